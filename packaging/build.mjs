@@ -1,0 +1,106 @@
+// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped.
+// One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
+// and 190 ms at start. Nothing here installs anything.
+//
+//   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR]
+
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const require = createRequire(import.meta.url);
+const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
+
+const SHARED = {
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'warning',
+  define: {
+    TONEARM_VERSION: JSON.stringify(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version),
+  },
+};
+
+/** Every TypeScript file below the given folders of the project. */
+function sources(...folders) {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
+  );
+}
+
+/** One module per source file, same tree: tests import what they test, and stack traces name it. */
+async function buildModules(outdir) {
+  await build({
+    ...SHARED,
+    entryPoints: sources('src', 'test', 'bench'),
+    outbase: ROOT,
+    outdir,
+    format: 'esm',
+    sourcemap: 'inline',
+  });
+  writeFileSync(join(outdir, 'package.json'), '{ "type": "module" }\n');
+}
+
+/** The native half of uWebSockets.js lies beside the bundle, chosen by architecture and Node's module version. */
+const nativeUws = {
+  name: 'native-uws',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path: 'uws', namespace: 'native-uws' }));
+    pluginBuild.onLoad({ filter: /.*/, namespace: 'native-uws' }, () => ({
+      contents:
+        'module.exports = require(`${__dirname}/uws_linux_${process.arch}_${process.versions.modules}.node`);',
+      loader: 'js',
+      resolveDir: ROOT,
+    }));
+  },
+};
+
+async function bundle(outdir, entries) {
+  await build({
+    ...SHARED,
+    entryPoints: entries,
+    outdir,
+    bundle: true,
+    // CommonJS: 4 threads and 2 MB less than ES modules (measured, Node 20).
+    format: 'cjs',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
+    banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
+    external: ['@napi-rs/nice', 'usocket', '*.node'],
+    plugins: [nativeUws],
+  });
+}
+
+async function buildDist(outdir) {
+  rmSync(outdir, { recursive: true, force: true });
+  const workers = sources('src/actors').filter((file) => file.endsWith('/worker.ts'));
+  const entries = [...workers, join(ROOT, 'src/main.ts')].filter(existsSync);
+  const named = Object.fromEntries(
+    entries.map((file) => [relative(join(ROOT, 'src'), file).replace(/\.ts$/, ''), file]),
+  );
+  await bundle(outdir, named);
+  // Piscina starts each thread on a file of its own, which it expects beside itself.
+  await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') });
+  writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
+  mkdirSync(outdir, { recursive: true });
+  for (const file of readdirSync(NATIVE)) {
+    if (file.startsWith(`uws_linux_${process.arch}_`)) cpSync(join(NATIVE, file), join(outdir, file));
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    'tests-only': { type: 'boolean' },
+    'dist-only': { type: 'boolean' },
+    'tests-dir': { type: 'string', default: 'build' },
+    'dist-dir': { type: 'string', default: 'dist' },
+  },
+});
+if (!values['dist-only']) await buildModules(resolve(ROOT, values['tests-dir']));
+if (!values['tests-only']) await buildDist(resolve(ROOT, values['dist-dir']));

@@ -1,0 +1,61 @@
+// The records that actors publish, as a table: whose they are and which events their changes make.
+// The mirror, the event hub and the snapshot are driven by it; nothing else knows which collection makes which event.
+
+import type { Backend } from './backends.js';
+
+/** Every event of the stream (contract, section 5). */
+export const EVENT_TYPES = [
+  'server.info',
+  'service.updated',
+  'audio.updated',
+  'audio.removed',
+  'audio.output.updated',
+  'audio.output.removed',
+  'power.action',
+  'upgrade.info',
+  'upgrade.progress',
+  'backend.updated',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** `list`: one event carries all records of a batch as a JSON array. `each`: one event per record. */
+export type EventShape = 'list' | 'each';
+
+export interface CollectionSpec {
+  readonly backend: Backend;
+  /** The event of a changed or new record; absent: changes of this collection are not events. */
+  readonly updated?: EventType;
+  /** The event of a removed record; absent: records of this collection never end while it is whole. */
+  readonly removed?: EventType;
+  readonly shape?: EventShape;
+}
+
+export const COLLECTIONS = {
+  /** One record, key '': the sound server's kind as a JSON string. */
+  'audio.kind': { backend: 'audio' },
+  /** One record, key ''. */
+  'audio.server': { backend: 'audio' },
+  /** Keyed by sink index. */
+  'audio.outputs': {
+    backend: 'audio',
+    updated: 'audio.output.updated',
+    removed: 'audio.output.removed',
+    shape: 'list',
+  },
+  /** Keyed by sink input index. */
+  'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
+  /** Keyed by scope, slash, configured unit name; put in whitelist order. */
+  'systemd.services': { backend: 'systemd', updated: 'service.updated', shape: 'each' },
+  /** One record, key '': the status without run, can_check, can_upgrade. */
+  'upgrade.status': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
+  /** One record, key '': the run. */
+  'upgrade.run': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
+  /** One record, key '': the whole answer of `GET /upgrade`. */
+  'upgrade.view': { backend: 'upgrade' },
+} as const satisfies Record<string, CollectionSpec>;
+
+export type Collection = keyof typeof COLLECTIONS;
+
+/** Events that are not the change of a record: they are never conflated, and keep their order. */
+export type ActionEvent = 'power.action' | 'upgrade.progress';

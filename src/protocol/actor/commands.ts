@@ -1,0 +1,52 @@
+// What the gateway may ask of each backend: one closed union per backend. Types only.
+
+import type { Backend } from './backends.js';
+import type { Fault } from './faults.js';
+
+/** What an audio command acts on. `ref` is an id in decimal or an exact name, as the client wrote it. */
+export type AudioTarget =
+  | { readonly kind: 'server' }
+  | { readonly kind: 'output'; readonly ref: string }
+  | { readonly kind: 'client'; readonly ref: string };
+
+export type AudioCommand =
+  /** Without `muted` the state is toggled. */
+  | { readonly do: 'mute'; readonly target: AudioTarget; readonly muted?: boolean }
+  /** `volume` is 0..1. */
+  | { readonly do: 'volume'; readonly target: AudioTarget; readonly volume: number }
+  /** `delta` is -1..1. */
+  | { readonly do: 'delta'; readonly target: AudioTarget; readonly delta: number }
+  | { readonly do: 'default'; readonly output: string }
+  | { readonly do: 'move'; readonly client: string; readonly output: string }
+  /** Answers with `bytes`. */
+  | { readonly do: 'cookie' };
+
+export type UnitScope = 'user' | 'system';
+
+export interface SystemdCommand {
+  readonly do: 'start' | 'stop' | 'restart' | 'enable' | 'disable';
+  readonly scope: UnitScope;
+  readonly unit: string;
+}
+
+export type PowerCommand =
+  /** Answers with `text`: the Power record. */
+  { readonly do: 'status' } | { readonly do: 'reboot' } | { readonly do: 'poweroff' };
+
+export interface UpgradeCommand {
+  readonly do: 'check' | 'start';
+}
+
+export interface Commands {
+  readonly audio: AudioCommand;
+  readonly systemd: SystemdCommand;
+  readonly power: PowerCommand;
+  readonly upgrade: UpgradeCommand;
+}
+
+export type Command<B extends Backend = Backend> = Commands[B];
+
+/** A command's end. `text` is JSON, `bytes` a raw body; both only where the command says so. */
+export type Answer =
+  | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array }
+  | ({ readonly ok: false } & Fault);

@@ -1,0 +1,30 @@
+// Every way a command to a backend can fail, as one table: code and the sentence that names the kind of failure.
+// The HTTP status of each stands in gateway/problem.ts; an actor knows no HTTP.
+
+/** The sentence is the kind of failure; what exactly happened travels beside the code as `detail`. */
+export const FAULTS = {
+  'bad-value': 'The value is not acceptable',
+  'no-such-output': 'There is no such output',
+  'no-such-client': 'There is no such client',
+  'no-such-unit': 'There is no such unit',
+  'no-cookie': 'The node has no cookie file',
+  'no-volume': 'The stream has no volume',
+  'read-only-scope': 'System-scope units are read-only',
+  'capability-off': 'The capability is switched off in the configuration',
+  'not-granted': 'The system does not grant this action',
+  'run-in-progress': 'An upgrade run is in progress',
+  inhibited: 'The action is blocked by an inhibitor',
+  'in-progress': 'The action is already under way',
+  refused: 'The backend refused the command',
+  unavailable: 'The backend is not connected',
+  timeout: 'The backend did not answer in time',
+  internal: 'The backend failed',
+} as const;
+
+export type FaultCode = keyof typeof FAULTS;
+
+/** A failed command: the kind of failure and one sentence that says what happened, fit for a client's eyes. */
+export interface Fault {
+  readonly fault: FaultCode;
+  readonly detail: string;
+}

@@ -1,0 +1,234 @@
+// Records and request bodies, declared once: the TypeScript type, the validator and the OpenAPI document come from here.
+// Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
+
+import { type Static, Type } from 'typebox';
+
+const Closed = { additionalProperties: false } as const;
+const Volume = Type.Number({ minimum: 0, description: '1 = 100 %, two decimals; may exceed 1 when read' });
+const StringMap = Type.Record(Type.String(), Type.String());
+
+export const BackendName = Type.Union([
+  Type.Literal('audio'),
+  Type.Literal('systemd'),
+  Type.Literal('power'),
+  Type.Literal('upgrade'),
+]);
+
+export const ServerRecord = Type.Object(
+  {
+    hostname: Type.String(),
+    os_platform: Type.String({ description: 'linux/ARCH with Go-style architecture names' }),
+    os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
+    api_sw: Type.Literal('tonearm'),
+    api_version: Type.String(),
+    backends: Type.Object(
+      {
+        bluetooth: Type.Literal(false),
+        mpris: Type.Literal(false),
+        power: Type.Boolean(),
+        pulseaudio: Type.Boolean(),
+        systemd: Type.Boolean(),
+        upgrade: Type.Boolean(),
+        zeroconf: Type.Literal(false),
+      },
+      Closed,
+    ),
+  },
+  Closed,
+);
+
+export const HealthRecord = Type.Object(
+  {
+    status: Type.Union([Type.Literal('ok'), Type.Literal('degraded')]),
+    version: Type.String(),
+    uptime_s: Type.Integer({ minimum: 0 }),
+    backends: Type.Partial(
+      Type.Record(
+        BackendName,
+        Type.Object(
+          {
+            state: Type.Union([
+              Type.Literal('connecting'),
+              Type.Literal('up'),
+              Type.Literal('restarting'),
+              Type.Literal('failed'),
+            ]),
+            since: Type.String({ format: 'date-time' }),
+            restarts: Type.Integer({ minimum: 0 }),
+            detail: Type.Optional(Type.String()),
+          },
+          Closed,
+        ),
+      ),
+    ),
+    streams: Type.Object(
+      { open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) },
+      Closed,
+    ),
+  },
+  Closed,
+);
+
+export const ServiceRecord = Type.Object(
+  {
+    name: Type.String(),
+    scope: Type.Union([Type.Literal('user'), Type.Literal('system')]),
+    active_state: Type.Optional(
+      Type.Union([
+        Type.Literal('active'),
+        Type.Literal('reloading'),
+        Type.Literal('inactive'),
+        Type.Literal('failed'),
+        Type.Literal('activating'),
+        Type.Literal('deactivating'),
+        Type.Literal('maintenance'),
+      ]),
+    ),
+    sub_state: Type.Optional(Type.String()),
+    running: Type.Boolean(),
+    enabled: Type.Boolean(),
+    unit_file_state: Type.Optional(Type.String()),
+    exists: Type.Boolean(),
+    description: Type.Optional(Type.String()),
+    url: Type.Optional(Type.String()),
+  },
+  Closed,
+);
+
+export const SoundServerKind = Type.Union([Type.Literal('pulseaudio'), Type.Literal('pipewire')]);
+
+export const AudioServerRecord = Type.Object(
+  {
+    kind: SoundServerKind,
+    default_sink: Type.String({ description: 'name of the default output; empty while there is none' }),
+    volume: Volume,
+    muted: Type.Boolean(),
+    server_name: Type.Optional(Type.String()),
+    server_version: Type.Optional(Type.String()),
+  },
+  Closed,
+);
+
+export const PortRecord = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.String(),
+    available: Type.Union([Type.Literal('unknown'), Type.Literal('no'), Type.Literal('yes')]),
+  },
+  Closed,
+);
+
+export const OutputRecord = Type.Object(
+  {
+    id: Type.Integer({ minimum: 0 }),
+    name: Type.String(),
+    description: Type.String(),
+    nick: Type.Optional(Type.String()),
+    muted: Type.Boolean(),
+    volume: Volume,
+    state: Type.Union([
+      Type.Literal('running'),
+      Type.Literal('idle'),
+      Type.Literal('suspended'),
+      Type.Literal('unknown'),
+    ]),
+    default: Type.Boolean(),
+    driver: Type.Optional(Type.String()),
+    active_port: Type.Optional(Type.String()),
+    is_network: Type.Optional(Type.Boolean()),
+    props: StringMap,
+    balance: Type.Number({ minimum: -1, maximum: 1 }),
+    ports: Type.Optional(Type.Array(PortRecord)),
+  },
+  Closed,
+);
+
+export const ClientRecord = Type.Object(
+  {
+    id: Type.Integer({ minimum: 0 }),
+    name: Type.String(),
+    app: Type.String(),
+    muted: Type.Boolean(),
+    volume: Type.Optional(Volume),
+    corked: Type.Boolean(),
+    backend: SoundServerKind,
+    binary: Type.Optional(Type.String()),
+    user: Type.Optional(Type.String()),
+    host: Type.Optional(Type.String()),
+    props: Type.Optional(StringMap),
+    output: Type.Optional(Type.String({ description: 'name of the output that the stream plays to' })),
+  },
+  Closed,
+);
+
+export const AudioRecord = Type.Object(
+  {
+    kind: SoundServerKind,
+    server: AudioServerRecord,
+    outputs: Type.Array(OutputRecord),
+    clients: Type.Array(ClientRecord),
+  },
+  Closed,
+);
+
+export const PowerRecord = Type.Object({ reboot: Type.Boolean(), power_off: Type.Boolean() }, Closed);
+
+export const UpgradeRun = Type.Object(
+  {
+    state: Type.Union([Type.Literal('idle'), Type.Literal('running'), Type.Literal('failed')]),
+    origin: Type.Optional(Type.Union([Type.Literal('systemd'), Type.Literal('socket')])),
+    percent: Type.Optional(Type.Integer()),
+    step: Type.Optional(Type.String()),
+    started_at: Type.Optional(Type.String({ format: 'date-time' })),
+    finished_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  Closed,
+);
+
+const upgradeStatus = {
+  current: Type.String(),
+  latest: Type.String(),
+  upgrade_available: Type.Boolean(),
+  checked_at: Type.Optional(Type.String({ format: 'date-time' })),
+  extra: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+};
+
+export const UpgradeStatus = Type.Object(upgradeStatus, Closed);
+
+export const UpgradeRecord = Type.Object(
+  { ...upgradeStatus, run: UpgradeRun, can_check: Type.Boolean(), can_upgrade: Type.Boolean() },
+  Closed,
+);
+
+export const ProblemRecord = Type.Object(
+  { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
+  Closed,
+);
+
+export const MuteBody = Type.Object({ muted: Type.Boolean() }, Closed);
+
+export const VolumeBody = Type.Union([
+  Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
+  Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
+]);
+
+export const MoveBody = Type.Object(
+  { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
+  Closed,
+);
+
+export type ServerRecord = Static<typeof ServerRecord>;
+export type HealthRecord = Static<typeof HealthRecord>;
+export type ServiceRecord = Static<typeof ServiceRecord>;
+export type SoundServerKind = Static<typeof SoundServerKind>;
+export type AudioServerRecord = Static<typeof AudioServerRecord>;
+export type PortRecord = Static<typeof PortRecord>;
+export type OutputRecord = Static<typeof OutputRecord>;
+export type ClientRecord = Static<typeof ClientRecord>;
+export type PowerRecord = Static<typeof PowerRecord>;
+export type UpgradeRun = Static<typeof UpgradeRun>;
+export type UpgradeStatus = Static<typeof UpgradeStatus>;
+export type ProblemRecord = Static<typeof ProblemRecord>;
+export type MuteBody = Static<typeof MuteBody>;
+export type VolumeBody = Static<typeof VolumeBody>;
+export type MoveBody = Static<typeof MoveBody>;

@@ -1,0 +1,60 @@
+// The effective configuration as the parts of the service receive it: plain values, defaults filled in. Types only.
+
+import type { LogLevel } from './messages.js';
+
+export interface UnitEntry {
+  readonly name: string;
+  readonly url?: string;
+}
+
+export interface ApiSettings {
+  readonly port: number;
+  readonly cors: { readonly origins: readonly string[] };
+  readonly hosts: readonly string[];
+  readonly sse: { readonly enabled: boolean; readonly maxClients: number };
+}
+
+export interface SystemdSettings {
+  readonly enabled: boolean;
+  readonly system: readonly UnitEntry[];
+  readonly user: readonly UnitEntry[];
+  /** Units that the upgrade backend owns: hidden from clients even when listed above. */
+  readonly internal: readonly string[];
+}
+
+export interface AudioSettings {
+  readonly enabled: boolean;
+  readonly serveCookie: boolean;
+}
+
+export interface PowerSettings {
+  readonly enabled: boolean;
+  readonly capabilities: { readonly poweroff: boolean; readonly reboot: boolean };
+}
+
+export interface UpgradeSettings {
+  readonly enabled: boolean;
+  readonly resultFile?: string;
+  readonly checkUnit?: string;
+  readonly upgradeUnit?: string;
+  readonly progressSocket: string;
+  readonly stateFile: string;
+}
+
+export interface Settings {
+  readonly bind: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly api: ApiSettings;
+  readonly systemd: SystemdSettings;
+  readonly audio: AudioSettings;
+  readonly power: PowerSettings;
+  readonly upgrade: UpgradeSettings;
+}
+
+/** Each actor's own part of the settings: what travels into its thread. */
+export interface BackendSettings {
+  readonly audio: AudioSettings;
+  readonly systemd: SystemdSettings;
+  readonly power: PowerSettings;
+  readonly upgrade: UpgradeSettings;
+}
