@@ -1,0 +1,126 @@
+// The program: reads the command line, loads the configuration, wires supervisor and gateway, and answers signals.
+// The only file that ends the process, and the only one that knows exit statuses.
+
+import { homedir, networkInterfaces } from 'node:os';
+import { HELP, parseArguments, type Request } from './arguments.js';
+import { resolveBind } from './gateway/bind.js';
+import { createGateway, type Gateway } from './gateway/gateway.js';
+import { readNodeInfo } from './gateway/node-info.js';
+import type { Settings } from './protocol/actor/settings.js';
+import { type Loaded, loadSettings } from './supervisor/config/load.js';
+import { createLogger, type Logger } from './supervisor/log.js';
+import { Supervisor } from './supervisor/supervisor.js';
+import { VERSION } from './version.js';
+
+/** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
+const EXIT = { ok: 0, usage: 64, cannotListen: 69, refusesRoot: 77, badConfig: 78 } as const;
+
+type Exit = (typeof EXIT)[keyof typeof EXIT];
+
+/** The whole shutdown, whatever hangs (contract, section 1: 5 s). */
+const SHUTDOWN_DEADLINE_MS = 4500;
+
+/** Undefined: the service runs, and ends by a signal. */
+async function main(request: Request): Promise<Exit | undefined> {
+  switch (request.do) {
+    case 'help':
+      return say(HELP);
+    case 'version':
+      return say(`${VERSION}\n`);
+    case 'usage':
+      return fail(EXIT.usage, [`tonearm: ${request.message}`]);
+    case 'progress':
+      return fail(EXIT.usage, ['tonearm: progress is not available in this version']);
+    case 'check-config':
+      return checkConfig(await load(request.configPath));
+    case 'run':
+      if (process.getuid?.() === 0 && !request.allowRoot) {
+        return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; give --allow-root if you mean it']);
+      }
+      return run(await load(request.configPath));
+  }
+}
+
+function load(configPath: string | undefined): Promise<Loaded> {
+  return loadSettings({ configPath, env: process.env, home: homedir(), uid: process.getuid?.() ?? 0 });
+}
+
+async function checkConfig(loaded: Loaded): Promise<Exit> {
+  for (const warning of loaded.warnings) process.stderr.write(`${warning}\n`);
+  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  const { effectiveYaml } = await import('./supervisor/config/effective.js');
+  return say(effectiveYaml(loaded.settings));
+}
+
+function run(loaded: Loaded): Exit | undefined {
+  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  const { settings } = loaded;
+  const logger = createLogger(settings.logLevel);
+  for (const warning of loaded.warnings) logger.log('warn', warning);
+  const supervisor = new Supervisor({ settings, root: new URL('./', import.meta.url), logger });
+  const gateway = createGateway({
+    settings,
+    node: readNodeInfo(),
+    backends: supervisor,
+    version: VERSION,
+    log: (level, message, fields) => logger.log(level, message, fields),
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: Math.random,
+  });
+  // Before the actors start: an address that is taken must end the program without a trace.
+  const unheard = listen(gateway, settings, logger);
+  if (unheard !== undefined) return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
+  supervisor.start(gateway.listener);
+  endOnSignal(gateway, supervisor, logger);
+  return undefined;
+}
+
+/** Undefined: listens on every address of `bind`. Else one line that says where it cannot. */
+function listen(gateway: Gateway, settings: Settings, logger: Logger): string | undefined {
+  const bound = resolveBind(settings.bind, networkInterfaces());
+  if (!bound.ok) return `cannot listen on ${bound.name}: there is no such interface, or it has no address`;
+  for (const note of bound.notes) logger.log('warn', note);
+  const result = gateway.listen(bound.addresses, settings.api.port);
+  if (!result.ok) {
+    return `cannot listen on ${result.address} port ${settings.api.port}: the port is taken, or the address is not of this machine`;
+  }
+  logger.log('info', 'listening', { addresses: bound.addresses.join(' '), port: result.port });
+  return undefined;
+}
+
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): void {
+  let ending = false;
+  const end = (signal: NodeJS.Signals): void => {
+    // A second signal means: at once.
+    if (ending) process.exit(EXIT.ok);
+    ending = true;
+    logger.log('info', 'ending', { signal });
+    setTimeout(() => process.exit(EXIT.ok), SHUTDOWN_DEADLINE_MS).unref();
+    // The gateway first: answers under way still need the actors.
+    gateway
+      .close()
+      .then(() => supervisor.stop())
+      .then(({ late }) => {
+        if (late.length > 0) logger.log('warn', 'did not stop in time', { backends: late.join(' ') });
+        process.exit(EXIT.ok);
+      });
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+}
+
+function say(text: string): Exit {
+  process.stdout.write(text);
+  return EXIT.ok;
+}
+
+function fail(status: Exit, lines: readonly string[]): Exit {
+  process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+  return status;
+}
+
+// Not a top-level await: the bundle is CommonJS, which has none.
+main(parseArguments(process.argv.slice(2))).then((status) => {
+  if (status !== undefined) process.exitCode = status;
+});
