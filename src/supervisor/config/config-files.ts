@@ -1,0 +1,149 @@
+// Finds and reads the configuration files (contract, section 1). I/O only: what the texts mean is decided elsewhere.
+// Synchronous on purpose: it runs once, before anything else, and a first asynchronous call would start libuv's threads.
+
+import { isUtf8 } from 'node:buffer';
+import { closeSync, constants, openSync, readdirSync, readSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onOneLine } from './findings.js';
+import type { ConfigFile } from './resolve.js';
+
+/** Largest configuration file. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** Most files in one conf.d. */
+const MAX_DROP_INS = 256;
+
+const CHUNK_BYTES = 16 * 1024;
+
+/** The main file, if there is one, and those of its conf.d in name order; or why one of them cannot be had. */
+export type Found =
+  | { readonly ok: true; readonly files: readonly ConfigFile[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+type Read =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+/** The first of `candidates` that exists; one that exists but cannot be read is a problem, not a miss. */
+export function firstConfig(candidates: readonly string[]): Found {
+  for (const path of candidates) {
+    const read = readConfig(path);
+    if (read.kind === 'unreadable') return { ok: false, problems: [read.problem] };
+    if (read.kind === 'text') return withDropIns({ path, text: read.text });
+  }
+  return { ok: true, files: [] };
+}
+
+/** Exactly this file; that it is absent is a problem. */
+export function namedConfig(path: string): Found {
+  const read = readConfig(path);
+  if (read.kind === 'text') return withDropIns({ path, text: read.text });
+  return { ok: false, problems: [read.kind === 'absent' ? absence(path) : read.problem] };
+}
+
+function withDropIns(main: ConfigFile): Found {
+  const folder = join(dirname(main.path), 'conf.d');
+  const listed = dropInNames(folder);
+  if ('problem' in listed) return { ok: false, problems: [listed.problem] };
+  const files = [main];
+  const problems: string[] = [];
+  for (const name of listed.names) {
+    const path = join(folder, name);
+    const read = readConfig(path);
+    if (read.kind === 'text') files.push({ path, text: read.text });
+    // A name that was listed but is absent is a dangling link.
+    else problems.push(read.kind === 'absent' ? absence(path) : read.problem);
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, files };
+}
+
+function dropInNames(folder: string): { readonly names: readonly string[] } | { readonly problem: string } {
+  try {
+    const names = readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
+    if (names.length <= MAX_DROP_INS) return { names: names.sort() };
+    return { problem: problemOf(folder, `more than ${MAX_DROP_INS} configuration files`) };
+  } catch (error) {
+    const code = codeOf(error);
+    return code === 'ENOENT' ? { names: [] } : { problem: problemOf(folder, failureText(code)) };
+  }
+}
+
+function readConfig(path: string): Read {
+  const unreadable = (text: string, line?: number): Read => ({
+    kind: 'unreadable',
+    problem: problemOf(path, text, line),
+  });
+  let bytes: Buffer;
+  try {
+    bytes = readBounded(path);
+  } catch (error) {
+    const code = codeOf(error);
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : unreadable(failureText(code));
+  }
+  if (bytes.length > MAX_FILE_BYTES) return unreadable(`is larger than ${MAX_FILE_BYTES} bytes`);
+  if (!isUtf8(bytes)) return unreadable('syntax: is not UTF-8', firstForeignLine(bytes));
+  return { kind: 'text', text: new TextDecoder('utf-8').decode(bytes) };
+}
+
+/** Up to one byte more than is allowed. Not blocking: a FIFO without a writer must not hold up the start. */
+function readBounded(path: string): Buffer {
+  const handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    while (size <= MAX_FILE_BYTES) {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      const length = readSync(handle, chunk, 0, CHUNK_BYTES, null);
+      if (length === 0) break;
+      chunks.push(chunk.subarray(0, length));
+      size += length;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** The line, from 1, that holds the first byte sequence that is not UTF-8. */
+function firstForeignLine(bytes: Buffer): number {
+  let line = 1;
+  let start = 0;
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    line += 1;
+    start = end + 1;
+  }
+  return line;
+}
+
+/** What people see for the errors that a path can meet; any other is told by its code. */
+const FAILURES: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EAGAIN: 'it has no data yet',
+  EISDIR: 'it is a directory',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'the name is too long',
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'it is not a directory',
+  ENXIO: 'it is a socket or a device without driver',
+};
+
+function failureText(code: string): string {
+  return `cannot be read: ${FAILURES[code] ?? code}`;
+}
+
+function absence(path: string): string {
+  return problemOf(path, failureText('ENOENT'));
+}
+
+function problemOf(path: string, text: string, line?: number): string {
+  const place = line === undefined ? path : `${path}:${line}:1`;
+  return `${onOneLine(place)}: ${text}`;
+}
+
+/** The code of a system error; anything else is thrown on, as a bug. */
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  throw error;
+}

@@ -1,0 +1,44 @@
+// Loads the configuration: finds the files, reads them, and answers with settings or with everything that is wrong.
+// The YAML reader is loaded only when there is a file to read: 1.2 MB and about 15 ms of 16 (measured, bundled, Node 20).
+
+import type { Settings } from '../../protocol/actor/settings.js';
+import { firstConfig, namedConfig } from './config-files.js';
+import { directoriesOf, type Environment } from './directories.js';
+import { Findings } from './findings.js';
+import { judge } from './judge.js';
+
+const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
+
+export interface LoadRequest extends Environment {
+  /** The argument of `--config`: exactly this file. */
+  readonly configPath?: string | undefined;
+  /** Stands in for `/etc/tonearm/config.yaml`. */
+  readonly systemConfig?: string;
+}
+
+/** Problems and warnings are whole lines. `source` is the main file that was loaded; without one the defaults hold. */
+export type Loaded =
+  | {
+      readonly ok: true;
+      readonly settings: Settings;
+      readonly warnings: readonly string[];
+      readonly source?: string;
+    }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
+
+/** Never rejects over what the files hold or whether they can be read. */
+export async function loadSettings(request: LoadRequest): Promise<Loaded> {
+  const { configPath, systemConfig = SYSTEM_CONFIG } = request;
+  const directories = directoriesOf(request);
+  const ownConfig = directories.config === undefined ? [] : [`${directories.config}/tonearm/config.yaml`];
+  const found =
+    configPath === undefined ? firstConfig([...ownConfig, systemConfig]) : namedConfig(configPath);
+  if (!found.ok) return { ok: false, problems: found.problems, warnings: [] };
+  const source = found.files[0]?.path;
+  if (source === undefined) {
+    return { ok: true, settings: judge(undefined, directories, new Findings()), warnings: [] };
+  }
+  const { resolve } = await import('./resolve.js');
+  const resolved = resolve(found.files, request);
+  return resolved.ok ? { ...resolved, source } : resolved;
+}

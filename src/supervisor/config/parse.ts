@@ -1,0 +1,216 @@
+// YAML text -> tree with positions. Pure. The only file that reads YAML (1.2, core schema), through the package `yaml`.
+
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Pair,
+  type ParsedNode,
+  Parser,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { keyPath, onOneLine, type Place, quoted, type Report } from './findings.js';
+import { type ConfigEntry, type ConfigMap, type ConfigNode, described } from './tree.js';
+
+/** Deepest nesting of a document. The composer recurses, and running out of stack inside a RegExp aborts Node (measured, Node 20). */
+const MAX_DEPTH = 32;
+
+/** Most tokens in a file, comments and line ends counted: bounds the time that composing takes. */
+const MAX_TOKENS = 100_000;
+
+/** Most values of a file after its aliases are expanded. */
+const MAX_VALUES = 10_000;
+
+/** Most syntax problems that are told of one file; the first causes the rest. */
+const MAX_SYNTAX_PROBLEMS = 10;
+
+const COMPOSER_OPTIONS = {
+  version: '1.2',
+  schema: 'core',
+  merge: false,
+  resolveKnownTags: false,
+  stringKeys: true,
+  // Its own check is quadratic; the tree's map finds duplicates anyway.
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const;
+
+/** Places of problems that belong to no key. */
+const SYNTAX = 'syntax';
+const DOCUMENT = 'document';
+
+// YAML 1.2, production c-printable; the package also uses some of these characters as its own marks between lexer and parser.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+
+/** `empty`: no document, or one that says nothing. `unusable`: `report` has been told why. */
+export type Parsed = ConfigMap | 'empty' | 'unusable';
+
+export function parseConfig(file: string, text: string, report: Report): Parsed {
+  const place = placesIn(file, text);
+  const forbidden = FORBIDDEN.exec(text);
+  if (forbidden !== null) {
+    const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
+    report.problem(place(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
+    return 'unusable';
+  }
+  const tokens = [...new Parser().parse(text)];
+  const excess = firstExcess(tokens);
+  if (excess !== undefined) {
+    report.problem(place(excess.offset), SYNTAX, excess.text);
+    return 'unusable';
+  }
+  const documents = [...new Composer(COMPOSER_OPTIONS).compose(tokens, true, text.length)];
+  if (reportSyntax(documents, place, report)) return 'unusable';
+  const contents = documents[0]?.contents ?? null;
+  if (contents === null || (isScalar(contents) && contents.value === null)) return 'empty';
+  const root = new TreeBuilder(place, report).root(contents);
+  if (root?.kind === 'map') return root;
+  if (root !== undefined) report.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(root)}`);
+  return 'unusable';
+}
+
+/** Offsets of the text -> places. */
+function placesIn(file: string, text: string): (offset: number) => Place {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
+  return (offset) => ({ file, ...lines.linePos(offset) });
+}
+
+/** The first token that is nested too deeply or is one too many. Iterative: the tree may be as deep as the file is long. */
+function firstExcess(tokens: readonly CST.Token[]): { offset: number; text: string } | undefined {
+  let count = 0;
+  const waiting = tokens.map((token) => ({ token, depth: 0 })).reverse();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { token, depth } = next;
+    count += 1;
+    if (depth > MAX_DEPTH) return { offset: token.offset, text: `nested more than ${MAX_DEPTH} levels deep` };
+    if (token.type === 'document') {
+      count += token.start.length + (token.end?.length ?? 0);
+      if (token.value !== undefined) waiting.push({ token: token.value, depth: 1 });
+    } else if ('items' in token) {
+      for (const item of token.items) {
+        count += item.start.length + (item.sep?.length ?? 0);
+        if (item.key) waiting.push({ token: item.key, depth: depth + 1 });
+        if (item.value) waiting.push({ token: item.value, depth: depth + 1 });
+      }
+    } else if ('end' in token) count += token.end?.length ?? 0;
+    if (count > MAX_TOKENS)
+      return { offset: token.offset, text: `more than ${MAX_TOKENS} tokens in one file` };
+  }
+  return undefined;
+}
+
+/** Tells what the composer found, and says whether the text cannot be used. */
+function reportSyntax(
+  documents: readonly Document.Parsed[],
+  place: (offset: number) => Place,
+  report: Report,
+): boolean {
+  const errors = documents.flatMap((document) => document.errors);
+  for (const error of errors.slice(0, MAX_SYNTAX_PROBLEMS)) {
+    report.problem(place(error.pos[0]), SYNTAX, onOneLine(error.message));
+  }
+  for (const warning of documents.flatMap((document) => document.warnings).slice(0, MAX_SYNTAX_PROBLEMS)) {
+    report.warning(place(warning.pos[0]), SYNTAX, onOneLine(warning.message));
+  }
+  const second = documents[1];
+  if (second !== undefined) {
+    report.problem(place(second.range[0]), DOCUMENT, 'a second YAML document in one file is not allowed');
+  }
+  return errors.length > 0 || second !== undefined;
+}
+
+/** Turns the package's nodes into ours, once, with a bound on how many aliases may make of them. */
+class TreeBuilder {
+  readonly #place: (offset: number) => Place;
+  readonly #report: Report;
+  /** In document order an alias means the latest anchor of its name; `undefined` while that one is still being built. */
+  readonly #anchors = new Map<string, ParsedNode>();
+  readonly #open = new Set<ParsedNode>();
+  #values = 0;
+
+  constructor(place: (offset: number) => Place, report: Report) {
+    this.#place = place;
+    this.#report = report;
+  }
+
+  root(contents: ParsedNode): ConfigNode | undefined {
+    return this.#node(contents, '', 0);
+  }
+
+  #node(node: ParsedNode, key: string, depth: number): ConfigNode | undefined {
+    const at = this.#place(node.range[0]);
+    this.#values += 1;
+    if (this.#values === MAX_VALUES + 1)
+      this.#report.problem(at, key, `more than ${MAX_VALUES} values in one file`);
+    if (this.#values > MAX_VALUES) return undefined;
+    if (isAlias(node)) return this.#aliased(node.source, at, key, depth);
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (isScalar(node)) return { kind: 'scalar', at, value: scalarValue(node) };
+    this.#open.add(node);
+    const built = isMap(node) ? this.#map(node, at, key, depth) : this.#list(node, at, key, depth);
+    this.#open.delete(node);
+    return built;
+  }
+
+  #aliased(name: string, at: Place, key: string, depth: number): ConfigNode | undefined {
+    const target = this.#anchors.get(name);
+    let wrong: string | undefined;
+    if (target === undefined) wrong = `the alias ${quoted(`*${name}`)} has no anchor before it`;
+    else if (this.#open.has(target)) wrong = `the alias ${quoted(`*${name}`)} contains itself`;
+    else if (depth > MAX_DEPTH) wrong = `nested more than ${MAX_DEPTH} levels deep`;
+    else return this.#node(target, key, depth + 1);
+    this.#report.problem(at, key, wrong);
+    return undefined;
+  }
+
+  #list(node: YAMLSeq.Parsed, at: Place, key: string, depth: number): ConfigNode {
+    const items: ConfigNode[] = [];
+    for (const [index, item] of node.items.entries()) {
+      const built = this.#node(item as ParsedNode, `${key}[${index}]`, depth + 1);
+      if (built !== undefined) items.push(built);
+    }
+    return { kind: 'list', at, items };
+  }
+
+  #map(node: YAMLMap.Parsed, at: Place, key: string, depth: number): ConfigMap {
+    const entries = new Map<string, ConfigEntry>();
+    for (const pair of node.items) this.#entry(pair, key, depth, entries);
+    return { kind: 'map', at, entries };
+  }
+
+  #entry(
+    pair: Pair<ParsedNode, ParsedNode | null>,
+    parent: string,
+    depth: number,
+    entries: Map<string, ConfigEntry>,
+  ): void {
+    const at = this.#place(pair.key.range[0]);
+    // `stringKeys` has already refused any other kind of key.
+    const spelled = isScalar(pair.key) ? String(pair.key.value) : '';
+    const key = keyPath(parent, spelled);
+    const earlier = entries.get(spelled);
+    if (earlier !== undefined) {
+      this.#report.problem(at, key, `is given twice, first on line ${earlier.at.line}`);
+      return;
+    }
+    const value: ConfigNode | undefined =
+      pair.value === null ? { kind: 'scalar', at, value: null } : this.#node(pair.value, key, depth + 1);
+    if (value !== undefined) entries.set(spelled, { at, spelled, value });
+  }
+}
+
+function scalarValue(node: Scalar): string | number | boolean | null {
+  const { value } = node;
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+  return String(value);
+}

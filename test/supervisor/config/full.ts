@@ -1,0 +1,90 @@
+// A configuration that gives every key a value other than its default, with the settings that it means.
+
+import type { Settings } from '../../../src/protocol/actor/settings.js';
+import type { Environment } from '../../../src/supervisor/config/directories.js';
+
+export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', uid: 1000 };
+
+export const FULL_YAML = `# A node in the kitchen.
+bind: [eth0, 192.168.1.20, "::1"]
+logLevel: Debug
+api:
+  port: 9000
+  cors:
+    origins:
+      - https://HOME.example:443
+      - "*"
+  hosts: [Kitchen.lan., node]
+  sse:
+    enabled: false
+    maxClients: 10
+systemd:
+  enabled: false
+  system:
+    - bluetooth.service
+  user: &units
+    - mpd.service
+    - name: player@kitchen.service
+      url: http://kitchen.lan:6680
+    - {name: check.service}
+pulseaudio:
+  enabled: false
+  serve_cookie: true
+power:
+  enabled: true
+  capabilities:
+    poweroff: true
+    reboot: true
+upgrade:
+  enabled: true
+  resultFile: ~/upgrade.json
+  checkUnit: check.service
+  upgradeUnit: upgrade.service
+  progressSocket: /run/tonearm/upgrade.sock
+  stateFile: /var/lib/tonearm/run.json
+`;
+
+export const FULL_SETTINGS: Settings = {
+  bind: ['eth0', '192.168.1.20', '::1'],
+  logLevel: 'debug',
+  api: {
+    port: 9000,
+    cors: { origins: ['https://home.example', '*'] },
+    hosts: ['kitchen.lan', 'node'],
+    sse: { enabled: false, maxClients: 10 },
+  },
+  systemd: {
+    enabled: false,
+    system: [{ name: 'bluetooth.service' }],
+    user: [
+      { name: 'mpd.service' },
+      { name: 'player@kitchen.service', url: 'http://kitchen.lan:6680' },
+      { name: 'check.service' },
+    ],
+    internal: ['check.service', 'upgrade.service'],
+  },
+  audio: { enabled: false, serveCookie: true },
+  power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
+  upgrade: {
+    enabled: true,
+    resultFile: '/home/pi/upgrade.json',
+    checkUnit: 'check.service',
+    upgradeUnit: 'upgrade.service',
+    progressSocket: '/run/tonearm/upgrade.sock',
+    stateFile: '/var/lib/tonearm/run.json',
+  },
+};
+
+export const DEFAULT_SETTINGS: Settings = {
+  bind: ['lo'],
+  logLevel: 'info',
+  api: { port: 8018, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 256 } },
+  systemd: { enabled: true, system: [], user: [], internal: [] },
+  audio: { enabled: true, serveCookie: false },
+  power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
+  upgrade: {
+    enabled: false,
+    progressSocket: '/run/user/1000/tonearm/upgrade.sock',
+    stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
+  },
+};

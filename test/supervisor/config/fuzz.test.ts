@@ -1,0 +1,102 @@
+// Random damage to a whole configuration, and random conf.d files over it: an answer always, never an exception.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { effectiveYaml } from '../../../src/supervisor/config/effective.js';
+import { resolve } from '../../../src/supervisor/config/resolve.js';
+import { ENVIRONMENT, FULL_YAML } from './full.js';
+
+const ROUNDS = 1500;
+const PIECES = [
+  ...'{}[],:#&*!|>\'"%@`-? \t\n\r\0~=<\\0',
+  '- ',
+  ': ',
+  '? ',
+  '---\n',
+  '...\n',
+  '%YAML 1.1\n',
+  '&units ',
+  '*units',
+  '*a',
+  '!!str ',
+  '!!map ',
+  '<<: ',
+  'null',
+  'true',
+  '-1',
+  '1e400',
+  '99999999999999999999',
+  '.nan',
+  '\ufeff',
+  '\u2028',
+  '\ud800',
+  '😀',
+  '__proto__',
+  'constructor',
+  'service_manager:',
+  'systemd:',
+  'api:',
+  'upgrade:',
+  'name:',
+  'x@.service',
+  '/',
+  '~/',
+];
+
+/** mulberry32: small, seeded, good enough to pick places. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+function damaged(text: string, below: (limit: number) => number): string {
+  const start = below(text.length + 1);
+  const end = Math.min(text.length, start + below(12));
+  const piece = PIECES[below(PIECES.length)] ?? '';
+  const other = below(text.length);
+  const kinds = [
+    () => text.slice(0, start) + piece + text.slice(start),
+    () => text.slice(0, start) + piece + text.slice(end),
+    () => text.slice(0, start) + text.slice(end),
+    () => text.slice(0, start),
+    () => text.slice(0, start) + text.slice(other, other + 40) + text.slice(start),
+  ];
+  return kinds[below(kinds.length)]?.() ?? text;
+}
+
+function checkRound(seed: number): boolean {
+  const below = randomFrom(seed);
+  let text = FULL_YAML;
+  for (let count = below(4); count >= 0; count -= 1) text = damaged(text, below);
+  const over = FULL_YAML.split('\n').slice(below(20)).join('\n');
+  const files = [{ path: 'c', text }, ...(below(3) === 0 ? [{ path: 'd', text: damaged(over, below) }] : [])];
+  const resolved = resolve(files, ENVIRONMENT);
+  for (const line of [...resolved.warnings, ...(resolved.ok ? [] : resolved.problems)]) {
+    assert.match(line, /^[cd]:[1-9]\d*:[1-9]\d*: \S.*: \S.*$/);
+  }
+  if (!resolved.ok) {
+    assert.ok(resolved.problems.length > 0);
+    return false;
+  }
+  const again = resolve([{ path: 'e', text: effectiveYaml(resolved.settings) }], ENVIRONMENT);
+  assert.deepEqual(again.ok && again.settings, resolved.settings);
+  return true;
+}
+
+test('damaged configurations are answered, and whatever is accepted prints and loads again', () => {
+  let accepted = 0;
+  for (let seed = 1; seed <= ROUNDS; seed += 1) {
+    try {
+      if (checkRound(seed)) accepted += 1;
+    } catch (error) {
+      throw new Error(`seed ${seed}`, { cause: error });
+    }
+  }
+  // Both ways must have been taken often, or the test tests nothing.
+  assert.ok(accepted > ROUNDS / 20 && accepted < (ROUNDS * 19) / 20, `${accepted} accepted`);
+});

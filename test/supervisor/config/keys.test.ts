@@ -1,0 +1,78 @@
+// The table of keys against the contract's: a row per line of section 1, in its order. Documentation is made from this table.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { directoriesOf } from '../../../src/supervisor/config/directories.js';
+import { KEYS, type Key, SECTIONS } from '../../../src/supervisor/config/keys.js';
+import { resolve } from '../../../src/supervisor/config/resolve.js';
+import { ENVIRONMENT } from './full.js';
+
+const CONTRACT: readonly (readonly [string, string, unknown])[] = [
+  ['bind', 'string or list', ['lo']],
+  ['logLevel', '`fatal` `error` `warn` `info` `debug` `trace`', 'info'],
+  ['api.port', '1..65535', 8018],
+  ['api.cors.origins', 'list of origins, `*` allowed', []],
+  ['api.hosts', 'list of host names', []],
+  ['api.sse.enabled', 'boolean', true],
+  ['api.sse.maxClients', '1..10000', 256],
+  ['systemd.enabled', 'boolean', true],
+  ['systemd.system', 'list of units', []],
+  ['systemd.user', 'list of units', []],
+  ['pulseaudio.enabled', 'boolean', true],
+  ['pulseaudio.serve_cookie', 'boolean', false],
+  ['power.enabled', 'boolean', false],
+  ['power.capabilities.poweroff', 'boolean', false],
+  ['power.capabilities.reboot', 'boolean', false],
+  ['upgrade.enabled', 'boolean', false],
+  ['upgrade.resultFile', 'absolute path', undefined],
+  ['upgrade.checkUnit', 'unit name', undefined],
+  ['upgrade.upgradeUnit', 'unit name', undefined],
+  ['upgrade.progressSocket', 'absolute path', '$XDG_RUNTIME_DIR/tonearm/upgrade.sock'],
+  ['upgrade.stateFile', 'absolute path', '$XDG_STATE_HOME/tonearm/upgrade-run.json'],
+];
+
+test('the table is the contract', () => {
+  const directories = directoriesOf(ENVIRONMENT);
+  const rows = Object.entries(KEYS).map(([key, row]) => [
+    key,
+    row.type,
+    row.shownDefault ?? row.byDefault(directories),
+  ]);
+  assert.deepEqual(rows, CONTRACT);
+});
+
+test('every row has a meaning that fits a cell of a table', () => {
+  for (const [key, row] of Object.entries(KEYS)) assert.match(row.meaning, /^[^|\n]+$/, key);
+});
+
+test('a documented default is the real one with its variable left in', () => {
+  const directories = directoriesOf({
+    env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
+    home: '',
+    uid: 0,
+  });
+  for (const [key, row] of Object.entries(KEYS)) {
+    if (row.shownDefault !== undefined) assert.equal(row.byDefault(directories), `/${row.shownDefault}`, key);
+  }
+});
+
+test('the sections are those of the keys', () => {
+  assert.deepEqual(
+    [...SECTIONS],
+    ['api', 'api.cors', 'api.sse', 'systemd', 'pulseaudio', 'power', 'power.capabilities', 'upgrade'],
+  );
+});
+
+// No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
+for (const path of [...(Object.keys(KEYS) as Key[]), ...SECTIONS]) {
+  test(`${path} is read`, () => {
+    const names = path.split('.');
+    const text = `${names.map((name, depth) => `${' '.repeat(depth)}${name}:`).join('\n')} -7`;
+    const resolved = resolve([{ path: 'c', text }], ENVIRONMENT);
+    const place = `c:${names.length}:${names.length + (names.at(-1) ?? '').length + 2}`;
+    assert.equal(resolved.ok, false);
+    assert.equal(resolved.ok || resolved.problems.length, 1);
+    assert.ok(!resolved.ok && resolved.problems[0]?.startsWith(`${place}: ${path}: must be `));
+    assert.ok(!resolved.ok && resolved.problems[0]?.endsWith(', not -7'));
+  });
+}

@@ -1,0 +1,284 @@
+// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read (contract, section 1).
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { type Loaded, loadSettings } from '../../../src/supervisor/config/load.js';
+
+interface Place {
+  readonly root: string;
+  load(options?: { readonly xdg?: boolean; readonly config?: string }): Promise<Loaded>;
+}
+
+/** `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file ROOT/etc/tonearm/config.yaml. */
+function inFolder(
+  name: string,
+  files: Readonly<Record<string, string | Buffer>>,
+  body: (place: Place) => Promise<void>,
+): void {
+  test(name, async () => {
+    const root = mkdtempSync(join(tmpdir(), 'tonearm-config-'));
+    try {
+      for (const [path, contents] of Object.entries(files)) {
+        mkdirSync(dirname(join(root, path)), { recursive: true });
+        writeFileSync(join(root, path), contents);
+      }
+      await body({
+        root,
+        load: ({ xdg = false, config } = {}) =>
+          loadSettings({
+            configPath: config,
+            env: xdg ? { XDG_CONFIG_HOME: join(root, 'xdg') } : {},
+            home: join(root, 'home'),
+            uid: 7,
+            systemConfig: join(root, 'etc/tonearm/config.yaml'),
+          }),
+      });
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+}
+
+async function portOf(loading: Promise<Loaded>, root: string): Promise<[number, string | undefined]> {
+  const loaded = await loading;
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
+}
+
+async function problemsOf(loading: Promise<Loaded>, root: string): Promise<string[]> {
+  const loaded = await loading;
+  return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
+}
+
+const HOME = 'home/.config/tonearm';
+const EVERYWHERE = {
+  'given/own.yaml': 'api: {port: 1}',
+  'xdg/tonearm/config.yaml': 'api: {port: 2}',
+  [`${HOME}/config.yaml`]: 'api: {port: 3}',
+  'etc/tonearm/config.yaml': 'api: {port: 4}',
+};
+
+inFolder('the first hit of the lookup order wins', EVERYWHERE, async ({ root, load }) => {
+  const config = join(root, 'given/own.yaml');
+  assert.deepEqual(await portOf(load({ xdg: true, config }), root), [1, 'given/own.yaml']);
+  assert.deepEqual(await portOf(load({ xdg: true }), root), [2, 'xdg/tonearm/config.yaml']);
+  assert.deepEqual(await portOf(load(), root), [3, `${HOME}/config.yaml`]);
+  rmSync(join(root, 'home'), { recursive: true });
+  assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
+  rmSync(join(root, 'xdg'), { recursive: true });
+  assert.deepEqual(await portOf(load({ xdg: true }), root), [4, 'etc/tonearm/config.yaml']);
+  rmSync(join(root, 'etc'), { recursive: true });
+  assert.deepEqual(await portOf(load(), root), [8018, undefined]);
+});
+
+inFolder(
+  'XDG_CONFIG_HOME takes the place of ~/.config',
+  { [`${HOME}/config.yaml`]: 'api: {port: 3}' },
+  async ({ root, load }) => {
+    assert.deepEqual(await portOf(load({ xdg: true }), root), [8018, undefined]);
+  },
+);
+
+inFolder('an empty file is a hit', { ...EVERYWHERE, [`${HOME}/config.yaml`]: '' }, async ({ root, load }) => {
+  assert.deepEqual(await portOf(load(), root), [8018, `${HOME}/config.yaml`]);
+});
+
+inFolder('without a home only the system is asked', EVERYWHERE, async ({ root }) => {
+  const systemConfig = join(root, 'etc/tonearm/config.yaml');
+  assert.deepEqual(await portOf(loadSettings({ env: {}, home: '', uid: 7, systemConfig }), root), [
+    4,
+    'etc/tonearm/config.yaml',
+  ]);
+});
+
+inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ root, load }) => {
+  for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml']) {
+    assert.deepEqual(await problemsOf(load({ config: join(root, config) }), root), [
+      `${config}: cannot be read: there is no such file`,
+    ]);
+  }
+});
+
+// conf.d.
+
+inFolder(
+  'conf.d is laid over its file in name order',
+  {
+    'etc/tonearm/config.yaml': 'bind: all\napi: {port: 1, hosts: [a]}',
+    'etc/tonearm/conf.d/20-b.yml': 'api: {port: 3}',
+    'etc/tonearm/conf.d/10-a.yaml': 'api: {port: 2, hosts: [b]}',
+    'etc/tonearm/conf.d/.hidden.yaml': 'api: {port: 9}',
+    'etc/tonearm/conf.d/.yaml': 'api: {port: 9}',
+    'etc/tonearm/conf.d/30.yaml~': 'api: {port: 9}',
+    'etc/tonearm/conf.d/30.conf': 'api: {port: 9}',
+    'etc/tonearm/conf.d/30.YAML': 'api: {port: 9}',
+  },
+  async ({ load }) => {
+    const loaded = await load();
+    assert.ok(loaded.ok, JSON.stringify(loaded));
+    assert.deepEqual(loaded.settings.bind, ['all']);
+    assert.equal(loaded.settings.api.port, 3);
+    assert.deepEqual(loaded.settings.api.hosts, ['b']);
+  },
+);
+
+inFolder(
+  'only the conf.d beside the loaded file counts',
+  {
+    'given/own.yaml': 'bind: all',
+    [`${HOME}/conf.d/a.yaml`]: 'api: {port: 3}',
+    'etc/tonearm/config.yaml': 'bind: all',
+    'etc/tonearm/conf.d/a.yaml': 'api: {port: 4}',
+  },
+  async ({ root, load }) => {
+    assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portOf(load({ config: join(root, 'given/own.yaml') }), root), [
+      8018,
+      'given/own.yaml',
+    ]);
+    mkdirSync(join(root, 'given/conf.d'));
+    writeFileSync(join(root, 'given/conf.d/x.yaml'), 'api: {port: 5}');
+    assert.deepEqual(await portOf(load({ config: join(root, 'given/own.yaml') }), root), [
+      5,
+      'given/own.yaml',
+    ]);
+    rmSync(join(root, 'etc/tonearm/config.yaml'));
+    assert.deepEqual(await portOf(load(), root), [8018, undefined]);
+  },
+);
+
+inFolder(
+  'problems and warnings name the file of conf.d that they came from',
+  {
+    'etc/tonearm/config.yaml': 'bnd: 1\napi: {port: 1}',
+    'etc/tonearm/conf.d/a.yaml': 'api:\n  port: 0\n',
+    'etc/tonearm/conf.d/b.yaml': 'sound_server: {}\npulseaudio: {}',
+  },
+  async ({ root, load }) => {
+    const loaded = await load();
+    assert.ok(!loaded.ok);
+    const etc = `${root}/etc/tonearm`;
+    assert.deepEqual(loaded.problems, [
+      `${etc}/conf.d/a.yaml:2:9: api.port: must be a whole number from 1 to 65535, not 0`,
+      `${etc}/conf.d/b.yaml:2:1: pulseaudio: is another spelling of sound_server, which is given at ${etc}/conf.d/b.yaml:1; use one of them`,
+    ]);
+    assert.deepEqual(loaded.warnings, [
+      `${etc}/config.yaml:1:1: bnd: unknown key; the nearest known key is bind`,
+    ]);
+  },
+);
+
+inFolder(
+  'every unreadable file of conf.d is told of',
+  { 'c/own.yaml': '', 'c/conf.d/ok.yaml': '' },
+  async ({ root, load }) => {
+    mkdirSync(join(root, 'c/conf.d/folder.yaml'));
+    symlinkSync('nowhere', join(root, 'c/conf.d/link.yml'));
+    assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
+      'c/conf.d/folder.yaml: cannot be read: it is a directory',
+      'c/conf.d/link.yml: cannot be read: there is no such file',
+    ]);
+  },
+);
+
+inFolder(
+  'a conf.d that is no directory is a problem',
+  { 'c/own.yaml': '', 'c/conf.d': '' },
+  async ({ root, load }) => {
+    assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
+      'c/conf.d: cannot be read: it is not a directory',
+    ]);
+  },
+);
+
+inFolder('a crowded conf.d is a problem', { 'c/own.yaml': '' }, async ({ root, load }) => {
+  mkdirSync(join(root, 'c/conf.d'));
+  for (let count = 0; count < 257; count += 1) writeFileSync(join(root, `c/conf.d/${count}.yaml`), '');
+  assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
+    'c/conf.d: more than 256 configuration files',
+  ]);
+});
+
+// Files that are no text.
+
+inFolder(
+  'bytes that are no configuration',
+  {
+    latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
+    tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
+    utf16: Buffer.from('\ufeffbind: lo', 'utf16le'),
+    huge: Buffer.alloc(1024 * 1024 + 1, '#'),
+    largest: Buffer.alloc(1024 * 1024, '#'),
+  },
+  async ({ root, load }) => {
+    const rows: readonly (readonly [string, string[]])[] = [
+      ['latin1', ['latin1:2:1: syntax: is not UTF-8']],
+      ['tail', ['tail:2:1: syntax: is not UTF-8']],
+      ['utf16', ['utf16:1:1: syntax: is not UTF-8']],
+      ['huge', ['huge: is larger than 1048576 bytes']],
+      ['largest', []],
+    ];
+    for (const [file, expected] of rows) {
+      assert.deepEqual(await problemsOf(load({ config: join(root, file) }), root), expected);
+    }
+  },
+);
+
+inFolder(
+  'a directory in the place of a file is a problem, not a miss',
+  EVERYWHERE,
+  async ({ root, load }) => {
+    rmSync(join(root, HOME, 'config.yaml'));
+    mkdirSync(join(root, HOME, 'config.yaml'));
+    assert.deepEqual(await problemsOf(load(), root), [
+      `${HOME}/config.yaml: cannot be read: it is a directory`,
+    ]);
+  },
+);
+
+inFolder('things that are no files do not hold up the start', {}, async ({ root, load }) => {
+  execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
+  assert.deepEqual(await portOf(load({ config: join(root, 'fifo') }), root), [8018, 'fifo']);
+  symlinkSync('loop', join(root, 'loop'));
+  assert.deepEqual(await problemsOf(load({ config: join(root, 'loop') }), root), [
+    'loop: cannot be read: too many symbolic links',
+  ]);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(join(root, 'socket'), resolve));
+  assert.deepEqual(await problemsOf(load({ config: join(root, 'socket') }), root), [
+    'socket: cannot be read: it is a socket or a device without driver',
+  ]);
+  await new Promise((resolve) => server.close(resolve));
+  assert.deepEqual(await portOf(load({ config: '/dev/null' }), root), [8018, '/dev/null']);
+  assert.deepEqual(await problemsOf(load({ config: '/dev/zero' }), root), [
+    '/dev/zero: is larger than 1048576 bytes',
+  ]);
+});
+
+inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
+  const request = {
+    env: {},
+    home: join(root, 'home'),
+    uid: 7,
+    systemConfig: join(root, 'etc/tonearm/config.yaml'),
+  };
+  const script = `
+      import { loadSettings } from ${JSON.stringify(new URL('../../../src/supervisor/config/load.js', import.meta.url).href)};
+      if (process.getuid() === 0) process.setuid(65534);
+      console.log(JSON.stringify(await loadSettings(${JSON.stringify(request)})));`;
+  execFileSync('chmod', ['755', root]);
+  execFileSync('chmod', ['000', join(root, HOME, 'config.yaml')]);
+  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  });
+  assert.deepEqual(JSON.parse(output), {
+    ok: false,
+    problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
+    warnings: [],
+  });
+});

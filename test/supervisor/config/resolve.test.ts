@@ -1,0 +1,271 @@
+// Files -> settings as a whole: merging, both spellings, unknown keys, rules between keys, broken files (contract, section 1).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Resolved, resolve } from '../../../src/supervisor/config/resolve.js';
+import { DEFAULT_SETTINGS, ENVIRONMENT, FULL_SETTINGS, FULL_YAML } from './full.js';
+
+/** Files are called a, b, c, ... in their order. */
+function resolveTexts(texts: readonly string[]): Resolved {
+  const files = texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text }));
+  return resolve(files, ENVIRONMENT);
+}
+
+function problems(name: string, texts: readonly string[], ...lines: string[]): void {
+  test(name, () => {
+    const resolved = resolveTexts(texts);
+    assert.deepEqual(resolved.ok ? [] : resolved.problems, lines);
+  });
+}
+
+function warnings(name: string, texts: readonly string[], ...lines: string[]): void {
+  test(name, () => {
+    const resolved = resolveTexts(texts);
+    assert.ok(resolved.ok, JSON.stringify(resolved));
+    assert.deepEqual(resolved.warnings, lines);
+  });
+}
+
+function settings(name: string, texts: readonly string[], expected: unknown): void {
+  test(name, () => {
+    const resolved = resolveTexts(texts);
+    assert.ok(resolved.ok, JSON.stringify(resolved));
+    assert.deepEqual(resolved.warnings, []);
+    assert.deepEqual(resolved.settings, expected);
+  });
+}
+
+test('every key together comes out as settings', () => {
+  const resolved = resolveTexts([FULL_YAML]);
+  assert.ok(resolved.ok, JSON.stringify(resolved));
+  assert.deepEqual(resolved.settings, FULL_SETTINGS);
+  assert.deepEqual(resolved.warnings, [
+    'a:22:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
+  ]);
+});
+
+settings('no file means the defaults', [], DEFAULT_SETTINGS);
+settings('an empty file means the defaults', [''], DEFAULT_SETTINGS);
+settings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n'], DEFAULT_SETTINGS);
+settings('an empty map means the defaults', ['{}'], DEFAULT_SETTINGS);
+settings(
+  'an empty section is an absent one',
+  ['api:\nsystemd: ~\npulseaudio: null\npower:\n  capabilities:\nupgrade:'],
+  DEFAULT_SETTINGS,
+);
+settings('a byte order mark and CRLF are no matter', ['\ufeffapi:\r\n  port: 8018\r\n'], DEFAULT_SETTINGS);
+
+test('the environment decides the default paths', () => {
+  const rows = [
+    { env: {}, home: '/home/pi', socket: '/run/user/7', state: '/home/pi/.local/state' },
+    { env: { XDG_RUNTIME_DIR: '/r', XDG_STATE_HOME: '/s/' }, home: '/h', socket: '/r', state: '/s' },
+    {
+      env: { XDG_RUNTIME_DIR: '', XDG_STATE_HOME: 'rel' },
+      home: '/h/',
+      socket: '/run/user/7',
+      state: '/h/.local/state',
+    },
+    { env: {}, home: '', socket: '/run/user/7', state: '/run/user/7' },
+  ];
+  for (const { env, home, socket, state } of rows) {
+    const resolved = resolve([], { env, home, uid: 7 });
+    assert.ok(resolved.ok);
+    assert.equal(resolved.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
+    assert.equal(resolved.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
+  }
+});
+
+test('~/ needs a home directory', () => {
+  const resolved = resolve([{ path: 'a', text: 'upgrade: {stateFile: ~/x}' }], { env: {}, home: '', uid: 7 });
+  assert.deepEqual(resolved.ok ? [] : resolved.problems, [
+    'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to put for ~',
+  ]);
+});
+
+// Merging.
+
+settings(
+  'maps merge; lists and scalars replace',
+  ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
+  {
+    ...DEFAULT_SETTINGS,
+    bind: ['all'],
+    api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['c'] },
+  },
+);
+settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], {
+  ...DEFAULT_SETTINGS,
+  api: { ...DEFAULT_SETTINGS.api, port: 3 },
+});
+settings(
+  'a list replaces a word and a word a list',
+  ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
+  {
+    ...DEFAULT_SETTINGS,
+    bind: ['eth0'],
+    logLevel: 'warn',
+  },
+);
+settings(
+  'an empty section or list takes nothing away',
+  ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
+  {
+    ...DEFAULT_SETTINGS,
+    api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['a'] },
+  },
+);
+settings('an empty list empties', ['api: {hosts: [a]}', 'api: {hosts: []}'], DEFAULT_SETTINGS);
+settings(
+  'a bad value that is replaced is no problem',
+  ['api: {port: 0}', 'api: {port: 8018}'],
+  DEFAULT_SETTINGS,
+);
+problems(
+  'a problem names the file that the value came from',
+  ['api: {port: 0}\nlogLevel: x', 'bind: []\n', 'api:\n  sse: {maxClients: 0}\n\nbind: ""'],
+  'a:1:13: api.port: must be a whole number from 1 to 65535, not 0',
+  'a:2:11: logLevel: must be one of fatal, error, warn, info, debug, trace, not the text "x"',
+  'c:2:21: api.sse.maxClients: must be a whole number from 1 to 10000, not 0',
+  'c:4:7: bind: "" is not an interface name, an IP address or "all": an interface name has 1 to 15 bytes',
+);
+problems(
+  'a scalar replaces a section',
+  ['api: {port: 1}', 'api: 5'],
+  'b:1:6: api: must be a map of keys, not 5',
+);
+
+// Both spellings of a section.
+
+settings(
+  'the other names of sections',
+  ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
+  {
+    ...DEFAULT_SETTINGS,
+    systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
+    audio: { enabled: false, serveCookie: false },
+  },
+);
+problems(
+  'both spellings of a section in one file',
+  ['systemd: {}\nsound_server: {}\nservice_manager: {}\npulseaudio:'],
+  'a:3:1: service_manager: is another spelling of systemd, which is given at a:1; use one of them',
+  'a:4:1: pulseaudio: is another spelling of sound_server, which is given at a:2; use one of them',
+);
+problems(
+  'both spellings of a section in two files',
+  ['service_manager: {}', '\nsystemd: {}'],
+  'b:2:1: systemd: is another spelling of service_manager, which is given at a:1; use one of them',
+);
+problems(
+  'a problem spells the section as the file does',
+  ['sound_server: {serve_cookie: 1}\nservice_manager:\n  user: [a]'],
+  'a:1:30: sound_server.serve_cookie: must be true or false, not 1',
+  'a:3:10: service_manager.user[0]: "a" is not a unit name: it has no suffix such as .service',
+);
+
+// Unknown keys.
+
+const NEAREST: readonly (readonly [string, string, string])[] = [
+  ['logLevle: x', '1:1: logLevle', 'logLevel'],
+  ['loglevel: x', '1:1: loglevel', 'logLevel'],
+  ['port: 1', '1:1: port', 'api.port'],
+  ['sytemd: {}', '1:1: sytemd', 'systemd'],
+  ['sound_sever: {}', '1:1: sound_sever', 'sound_server'],
+  ['api: {prot: 1}', '1:7: api.prot', 'api.port'],
+  ['api: {orgins: []}', '1:7: api.orgins', 'api.cors.origins'],
+  ['api:\n  sse:\n    max_clients: 1', '3:5: api.sse.max_clients', 'api.sse.maxClients'],
+  ['systemd: {units: []}', '1:11: systemd.units', 'systemd.user'],
+  ['service_manager: {sytem: []}', '1:19: service_manager.sytem', 'systemd.system'],
+  ['pulseaudio: {serveCookie: true}', '1:14: pulseaudio.serveCookie', 'pulseaudio.serve_cookie'],
+  ['power: {reboot: true}', '1:9: power.reboot', 'power.capabilities.reboot'],
+  ['upgrade: {result_file: /x}', '1:11: upgrade.result_file', 'upgrade.resultFile'],
+  ['upgrade: {checkunit: a.service}', '1:11: upgrade.checkunit', 'upgrade.checkUnit'],
+  ['systemd: {user: [{name: a.service, ulr: x}]}', '1:36: systemd.user[0].ulr', 'url'],
+  ['<<: {bind: all}', '1:1: "<<"', 'api'],
+  ['__proto__: {bind: all}', '1:1: __proto__', 'api.port'],
+  ['"a\\nb": 1', '1:1: "a\\nb"', 'api'],
+];
+for (const [yaml, key, near] of NEAREST) {
+  warnings(
+    `unknown ${JSON.stringify(yaml)} names ${near}`,
+    [yaml],
+    `a:${key}: unknown key; the nearest known key is ${near}`,
+  );
+}
+warnings(
+  'warnings come in the order of the files',
+  ['x1: 1\nx2: 1', 'x0: 1'],
+  ...['a:1:1: x1', 'a:2:1: x2', 'b:1:1: x0'].map(
+    (key) => `${key}: unknown key; the nearest known key is api`,
+  ),
+);
+
+// Rules between keys.
+
+problems(
+  'an enabled upgrade backend needs its result file',
+  ['upgrade:\n  enabled: false', 'upgrade:\n  enabled: true\n  checkUnit: a.service'],
+  'b:2:12: upgrade.resultFile: is required when upgrade.enabled is true',
+);
+problems(
+  'a wrong result file is reported once',
+  ['upgrade: {enabled: true, resultFile: x}'],
+  'a:1:38: upgrade.resultFile: "x" is not an absolute path: it must begin with / or ~/',
+);
+problems(
+  'a typing error that hides a required key is told of both ways',
+  ['upgrade: {enabled: true, resultfile: /x}'],
+  'a:1:20: upgrade.resultFile: is required when upgrade.enabled is true',
+);
+problems(
+  'the files of the upgrade backend are separate',
+  ['upgrade:\n  resultFile: /a\n  progressSocket: /a\n  stateFile: /a'],
+  'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
+  'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
+);
+problems(
+  'a result file is not the default state file',
+  ['upgrade: {resultFile: ~/.local/state/tonearm/upgrade-run.json}'],
+  'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
+);
+warnings(
+  'an upgrade unit in a whitelist stays hidden',
+  [
+    'systemd:\n  system: [u.service]\n  user: [c.service, {name: u.service}]',
+    'upgrade: {checkUnit: c.service, upgradeUnit: u.service}',
+  ],
+  'a:2:12: systemd.system[0]: u.service is upgrade.upgradeUnit, so it stays hidden from /services',
+  'a:3:10: systemd.user[0]: c.service is upgrade.checkUnit, so it stays hidden from /services',
+  'a:3:28: systemd.user[1].name: u.service is upgrade.upgradeUnit, so it stays hidden from /services',
+);
+warnings(
+  'one unit for both is odd',
+  ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
+  'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so that every check starts an upgrade',
+);
+test('an upgrade unit is internal even while the backend is off, and named once', () => {
+  const resolved = resolveTexts(['upgrade: {checkUnit: c.service, upgradeUnit: c.service}']);
+  assert.deepEqual(resolved.ok && resolved.settings.systemd.internal, ['c.service']);
+});
+
+// Everything is reported at once.
+
+problems(
+  'all problems are reported, in the order of the text',
+  [
+    FULL_YAML.replace('9000', 'x')
+      .replace('eth0', 'a/b')
+      .replace('mpd.service', 'mpd')
+      .replace('true', '"t"'),
+  ],
+  'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has no slash and no white space',
+  'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
+  'a:19:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
+  'a:25:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
+);
+problems(
+  'also within a line',
+  ['api: {hosts: [5], port: 0}'],
+  'a:1:15: api.hosts[0]: must be a host name, not 5',
+  'a:1:25: api.port: must be a whole number from 1 to 65535, not 0',
+);
