@@ -42,7 +42,16 @@ async function main(request: Request): Promise<Exit | undefined> {
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
-  return loadSettings({ configPath, env: process.env, home: homedir(), uid: process.getuid?.() ?? 0 });
+  return loadSettings({ configPath, env: process.env, home: home(), uid: process.getuid?.() ?? 0 });
+}
+
+/** '' where there is none: a user without a home is no reason not to start. */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
 }
 
 async function checkConfig(loaded: Loaded): Promise<Exit> {
@@ -53,7 +62,7 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
 }
 
 function run(loaded: Loaded): Exit | undefined {
-  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
   for (const warning of loaded.warnings) logger.log('warn', warning);

@@ -1,0 +1,31 @@
+// org.freedesktop.login1: the methods and signals that are used. Data only. Reference: org.freedesktop.login1(5).
+
+import { methodsOf, signalRow } from './method.js';
+
+export const LOGIND_NAME = 'org.freedesktop.login1';
+export const LOGIND_PATH = '/org/freedesktop/login1';
+export const LOGIND_INTERFACE = 'org.freedesktop.login1.Manager';
+
+const manager = methodsOf(LOGIND_NAME, LOGIND_PATH, LOGIND_INTERFACE);
+
+export const LOGIND_METHODS = {
+  /** -> `yes`, `no`, `challenge` or `na`. Itself an error where there is no polkit. */
+  canReboot: manager('CanReboot', ['', 's'], 'none'),
+  canPowerOff: manager('CanPowerOff', ['', 's'], 'none'),
+  /** -> rows of what (colon-separated), who, why, mode, user id, process id. */
+  listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
+  /** Interactive (always false: nobody is there to be asked). The machine goes down some milliseconds after the reply. */
+  reboot: manager('Reboot', ['b', ''], 'power'),
+  powerOff: manager('PowerOff', ['b', ''], 'power'),
+} as const;
+
+/** True as the machine goes down, false if that was cancelled. Needs no subscription. */
+export const PREPARE_FOR_SHUTDOWN = signalRow(LOGIND_INTERFACE, 'PrepareForShutdown', 'b');
+
+export const LOGIND_ERRORS = {
+  interactiveAuthorizationRequired: 'org.freedesktop.DBus.Error.InteractiveAuthorizationRequired',
+  accessDenied: 'org.freedesktop.DBus.Error.AccessDenied',
+  operationInProgress: 'org.freedesktop.login1.OperationInProgress',
+  /** Since systemd 257 block inhibitors bind everybody. */
+  blockedByInhibitorLock: 'org.freedesktop.login1.BlockedByInhibitorLock',
+} as const;

@@ -1,0 +1,108 @@
+// What a row of the D-Bus tables is: a method with its signatures and what it may change, a signal, a match rule. Pure.
+
+import type { Reply, Values } from './signature.js';
+
+/** What a method changes: nothing; units of a manager; the power state of the machine. A bus connection is made for one. */
+export type Effect = 'none' | 'units' | 'power';
+
+export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
+  /** The well-known bus name that is called. */
+  readonly destination: string;
+  /** The object; a method without one is called on a path given with the call. */
+  readonly path?: string;
+  readonly interface: string;
+  readonly member: string;
+  readonly in: string;
+  readonly out: string;
+  readonly effect: E;
+  /** Never there: it carries the types of `in` and `out`, worked out once per row. */
+  readonly types?: (args: Args) => Result;
+}
+
+/** Makes the rows of one interface on one fixed object. */
+export function methodsOf(destination: string, path: string, iface: string) {
+  return <const I extends string, const O extends string, const E extends Effect>(
+    member: string,
+    signatures: readonly [input: I, output: O],
+    effect: E,
+  ): Method<Values<I>, Reply<O>, E> => ({
+    destination,
+    path,
+    interface: iface,
+    member,
+    in: signatures[0],
+    out: signatures[1],
+    effect,
+  });
+}
+
+export interface SignalRow<V = unknown> {
+  readonly interface: string;
+  readonly member: string;
+  readonly signature: string;
+  /** Never there: it carries the types of `signature`. */
+  readonly types?: V;
+}
+
+export function signalRow<const S extends string>(
+  iface: string,
+  member: string,
+  signature: S,
+): SignalRow<Values<S>> {
+  return { interface: iface, member, signature };
+}
+
+/** A signal as it came, with its values unwrapped. `sender` is the unique name of whoever sent it. */
+export interface Signal {
+  readonly sender: string;
+  readonly path: string;
+  readonly interface: string;
+  readonly member: string;
+  readonly signature: string;
+  readonly values: readonly unknown[];
+}
+
+/** The signal's values if it is one of this row; nothing if it is another, or has another signature. */
+export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
+  const same =
+    signal.interface === row.interface && signal.member === row.member && signal.signature === row.signature;
+  // The signature is the type: a message whose values are of another signature than it announces is never delivered.
+  const values: unknown = signal.values;
+  return same ? (values as V) : undefined;
+}
+
+/** Which signals the bus is to send us. `sender` is a well-known name; signals of anybody else are dropped. */
+export interface Match {
+  readonly sender: string;
+  readonly interface?: string;
+  readonly member?: string;
+  readonly path?: string;
+  readonly pathNamespace?: string;
+  readonly arg0?: string;
+  readonly arg2?: string;
+}
+
+const RULE_KEYS = {
+  sender: 'sender',
+  interface: 'interface',
+  member: 'member',
+  path: 'path',
+  pathNamespace: 'path_namespace',
+  arg0: 'arg0',
+  arg2: 'arg2',
+} as const satisfies Record<keyof Match, string>;
+
+/** An apostrophe cannot be escaped inside the quotes of a rule: it stands outside, behind a backslash (D-Bus, "Match Rules"). */
+function quoted(value: string): string {
+  return `'${value.replaceAll("'", "'\\''")}'`;
+}
+
+/** The match as the text that AddMatch takes. */
+export function matchRule(match: Match): string {
+  const parts = ["type='signal'"];
+  for (const [key, name] of Object.entries(RULE_KEYS)) {
+    const value = match[key as keyof Match];
+    if (value !== undefined) parts.push(`${name}=${quoted(value)}`);
+  }
+  return parts.join(',');
+}

@@ -1,0 +1,35 @@
+// Reads known properties out of an `a{sv}` whose values say nothing about their types. Pure.
+
+import type { Values } from './signature.js';
+
+/** Property -> signature. The signatures here are the ones whose values can be told apart at run time. */
+export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
+
+const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
+
+const CHECKS = {
+  s: (value: unknown): boolean => typeof value === 'string',
+  b: (value: unknown): boolean => typeof value === 'boolean',
+  u: isInteger,
+  i: isInteger,
+  as: (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+  ay: (value: unknown): boolean => value instanceof Uint8Array,
+  '(uo)': (value: unknown): boolean =>
+    Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
+} as const;
+
+/** The properties of a table that a record holds, each of its type. */
+export type Properties<T extends PropertyTable> = {
+  readonly [P in keyof T]?: Values<T[P] & string> extends readonly [infer Only] ? Only : never;
+};
+
+/** What the record says about the table's properties. One that is missing or of another type is left out. */
+export function readProperties<const T extends PropertyTable>(
+  table: T,
+  record: Readonly<Record<string, unknown>>,
+): Properties<T> {
+  const known = Object.entries(table).filter(
+    ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),
+  );
+  return Object.fromEntries(known.map(([name]) => [name, record[name]])) as Properties<T>;
+}

@@ -1,0 +1,94 @@
+// org.freedesktop.systemd1: the methods, signals and properties that are used, and how a unit's name becomes a path. Data only.
+// Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
+
+import { getAll } from './daemon.js';
+import { methodsOf, signalRow } from './method.js';
+import type { PropertyTable } from './properties.js';
+
+export const SYSTEMD_NAME = 'org.freedesktop.systemd1';
+export const SYSTEMD_PATH = '/org/freedesktop/systemd1';
+export const MANAGER_INTERFACE = 'org.freedesktop.systemd1.Manager';
+export const UNIT_INTERFACE = 'org.freedesktop.systemd1.Unit';
+export const SERVICE_INTERFACE = 'org.freedesktop.systemd1.Service';
+export const UNIT_PATHS = '/org/freedesktop/systemd1/unit';
+
+const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
+
+export const SYSTEMD_METHODS = {
+  /** A second call on one connection is the error ALREADY_SUBSCRIBED, and harmless. */
+  subscribe: manager('Subscribe', ['', ''], 'none'),
+  /** Name -> path. Also for units that are not loaded or do not exist; a read like this emits UnitNew and UnitRemoved. */
+  loadUnit: manager('LoadUnit', ['s', 'o'], 'none'),
+  /**
+   * Names -> rows of id, description, load state, active state, sub-state, followed unit, path, job id, job type, job path.
+   * Also for units that are not loaded or do not exist.
+   */
+  listUnitsByNames: manager('ListUnitsByNames', ['as', 'a(ssssssouso)'], 'none'),
+  /** Right at once, where the property of a loaded unit stays stale until Reload. */
+  getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
+  /** Name and mode -> path of the job. */
+  startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
+  stopUnit: manager('StopUnit', ['ss', 'o'], 'units'),
+  restartUnit: manager('RestartUnit', ['ss', 'o'], 'units'),
+  resetFailedUnit: manager('ResetFailedUnit', ['s', ''], 'units'),
+  /** Names, runtime, force -> carries install info, changes (kind, link, target). */
+  enableUnitFiles: manager('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
+  /** Names, runtime -> changes. */
+  disableUnitFiles: manager('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
+  reload: manager('Reload', ['', ''], 'units'),
+  /** Called on a unit's path. */
+  getAll: getAll(SYSTEMD_NAME),
+} as const;
+
+export const SYSTEMD_SIGNALS = {
+  /** Job id, job path, unit. */
+  jobNew: signalRow(MANAGER_INTERFACE, 'JobNew', 'uos'),
+  /** Job id, job path, unit, result. */
+  jobRemoved: signalRow(MANAGER_INTERFACE, 'JobRemoved', 'uoss'),
+  /** Unit, path. */
+  unitNew: signalRow(MANAGER_INTERFACE, 'UnitNew', 'so'),
+  unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
+  unitFilesChanged: signalRow(MANAGER_INTERFACE, 'UnitFilesChanged', ''),
+  /** True as a daemon-reload begins, false as it ends. */
+  reloading: signalRow(MANAGER_INTERFACE, 'Reloading', 'b'),
+} as const;
+
+export const SYSTEMD_ERRORS = {
+  alreadySubscribed: 'org.freedesktop.systemd1.AlreadySubscribed',
+  noSuchUnit: 'org.freedesktop.systemd1.NoSuchUnit',
+  fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
+} as const;
+
+/** Properties of `UNIT_INTERFACE` that are read. `Job` is job id and path; id 0 is none. */
+export const UNIT_PROPERTIES = {
+  Id: 's',
+  Names: 'as',
+  Description: 's',
+  LoadState: 's',
+  ActiveState: 's',
+  SubState: 's',
+  UnitFileState: 's',
+  InvocationID: 'ay',
+  Job: '(uo)',
+  ConditionResult: 'b',
+} as const satisfies PropertyTable;
+
+/** Properties of `SERVICE_INTERFACE` that are read. `ExecMainCode`: 1 exited, 2 killed, 3 dumped core (waitid's CLD_*). */
+export const SERVICE_PROPERTIES = {
+  Type: 's',
+  Result: 's',
+  ExecMainCode: 'i',
+  ExecMainStatus: 'i',
+  MainPID: 'u',
+  RemainAfterExit: 'b',
+} as const satisfies PropertyTable;
+
+/** The object of a unit: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */
+export function unitPath(name: string): string {
+  const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {
+    const character = String.fromCharCode(byte);
+    const plain = /[A-Za-z]/.test(character) || (index > 0 && /\d/.test(character));
+    return plain ? character : `_${byte.toString(16).padStart(2, '0')}`;
+  });
+  return `${UNIT_PATHS}/${escaped.join('') || '_'}`;
+}

@@ -1,0 +1,95 @@
+// The commands that are spoken, as one table: code, arguments in wire order, shape of the reply. Encoder, decoder and
+// the types of `Session.request` come from these rows alone. It may not know what a session is.
+
+import { acknowledgement, listOf, record } from './fields.js';
+import {
+  bool,
+  byIndex,
+  bytes,
+  index,
+  props,
+  type Readable,
+  text,
+  u32,
+  volumes,
+  type Writable,
+} from './kinds.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './records.js';
+import type { Writer } from './writer.js';
+
+/** Write positions are contravariant, so `never` is what every kind accepts. */
+type Arguments = Readonly<Record<string, Writable<never>>>;
+type ArgumentOf<W> = W extends Writable<infer T> ? T : never;
+type ArgsOf<A extends Arguments> = { readonly [K in keyof A]: ArgumentOf<A[K]> };
+
+/** A request: its code, how its arguments are written, how its reply is read. */
+interface Request<Args, Value> {
+  readonly code: number;
+  readonly reply: Readable<Value>;
+  write(writer: Writer, args: Args): void;
+}
+
+function request<const A extends Arguments, Value>(
+  code: number,
+  args: A,
+  reply: Readable<Value>,
+): Request<ArgsOf<A>, Value> {
+  const rows = Object.entries(args) as [keyof A, Writable<unknown>][];
+  return {
+    code,
+    reply,
+    write: (writer, values) => {
+      for (const [name, kind] of rows) kind.write(writer, values[name]);
+    },
+  };
+}
+
+/** What opens a connection; only the session sends these. */
+export const HANDSHAKE = {
+  AUTH: request(8, { version: u32, cookie: bytes }, record({ version: u32 })),
+  SET_CLIENT_NAME: request(9, { props }, record({ clientIndex: index })),
+};
+
+/** What may be asked once the session is ready. */
+export const REQUESTS = {
+  GET_SERVER_INFO: request(20, {}, serverInfo),
+  GET_SINK_INFO: request(21, { index: byIndex }, sinkInfo),
+  GET_SINK_INFO_LIST: request(22, {}, listOf(sinkInfo)),
+  GET_SINK_INPUT_INFO: request(29, { index: u32 }, sinkInputInfo),
+  GET_SINK_INPUT_INFO_LIST: request(30, {}, listOf(sinkInputInfo)),
+  SUBSCRIBE: request(35, { mask: u32 }, acknowledgement),
+  SET_SINK_VOLUME: request(36, { index: byIndex, volume: volumes }, acknowledgement),
+  SET_SINK_INPUT_VOLUME: request(37, { index: u32, volume: volumes }, acknowledgement),
+  SET_SINK_MUTE: request(39, { index: byIndex, muted: bool }, acknowledgement),
+  SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
+  MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
+  SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
+};
+
+/** What the server sends. */
+export const FROM_SERVER = {
+  ERROR: 0,
+  REPLY: 2,
+  SUBSCRIBE_EVENT: 66,
+  /** Sent unasked when a policy module addresses a client; it says nothing to one without streams. */
+  CLIENT_EVENT: 91,
+} as const;
+
+/** Fields behind command and tag of an ERROR and of a SUBSCRIBE_EVENT. */
+export const errorReply = record({ code: u32 });
+export const subscribeEvent = record({ event: u32, index });
+
+export type RequestName = keyof typeof REQUESTS;
+export type HandshakeName = keyof typeof HANDSHAKE;
+export type CommandName = RequestName | HandshakeName;
+
+type AllRequests = typeof REQUESTS & typeof HANDSHAKE;
+type ArgsByName = { [C in CommandName]: AllRequests[C] extends Request<infer Args, unknown> ? Args : never };
+type ReplyByName = { [C in CommandName]: AllRequests[C] extends Request<never, infer Value> ? Value : never };
+
+export type RequestArgs<C extends CommandName> = ArgsByName[C];
+export type Reply<C extends CommandName> = ReplyByName[C];
+
+type Rows = { readonly [C in CommandName]: Request<ArgsByName[C], ReplyByName[C]> };
+/** Every row under a type that ties arguments and reply to one name, so that a mismatched pair does not compile. */
+export const COMMANDS: Rows = { ...HANDSHAKE, ...REQUESTS };

@@ -1,0 +1,75 @@
+// The kinds of value that the tables are made of: how each is read and, where we send it, written. Pure.
+
+import type { Format, Reader, SampleSpec } from './reader.js';
+import type { Writer } from './writer.js';
+
+/** Something that can be read from a frame; what it gives is known to the type system. */
+export interface Readable<T> {
+  /** The protocol version that introduced it; absent: it was always there. */
+  readonly since?: number;
+  read(reader: Reader): T;
+}
+
+/** Something that can be written into a request. */
+export interface Writable<T> {
+  write(writer: Writer, value: T): void;
+}
+
+export const u32: Readable<number> & Writable<number> = {
+  read: (reader) => reader.u32(),
+  write: (writer, value) => writer.u32(value),
+};
+
+/** A reference to another object: the wire's "none" becomes undefined. */
+export const index: Readable<number | undefined> = { read: (reader) => reader.index() };
+
+/**
+ * Which object a request means. The wire has an index and a name; both, or neither, is refused (INVALID), and names
+ * are not unique. So only the index is ever sent, with the null name behind it.
+ */
+export const byIndex: Writable<number> = {
+  write: (writer, value) => {
+    writer.u32(value);
+    writer.optionalText(undefined);
+  },
+};
+
+export const text: Readable<string> & Writable<string> = {
+  read: (reader) => reader.text(),
+  write: (writer, value) => writer.optionalText(value),
+};
+
+export const optionalText: Readable<string | undefined> = { read: (reader) => reader.optionalText() };
+
+export const bool: Readable<boolean> & Writable<boolean> = {
+  read: (reader) => reader.bool(),
+  write: (writer, value) => writer.bool(value),
+};
+
+export const volumes: Readable<number[]> & Writable<readonly number[]> = {
+  read: (reader) => reader.volumes(),
+  write: (writer, value) => writer.volumes(value),
+};
+
+export const props: Readable<Record<string, string>> & Writable<Readonly<Record<string, string>>> = {
+  read: (reader) => reader.props(),
+  write: (writer, value) => writer.props(value),
+};
+
+export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
+export const usec: Readable<number> = { read: (reader) => reader.usec() };
+export const volume: Readable<number> = { read: (reader) => reader.volume() };
+export const sampleSpec: Readable<SampleSpec> = { read: (reader) => reader.sampleSpec() };
+export const channelMap: Readable<number[]> = { read: (reader) => reader.channelMap() };
+export const format: Readable<Format> = { read: (reader) => reader.format() };
+
+/** The versions that we speak but in which a newer field may be missing. */
+type Younger = 33 | 34 | 35;
+
+/** A field that came with a protocol version. Its type has `undefined` only if a version we speak lacks it. */
+export function since<const V extends number, T>(
+  version: V,
+  kind: Readable<T>,
+): Readable<V extends Younger ? T | undefined : T> {
+  return { since: version, read: kind.read };
+}

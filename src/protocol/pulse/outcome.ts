@@ -1,0 +1,59 @@
+// How a request and a session can end: closed unions that the dialler and the actor decide by. Types and one sentence each.
+
+import type { CommandName, HandshakeName } from './commands.js';
+import type { ServerFault } from './faults.js';
+
+/** Why a session ended. The last three are for the dialler, which knows the socket. */
+export type ClosedReason =
+  /** The server sent what the protocol does not allow. */
+  | { readonly kind: 'protocol-violation'; readonly detail: string }
+  /** The server answered the handshake with an error. */
+  | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
+  /** The server speaks only versions older than ours. */
+  | { readonly kind: 'version-unsupported'; readonly version: number }
+  /** A command was not answered by its deadline; of the session's own accord only those of the handshake. */
+  | { readonly kind: 'timeout'; readonly command: CommandName }
+  | { readonly kind: 'peer-closed' }
+  | { readonly kind: 'transport-failed'; readonly detail: string }
+  | { readonly kind: 'stopped' };
+
+/** Why a request has no value. */
+export type RequestError =
+  /** The server's ERROR for this request; the connection is fine. */
+  | ({ readonly kind: 'server' } & ServerFault)
+  /** No reply by the deadline. Whether it was carried out is not known. */
+  | { readonly kind: 'timeout' }
+  /** The reply could not be decoded; the session ends with the same detail. */
+  | { readonly kind: 'violation'; readonly detail: string }
+  /** The session ended, or had ended, before a reply came. */
+  | { readonly kind: 'closed'; readonly reason: ClosedReason }
+  /** The session has not finished its handshake; nothing was sent. */
+  | { readonly kind: 'not-ready' }
+  /** As many requests as allowed have no reply yet; nothing was sent. */
+  | { readonly kind: 'overflow' }
+  /** An argument that does not fit the wire; nothing was sent. */
+  | { readonly kind: 'bad-argument'; readonly detail: string };
+
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: RequestError };
+
+/** One sentence for a log line or a health record. */
+export function describeClosed(reason: ClosedReason): string {
+  switch (reason.kind) {
+    case 'protocol-violation':
+      return `the sound server broke the protocol: ${reason.detail}`;
+    case 'auth-refused':
+      return `the sound server refused ${reason.command}: ${reason.fault.meaning}`;
+    case 'version-unsupported':
+      return `the sound server speaks protocol version ${reason.version} only`;
+    case 'timeout':
+      return `the sound server did not answer ${reason.command} in time`;
+    case 'peer-closed':
+      return 'the sound server closed the connection';
+    case 'transport-failed':
+      return `the connection to the sound server failed: ${reason.detail}`;
+    case 'stopped':
+      return 'the connection was given up';
+  }
+}

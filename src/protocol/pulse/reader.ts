@@ -1,0 +1,197 @@
+// Reads the typed values of one frame's payload, strictly: each read names the tag that it expects, and nothing is read
+// beyond the frame. The wire's "none" values end here.
+
+import { describeTag, TAG } from './tags.js';
+import type { TextCache } from './text-cache.js';
+import { WireError } from './wire-error.js';
+
+/** The wire's index that means "no object". */
+const NO_INDEX = 0xffffffff;
+const TWO_TO_32 = 0x1_0000_0000;
+/** In front of a property's bytes: tag and length as u32, tag and length of the bytes. */
+const PROP_HEADER_BYTES = 10;
+
+export interface SampleSpec {
+  readonly format: number;
+  readonly channels: number;
+  readonly rate: number;
+}
+
+export interface Format {
+  readonly encoding: number;
+  readonly props: Record<string, string>;
+}
+
+/**
+ * A property list inherits nothing, so that a stream may call its property `__proto__` and harm nobody. Made by a
+ * constructor, equal lists share a shape, which `Object.create(null)` gives none: a list of sink inputs decodes in
+ * four fifths of the time.
+ */
+class PropertyList {
+  [key: string]: string;
+}
+Object.setPrototypeOf(PropertyList.prototype, null);
+Reflect.deleteProperty(PropertyList.prototype, 'constructor');
+
+export class Reader {
+  /** The negotiated protocol version: decides which fields a record has. */
+  readonly version: number;
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  readonly #texts: TextCache;
+  #offset = 0;
+
+  constructor(payload: Uint8Array, version: number, texts: TextCache) {
+    const { buffer, byteOffset, byteLength } = payload;
+    // What a socket gives is a Buffer already, and a view costs a tenth of a small record's time.
+    this.#bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(buffer, byteOffset, byteLength);
+    this.#view = new DataView(buffer, byteOffset, byteLength);
+    this.version = version;
+    this.#texts = texts;
+  }
+
+  get atEnd(): boolean {
+    return this.#offset === this.#bytes.length;
+  }
+
+  /** A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server erred. */
+  finish(): void {
+    if (!this.atEnd) throw this.#error(`${this.#bytes.length - this.#offset} bytes left over`);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#take(TAG.u32, 4));
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#take(TAG.u8, 1));
+  }
+
+  index(): number | undefined {
+    const value = this.u32();
+    return value === NO_INDEX ? undefined : value;
+  }
+
+  volume(): number {
+    return this.#view.getUint32(this.#take(TAG.volume, 4));
+  }
+
+  /** Microseconds, exact up to 2^53 and cut there. */
+  usec(): number {
+    const at = this.#take(TAG.usec, 8);
+    const value = this.#view.getUint32(at) * TWO_TO_32 + this.#view.getUint32(at + 4);
+    return Math.min(value, Number.MAX_SAFE_INTEGER);
+  }
+
+  bool(): boolean {
+    const tag = this.#bytes[this.#offset];
+    if (tag !== TAG.yes && tag !== TAG.no) throw this.#unexpected(TAG.yes);
+    this.#offset += 1;
+    return tag === TAG.yes;
+  }
+
+  sampleSpec(): SampleSpec {
+    const at = this.#take(TAG.sampleSpec, 6);
+    const view = this.#view;
+    return { format: view.getUint8(at), channels: view.getUint8(at + 1), rate: view.getUint32(at + 2) };
+  }
+
+  /** Channel positions, as `pulse/channelmap.h` numbers them. */
+  channelMap(): number[] {
+    const count = this.#view.getUint8(this.#take(TAG.channelMap, 1));
+    const at = this.#advance(count);
+    const positions: number[] = [];
+    for (let channel = 0; channel < count; channel += 1) positions.push(this.#view.getUint8(at + channel));
+    return positions;
+  }
+
+  volumes(): number[] {
+    const count = this.#view.getUint8(this.#take(TAG.volumes, 1));
+    const at = this.#advance(4 * count);
+    const values: number[] = [];
+    for (let channel = 0; channel < count; channel += 1) values.push(this.#view.getUint32(at + 4 * channel));
+    return values;
+  }
+
+  text(): string {
+    const value = this.optionalText();
+    if (value === undefined) throw this.#error('expected text, got noText');
+    return value;
+  }
+
+  /** Undefined for the null string, which is not the empty one. */
+  optionalText(): string | undefined {
+    const tag = this.#bytes[this.#offset];
+    if (tag === TAG.noText) {
+      this.#offset += 1;
+      return undefined;
+    }
+    if (tag !== TAG.text) throw this.#unexpected(TAG.text);
+    const start = this.#offset + 1;
+    const bytes = this.#bytes;
+    let end = start;
+    // Texts are short: a loop finds the end sooner than a call of indexOf.
+    for (let byte = bytes[end]; byte !== 0; byte = bytes[end]) {
+      if (byte === undefined) throw this.#error('a text without its end');
+      end += 1;
+    }
+    this.#offset = end + 1;
+    return this.#texts.text(bytes, this.#view, start, end);
+  }
+
+  format(): Format {
+    this.#take(TAG.format, 0);
+    return { encoding: this.u8(), props: this.props() };
+  }
+
+  /** A property list. Of a key that is said twice the later value counts, as in the server. */
+  props(): Record<string, string> {
+    this.#take(TAG.props, 0);
+    const props = new PropertyList();
+    for (let key = this.optionalText(); key !== undefined; key = this.optionalText()) {
+      props[key] = this.#propValue();
+    }
+    return props;
+  }
+
+  /**
+   * The length twice, then the bytes; by convention text with a NUL behind it, which is not part of the value. Checked
+   * in one go, not by u32() and a read of bytes: half of a list's values are such.
+   */
+  #propValue(): string {
+    const bytes = this.#bytes;
+    const at = this.#offset;
+    if (bytes[at] !== TAG.u32) throw this.#unexpected(TAG.u32);
+    const start = this.#advance(PROP_HEADER_BYTES) + PROP_HEADER_BYTES;
+    const announced = this.#view.getUint32(at + 1);
+    const length = this.#view.getUint32(at + 6);
+    if (bytes[at + 5] !== TAG.bytes || length !== announced) {
+      throw this.#error(`a value of ${length} bytes that was announced with ${announced}`);
+    }
+    this.#advance(length);
+    const end = start + length;
+    return this.#texts.text(bytes, this.#view, start, length > 0 && bytes[end - 1] === 0 ? end - 1 : end);
+  }
+
+  /** Checks the tag and moves behind it and `size` further bytes; gives where those begin. */
+  #take(expected: number, size: number): number {
+    if (this.#bytes[this.#offset] !== expected) throw this.#unexpected(expected);
+    this.#offset += 1;
+    return this.#advance(size);
+  }
+
+  #advance(size: number): number {
+    const start = this.#offset;
+    if (start + size > this.#bytes.length) throw this.#error(`the frame ends within ${size} bytes`);
+    this.#offset = start + size;
+    return start;
+  }
+
+  #unexpected(expected: number): WireError {
+    return this.#error(`expected ${describeTag(expected)}, got ${describeTag(this.#bytes[this.#offset])}`);
+  }
+
+  #error(what: string): WireError {
+    return new WireError(`at byte ${this.#offset} of the payload: ${what}`);
+  }
+}

@@ -1,0 +1,99 @@
+// The sound server's records as tables: fields in wire order, each with the protocol version that introduced it
+// (PulseAudio's PROTOCOL file; none: older than version 11). Reader and TypeScript types come from these rows alone.
+
+import { counted, countedByte, type RecordOf, record } from './fields.js';
+import {
+  bool,
+  channelMap,
+  format,
+  index,
+  optionalText,
+  props,
+  sampleSpec,
+  since,
+  text,
+  u32,
+  usec,
+  volume,
+  volumes,
+} from './kinds.js';
+
+const SERVER_INFO = {
+  packageName: optionalText,
+  packageVersion: optionalText,
+  user: optionalText,
+  host: optionalText,
+  sampleSpec,
+  defaultSink: optionalText,
+  defaultSource: optionalText,
+  cookie: u32,
+  channelMap: since(15, channelMap),
+};
+
+const PORT_INFO = {
+  name: text,
+  description: optionalText,
+  priority: u32,
+  /** 0 unknown, 1 no, 2 yes. */
+  available: since(24, u32),
+  availabilityGroup: since(34, optionalText),
+  type: since(34, u32),
+};
+
+const SINK_INFO = {
+  index: u32,
+  name: text,
+  description: optionalText,
+  sampleSpec,
+  channelMap,
+  ownerModule: index,
+  /** Raw, one per channel: see volume.ts. */
+  volume: volumes,
+  muted: bool,
+  monitorSource: index,
+  monitorSourceName: optionalText,
+  latency: usec,
+  driver: optionalText,
+  flags: u32,
+  props: since(13, props),
+  configuredLatency: since(13, usec),
+  baseVolume: since(15, volume),
+  /** 0 running, 1 idle, 2 suspended; the wire's -1 is undefined. */
+  state: since(15, index),
+  volumeSteps: since(15, u32),
+  card: since(15, index),
+  ports: since(16, counted(record(PORT_INFO))),
+  activePort: since(16, optionalText),
+  formats: since(21, countedByte(format)),
+};
+
+const SINK_INPUT_INFO = {
+  index: u32,
+  name: optionalText,
+  ownerModule: index,
+  client: index,
+  sink: index,
+  sampleSpec,
+  channelMap,
+  /** Raw, one per channel; without meaning unless `hasVolume`. */
+  volume: volumes,
+  bufferLatency: usec,
+  sinkLatency: usec,
+  resampleMethod: optionalText,
+  driver: optionalText,
+  muted: since(11, bool),
+  props: since(13, props),
+  corked: since(19, bool),
+  hasVolume: since(20, bool),
+  volumeWritable: since(20, bool),
+  format: since(21, format),
+};
+
+export type ServerInfo = RecordOf<typeof SERVER_INFO>;
+export type PortInfo = RecordOf<typeof PORT_INFO>;
+export type SinkInfo = RecordOf<typeof SINK_INFO>;
+export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
+
+export const serverInfo = record(SERVER_INFO);
+export const sinkInfo = record(SINK_INFO);
+export const sinkInputInfo = record(SINK_INPUT_INFO);

@@ -1,0 +1,257 @@
+// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write and
+// settled requests come out. It holds no socket and no timer and reads no clock; whoever dials owns those.
+
+import {
+  COMMANDS,
+  type CommandName,
+  errorReply,
+  FROM_SERVER,
+  type HandshakeName,
+  type Reply,
+  type RequestArgs,
+  type RequestName,
+  subscribeEvent,
+} from './commands.js';
+import { serverFault } from './faults.js';
+import { Framer } from './frame.js';
+import type { ClosedReason, RequestError, Result } from './outcome.js';
+import { LATE, type PendingRequest, PendingRequests } from './pending.js';
+import { Reader } from './reader.js';
+import { decodeEvent, type SubscriptionEvent } from './subscription.js';
+import { TextCache } from './text-cache.js';
+import { NEWEST_VERSION, negotiate } from './versions.js';
+import { WireError } from './wire-error.js';
+import { Writer } from './writer.js';
+
+/** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
+const COOKIE_BYTES = 256;
+
+export interface SessionOptions {
+  /** The cookie file's bytes; zeros are sent if it is absent or not 256 bytes long. */
+  readonly cookie?: Uint8Array | undefined;
+  /** What SET_CLIENT_NAME says, such as `application.name`. */
+  readonly clientProps: Readonly<Record<string, string>>;
+  /** For each of the two steps of the handshake. A socket-activated server once took 25 s for the first. */
+  readonly authDeadlineMs: number;
+  /** For each request, unless it names its own. */
+  readonly requestDeadlineMs: number;
+  /** Requests without a reply, timed-out ones included; one more is refused. */
+  readonly pendingMax: number;
+}
+
+/** Called from within the session's methods. They may call the session again. */
+export interface SessionEvents {
+  /** The handshake is done: requests may be made. */
+  onReady(version: number): void;
+  onEvent(event: SubscriptionEvent): void;
+  /** Exactly once, after everything pending was settled. */
+  onClosed(reason: ClosedReason): void;
+}
+
+type State =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'handshake'; readonly command: HandshakeName; readonly deadline: number }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'closed'; readonly reason: ClosedReason };
+
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #events: SessionEvents;
+  readonly #framer = new Framer();
+  readonly #texts = new TextCache();
+  readonly #pending: PendingRequests;
+  #state: State = { kind: 'new' };
+  #version = NEWEST_VERSION;
+  #output: Uint8Array[] = [];
+  /** The time that `receive` was given, for what a reply in it sets off. */
+  #receivedAt = 0;
+
+  constructor(options: SessionOptions, events: SessionEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#pending = new PendingRequests(options.pendingMax);
+  }
+
+  /** Starts the handshake. `now` here and below: milliseconds of any monotonic clock. */
+  open(now: number): void {
+    if (this.#state.kind !== 'new') return;
+    const given = this.#options.cookie;
+    const cookie = given?.length === COOKIE_BYTES ? given : new Uint8Array(COOKIE_BYTES);
+    this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, now, (reply) => this.#accepted(reply.version));
+  }
+
+  /** Takes bytes from the socket, in chunks of any size. Never throws because of them: it ends the session instead. */
+  receive(chunk: Uint8Array, now: number): void {
+    if (this.#state.kind === 'closed') return;
+    this.#receivedAt = now;
+    try {
+      this.#framer.push(chunk, (payload) => this.#frame(payload));
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.close({ kind: 'protocol-violation', detail: error.message });
+    }
+  }
+
+  /**
+   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is none;
+   * at once if the request cannot be sent.
+   */
+  request<C extends RequestName>(
+    command: C,
+    args: RequestArgs<C>,
+    now: number,
+    settle: (result: Result<Reply<C>>) => void,
+    deadlineMs: number = this.#options.requestDeadlineMs,
+  ): void {
+    const refusal = this.#refusal();
+    if (refusal === undefined) this.#send(command, args, now + deadlineMs, settle);
+    else settle({ ok: false, error: refusal });
+  }
+
+  /** The bytes to write, in order. To be called after every other call. */
+  takeOutput(): Uint8Array[] {
+    const output = this.#output;
+    this.#output = [];
+    return output;
+  }
+
+  /** When `expire` must be called next; undefined: nothing is waited for. */
+  nextDeadline(): number | undefined {
+    return this.#state.kind === 'handshake' ? this.#state.deadline : this.#pending.nextDeadline();
+  }
+
+  /** Settles what is overdue. An overdue handshake ends the session, an overdue request does not. */
+  expire(now: number): void {
+    if (this.#state.kind === 'handshake') {
+      if (this.#state.deadline <= now) this.close({ kind: 'timeout', command: this.#state.command });
+      return;
+    }
+    this.#pending.expire(now);
+  }
+
+  /** Ends the session; the first reason stands. Output that was not taken is dropped. */
+  close(reason: ClosedReason): void {
+    if (this.#state.kind === 'closed') return;
+    this.#state = { kind: 'closed', reason };
+    this.#output = [];
+    this.#pending.settleAll({ kind: 'closed', reason });
+    this.#events.onClosed(reason);
+  }
+
+  #refusal(): RequestError | undefined {
+    if (this.#state.kind === 'closed') return { kind: 'closed', reason: this.#state.reason };
+    if (this.#state.kind !== 'ready') return { kind: 'not-ready' };
+    return this.#pending.full ? { kind: 'overflow' } : undefined;
+  }
+
+  /** One step of the handshake. */
+  #shake<C extends HandshakeName>(
+    command: C,
+    args: RequestArgs<C>,
+    now: number,
+    proceed: (reply: Reply<C>) => void,
+  ): void {
+    const deadline = now + this.#options.authDeadlineMs;
+    this.#state = { kind: 'handshake', command, deadline };
+    this.#send(command, args, deadline, (result) => {
+      if (result.ok) proceed(result.value);
+      else if (result.error.kind === 'server')
+        this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
+      // Only client properties that do not fit the wire lead here; every other error is a session that ends already.
+      else if (result.error.kind === 'bad-argument')
+        this.close({ kind: 'transport-failed', detail: result.error.detail });
+    });
+  }
+
+  #accepted(answered: number): void {
+    const version = negotiate(answered);
+    if (version === undefined) {
+      this.close({ kind: 'version-unsupported', version: answered });
+      return;
+    }
+    this.#version = version;
+    // Not pipelined behind AUTH: pipewire answers in any order, and refuses whatever comes before the name.
+    this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, this.#receivedAt, () => {
+      this.#state = { kind: 'ready' };
+      this.#events.onReady(version);
+    });
+  }
+
+  #send<C extends CommandName>(
+    command: C,
+    args: RequestArgs<C>,
+    deadline: number,
+    settle: (result: Result<Reply<C>>) => void,
+  ): void {
+    const { code, write, reply } = COMMANDS[command];
+    const tag = this.#pending.freeTag();
+    try {
+      const writer = new Writer(code, tag);
+      write(writer, args);
+      this.#output.push(writer.frame());
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      settle({ ok: false, error: { kind: 'bad-argument', detail: error.message } });
+      return;
+    }
+    this.#pending.add(tag, {
+      deadline,
+      decode: (reader) => {
+        const value = reply.read(reader);
+        reader.finish();
+        return () => settle({ ok: true, value });
+      },
+      fail: (error) => settle({ ok: false, error }),
+    });
+  }
+
+  /** One command of the server. */
+  #frame(payload: Uint8Array): void {
+    // A receiver of an earlier frame in the same chunk may have closed us.
+    if (this.#state.kind === 'closed') return;
+    const reader = new Reader(payload, this.#version, this.#texts);
+    const command = reader.u32();
+    const tag = reader.u32();
+    switch (command) {
+      case FROM_SERVER.REPLY:
+        this.#settle(tag, (request) => request.decode(reader));
+        break;
+      case FROM_SERVER.ERROR:
+        this.#settle(tag, (request) => {
+          const { code } = errorReply.read(reader);
+          reader.finish();
+          return () => request.fail({ kind: 'server', ...serverFault(code) });
+        });
+        break;
+      case FROM_SERVER.SUBSCRIBE_EVENT:
+        this.#event(reader);
+        break;
+      case FROM_SERVER.CLIENT_EVENT:
+        break;
+      default:
+        throw new WireError(`unknown command ${command}`);
+    }
+  }
+
+  #settle(tag: number, decode: (request: PendingRequest) => () => void): void {
+    const request = this.#pending.take(tag);
+    if (request === undefined) throw new WireError(`an answer to tag ${tag}, which waits for none`);
+    if (request === LATE) return;
+    let deliver: () => void;
+    try {
+      deliver = decode(request);
+    } catch (error) {
+      if (error instanceof WireError) request.fail({ kind: 'violation', detail: error.message });
+      throw error;
+    }
+    deliver();
+  }
+
+  #event(reader: Reader): void {
+    const { event, index } = subscribeEvent.read(reader);
+    reader.finish();
+    const decoded = decodeEvent(event, index);
+    if (this.#state.kind !== 'ready') throw new WireError('an event before the handshake ended');
+    this.#events.onEvent(decoded);
+  }
+}

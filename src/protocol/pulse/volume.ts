@@ -1,0 +1,74 @@
+// Arithmetic of volumes: raw words per channel <-> one fraction (1 = 100 %) and a balance. Pure.
+
+/** 100 %. Percentages are linear in the raw value, as pactl shows them (the server's curve lies behind it). */
+export const RAW_NORM = 0x10000;
+/** PA_VOLUME_MAX. */
+export const RAW_MAX = 0x7fffffff;
+
+/** Channel positions on either side (`pulse/channelmap.h`): front, rear, of centre, side, top front, top rear. */
+const LEFT: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
+const RIGHT: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
+
+const round2 = (value: number): number => Math.round(value * 100) / 100;
+
+/** Raw to fraction, two decimals. */
+export function fractionOf(raw: number): number {
+  return round2(raw / RAW_NORM);
+}
+
+/** Fraction to raw, within what a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly. */
+export function rawOf(fraction: number): number {
+  return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
+}
+
+/** The loudest channel's raw volume: what a single slider stands for. 0 without channels. */
+export function loudestOf(volume: readonly number[]): number {
+  return volume.reduce((loudest, raw) => Math.max(loudest, raw), 0);
+}
+
+/** The volume of all channels as one fraction. */
+export function levelOf(volume: readonly number[]): number {
+  return fractionOf(loudestOf(volume));
+}
+
+/** Each channel relative to the loudest, 0..1; undefined while all are silent, when there is nothing to relate. */
+export function ratiosOf(volume: readonly number[]): number[] | undefined {
+  const loudest = loudestOf(volume);
+  return loudest === 0 ? undefined : volume.map((raw) => raw / loudest);
+}
+
+/**
+ * The volume with its loudest channel at `fraction` and the proportions between channels kept. A silent volume has
+ * none: then `remembered` (from `ratiosOf`, before it fell silent) is used if it has as many channels, else all are equal.
+ */
+export function scaledTo(
+  volume: readonly number[],
+  fraction: number,
+  remembered?: readonly number[] | undefined,
+): number[] {
+  const target = rawOf(fraction);
+  const known = remembered?.length === volume.length ? remembered : undefined;
+  const ratios = ratiosOf(volume) ?? known ?? volume.map(() => 1);
+  return ratios.map((ratio) => Math.round(ratio * target));
+}
+
+function averageAt(
+  positions: ReadonlySet<number>,
+  volume: readonly number[],
+  map: readonly number[],
+): number | undefined {
+  const raws = volume.filter((_, channel) => positions.has(map[channel] ?? -1));
+  if (raws.length === 0) return undefined;
+  return raws.reduce((sum, raw) => sum + raw, 0) / raws.length;
+}
+
+/**
+ * From -1 (left only) to 1 (right only), two decimals, as `pa_cvolume_get_balance`: the quieter side's average relative
+ * to the louder's. 0 when a side has no channel.
+ */
+export function balanceOf(volume: readonly number[], map: readonly number[]): number {
+  const left = averageAt(LEFT, volume, map);
+  const right = averageAt(RIGHT, volume, map);
+  if (left === undefined || right === undefined || left === right) return 0;
+  return round2(left > right ? right / left - 1 : 1 - left / right);
+}

@@ -1,0 +1,101 @@
+// Writes one command as a frame. It refuses what does not fit the wire; the values' meaning is the caller's.
+
+import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
+import { TAG } from './tags.js';
+import { RAW_MAX } from './volume.js';
+import { WireError } from './wire-error.js';
+
+const INITIAL_BYTES = 512;
+const U32_MAX = 0xffffffff;
+/** PA_CHANNELS_MAX. pipewire takes more, and mangles them. */
+const CHANNELS_MAX = 32;
+
+export class Writer {
+  #bytes = Buffer.alloc(INITIAL_BYTES);
+  #length = HEADER_BYTES;
+
+  /** Begins a frame: every command has its code and its tag in front. */
+  constructor(code: number, tag: number) {
+    this.u32(code);
+    this.u32(tag);
+  }
+
+  /** The whole frame with its header. */
+  frame(): Uint8Array {
+    this.#bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
+    this.#bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  u32(value: number): void {
+    this.#tag(TAG.u32);
+    this.#word(value);
+  }
+
+  bool(value: boolean): void {
+    this.#tag(value ? TAG.yes : TAG.no);
+  }
+
+  optionalText(value: string | undefined): void {
+    if (value?.includes('\0')) throw new WireError('a text with a NUL in it');
+    this.#tag(value === undefined ? TAG.noText : TAG.text);
+    if (value !== undefined) this.#raw(Buffer.from(`${value}\0`));
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#tag(TAG.bytes);
+    this.#word(value.length);
+    this.#raw(value);
+  }
+
+  volumes(values: readonly number[]): void {
+    if (values.length === 0 || values.length > CHANNELS_MAX) {
+      throw new WireError(`${values.length} channels, not 1 to ${CHANNELS_MAX}`);
+    }
+    this.#tag(TAG.volumes);
+    this.#raw(Uint8Array.of(values.length));
+    for (const value of values) {
+      // pipewire accepts larger ones without complaint.
+      if (value > RAW_MAX) throw new WireError(`a volume of ${value}`);
+      this.#word(value);
+    }
+  }
+
+  props(values: Readonly<Record<string, string>>): void {
+    this.#tag(TAG.props);
+    for (const [key, value] of Object.entries(values)) {
+      const bytes = Buffer.from(`${value}\0`);
+      this.optionalText(key);
+      this.u32(bytes.length);
+      this.bytes(bytes);
+    }
+    this.optionalText(undefined);
+  }
+
+  #tag(tag: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length] = tag;
+    this.#length += 1;
+  }
+
+  #word(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
+      throw new WireError(`${value} is not a u32`);
+    this.#reserve(4);
+    this.#length = this.#bytes.writeUInt32BE(value, this.#length);
+  }
+
+  #raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#bytes.length) return;
+    const grown = Buffer.alloc(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}

@@ -1,0 +1,110 @@
+// Rebuilds the node's state from events alone, by the documented rules: what a client may do, and all that it may do.
+
+import assert from 'node:assert/strict';
+
+export interface StreamedEvent {
+  readonly type: string;
+  readonly data: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The records of one collection: identity -> record. */
+type Shelf = Map<string, Json>;
+
+export class StateModel {
+  readonly outputs: Shelf = new Map();
+  readonly clients: Shelf = new Map();
+  readonly services: Shelf = new Map();
+  readonly backends = new Map<string, string>();
+  /** The status without `run`, `can_*`. */
+  upgradeStatus: Json | undefined;
+  upgradeRun: Json | undefined;
+  /** `power.action` and `upgrade.progress`, as [type, data]. */
+  readonly actions: (readonly [type: string, data: string])[] = [];
+  /** How often a backend's part of a snapshot has begun. */
+  snapshots = 0;
+
+  readonly #rules: Readonly<Record<string, (data: unknown) => void>> = {
+    'server.info': (data) => assert.ok(['connected', 'love', 'bye'].includes(String(data))),
+    'audio.updated': (data) => put(this.clients, list(data), byId),
+    'audio.removed': (data) => drop(this.clients, list(data), byId),
+    'audio.output.updated': (data) => put(this.outputs, list(data), byId),
+    'audio.output.removed': (data) => drop(this.outputs, list(data), byId),
+    'service.updated': (data) => put(this.services, [object(data)], byScopeAndName),
+    'upgrade.info': (data) => this.#upgrade(object(data)),
+    'backend.updated': (data) => this.#backend(object(data)),
+  };
+
+  apply({ type, data }: StreamedEvent): void {
+    if (type === 'power.action' || type === 'upgrade.progress') {
+      this.actions.push([type, data]);
+      return;
+    }
+    const rule = this.#rules[type];
+    assert.ok(rule, `an event that the contract does not know: ${type}`);
+    rule(JSON.parse(data));
+  }
+
+  /** Plain and in a fixed order, to be compared with the truth. */
+  state(): Json {
+    return {
+      outputs: sorted(this.outputs),
+      clients: sorted(this.clients),
+      services: sorted(this.services),
+      backends: Object.fromEntries([...this.backends].sort()),
+      upgradeStatus: this.upgradeStatus,
+      upgradeRun: this.upgradeRun,
+    };
+  }
+
+  #upgrade(info: Json): void {
+    if ('state' in info) this.upgradeRun = info;
+    else this.upgradeStatus = info;
+  }
+
+  #backend({ backend, state, detail }: Json): void {
+    this.backends.set(String(backend), String(state));
+    if (detail !== 'snapshot') return;
+    this.snapshots += 1;
+    if (backend === 'audio') {
+      this.outputs.clear();
+      this.clients.clear();
+    }
+    if (backend === 'systemd') this.services.clear();
+    if (backend === 'upgrade') {
+      this.upgradeStatus = undefined;
+      this.upgradeRun = undefined;
+    }
+  }
+}
+
+function byId({ id }: Json): string {
+  return String(id);
+}
+
+function byScopeAndName({ scope, name }: Json): string {
+  return `${String(scope)}/${String(name)}`;
+}
+
+function put(shelf: Shelf, records: readonly Json[], identity: (record: Json) => string): void {
+  for (const record of records) shelf.set(identity(record), record);
+}
+
+function drop(shelf: Shelf, records: readonly Json[], identity: (record: Json) => string): void {
+  for (const record of records) shelf.delete(identity(record));
+}
+
+function list(data: unknown): readonly Json[] {
+  assert.ok(Array.isArray(data), 'a list');
+  return data.map(object);
+}
+
+function object(data: unknown): Json {
+  assert.ok(typeof data === 'object' && data !== null && !Array.isArray(data), 'an object');
+  return Object.fromEntries(Object.entries(data));
+}
+
+function sorted(shelf: Shelf): readonly Json[] {
+  return [...shelf].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record);
+}

@@ -1,0 +1,96 @@
+// Every audio event of contract section 5 on real sound servers, with its payload, and what makes it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type AudioNode, type Client, onEachSoundServer } from './audio-node.js';
+
+type Seen = readonly { readonly type: string; readonly data: string }[];
+
+/** Records of one event type, newest last. */
+function records(seen: Seen, type: string): readonly Client[] {
+  return seen.filter((event) => event.type === type).flatMap((event) => JSON.parse(event.data) as Client[]);
+}
+
+async function sees(
+  node: AudioNode,
+  seen: () => Seen,
+  type: string,
+  wanted: (record: Client) => boolean,
+): Promise<void> {
+  await node.stream.until(() => records(seen(), type).some(wanted), type);
+}
+
+onEachSoundServer('audio events', (node) => {
+  test('the first events are the connection and the snapshot', async () => {
+    const stream = await node().daemon.events('?snapshot=1');
+    await stream.until(({ model }) => model.outputs.size === 2);
+    assert.equal(stream.events[0]?.type, 'server.info');
+    assert.equal(stream.events[0]?.data, '"connected"');
+    stream.close();
+  });
+
+  test('a stream appears, changes, moves, corks and ends', async () => {
+    const seen = node().mark();
+    const client = await node().sound.streams('corker');
+    const [stream] = await client.open([
+      { sink: 'living', corked: false, props: { 'media.name': 'a song' } },
+    ]);
+    assert.ok(stream);
+    const { id } = stream;
+    await sees(
+      node(),
+      seen,
+      'audio.updated',
+      (c) => c.id === id && c.name === 'a song' && c.output === 'living',
+    );
+    await node().sound.pactl('set-sink-input-volume', `${id}`, '40%');
+    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.volume === 0.4);
+    await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
+    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.muted);
+    await node().sound.pactl('move-sink-input', `${id}`, 'kitchen');
+    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.output === 'kitchen');
+    await stream.cork(true);
+    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.corked);
+    await node().streamTellsTheTruth();
+    const before = await node().client(id);
+    await stream.remove();
+    await sees(node(), seen, 'audio.removed', (c) => c.id === id);
+    assert.deepEqual(records(seen(), 'audio.removed').at(-1), before, 'a removal carries the last record');
+    await client.close();
+    await node().streamTellsTheTruth();
+  });
+
+  test('a sink appears and goes', async () => {
+    const seen = node().mark();
+    await node().sound.addSink('attic', 'Attic');
+    await sees(node(), seen, 'audio.output.updated', ({ name }) => name === 'attic');
+    await node().sound.removeSink('attic');
+    await sees(node(), seen, 'audio.output.removed', ({ name }) => name === 'attic');
+    await node().streamTellsTheTruth();
+  });
+
+  test('the default changes from outside', async () => {
+    for (const name of ['kitchen', 'living']) {
+      await node().sound.pactl('set-default-sink', name);
+      await node().settles(name, ({ server }) => server.default_sink === name);
+      await node().streamTellsTheTruth();
+      const { outputs } = await node().audio();
+      assert.deepEqual(
+        outputs.filter((output) => output.default).map((output) => output.name),
+        [name],
+      );
+    }
+  });
+
+  test('an equal value makes no event', async () => {
+    await node().change('/audio/outputs/living/volume', { volume: 0.5 });
+    await node().settles('0.5', ({ server }) => server.volume === 0.5);
+    await node().streamTellsTheTruth();
+    const seen = node().mark();
+    await node().change('/audio/outputs/living/volume', { volume: 0.5 });
+    await node().sound.pactl('set-sink-volume', 'kitchen', '31%');
+    await sees(node(), seen, 'audio.output.updated', (o) => o.name === 'kitchen' && o.volume === 0.31);
+    const living = records(seen(), 'audio.output.updated').filter(({ name }) => name === 'living');
+    assert.deepEqual(living, []);
+  });
+});

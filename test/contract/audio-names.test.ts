@@ -1,0 +1,65 @@
+// Names as strangers write them, and many streams at once, on real sound servers (contract, section 2).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { onEachSoundServer } from './audio-node.js';
+
+/** As in names.ts: what is kept of a name. */
+const NAME_UNITS = 1024;
+
+onEachSoundServer('names', (node) => {
+  test('repeated, empty, huge, many-lined and colourful names', async () => {
+    const wild = [
+      'same',
+      'same',
+      'same',
+      '',
+      'x'.repeat(60_000),
+      'two\nlines\r\nand "quotes"',
+      '🎵 smörgåsbord 🎶',
+    ];
+    const client = await node().sound.streams('wild');
+    const streams = await client.open(
+      wild.map((name) => ({ sink: 'living', props: { 'media.name': name } })),
+    );
+    const ids = streams.map(({ id }) => id);
+    await node().settles('all are listed', ({ clients }) =>
+      ids.every((id) => clients.some((c) => c.id === id)),
+    );
+    const names = await Promise.all(ids.map(async (id) => (await node().client(id)).name));
+    assert.equal(new Set(names).size, names.length, 'names are unique');
+    const [first, second, third] = ids;
+    assert.deepEqual(
+      new Set(names.slice(0, 3)),
+      new Set(['same', `same #${second}`, `same #${third}`]),
+      `${first}`,
+    );
+    assert.equal(names[3], 'wild', 'an empty media.name falls back to the application');
+    assert.equal(names[4], 'x'.repeat(NAME_UNITS));
+    assert.deepEqual(names.slice(5), wild.slice(5));
+    await node().streamTellsTheTruth();
+    for (const name of names.filter((each) => each.length < NAME_UNITS)) {
+      await node().change(`/audio/clients/${encodeURIComponent(name)}/volume`, { volume: 0.25 });
+    }
+    await node().settles('each was meant', ({ clients }) =>
+      ids.every((id, at) => at === 4 || clients.some((c) => c.id === id && c.volume === 0.25)),
+    );
+    await client.close();
+    await node().settles('all are gone', ({ clients }) => clients.length === 0);
+    await node().streamTellsTheTruth();
+  });
+
+  test('150 streams come and go', async () => {
+    const client = await node().sound.streams('many');
+    // PipeWire takes 128 on one sink.
+    const wanted = Array.from({ length: 150 }, (_, i) => ({ sink: i % 2 === 0 ? 'living' : 'kitchen' }));
+    await client.open(wanted);
+    await node().settles('150 are listed', ({ clients }) => clients.length === 150);
+    await node().streamTellsTheTruth();
+    const { clients } = await node().audio();
+    assert.equal(new Set(clients.map(({ name }) => name)).size, 150);
+    await client.close();
+    await node().settles('all are gone', (audio) => audio.clients.length === 0);
+    await node().streamTellsTheTruth();
+  });
+});

@@ -1,0 +1,81 @@
+// The sound server dies, stands still, restarts, is not there at the start: the daemon stays up, says so, and comes back
+// by itself with the true state (contract, section 7).
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SOUND_SERVERS } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY, onEachSoundServer } from './audio-node.js';
+import { Daemon } from './daemon.js';
+
+async function isAway(daemon: Daemon): Promise<void> {
+  for (const path of ['/audio', '/audio/server', '/audio/outputs', '/audio/clients']) {
+    const answer = await daemon.get(path);
+    assert.equal(answer.status, 503, path);
+    assert.match(String(answer.headers['retry-after']), /^\d+$/);
+  }
+  assert.equal((await daemon.post('/audio/server/mute')).status, 503);
+  assert.equal((await daemon.get('/server')).status, 200);
+  assert.equal((await daemon.get('/health')).status, 200);
+}
+
+onEachSoundServer('outages', (node) => {
+  test('killed: removals, 503, and the true state after its return', async () => {
+    await node().sound.play({ name: 'a song' });
+    await node().settles('the stream', ({ clients }) => clients.length === 1);
+    await node().streamTellsTheTruth();
+    const seen = node().mark();
+    await node().sound.kill('SIGKILL');
+    await node().daemon.backend('audio', 'connecting');
+    await isAway(node().daemon);
+    await node().stream.until(({ model }) => model.outputs.size === 0 && model.clients.size === 0);
+    const removed = seen().map(({ type }) => type);
+    assert.equal(removed.filter((type) => type === 'audio.removed').length, 1);
+    assert.equal(removed.filter((type) => type === 'audio.output.removed').length, 1);
+    await node().sound.restart();
+    await node().daemon.backend('audio', 'up');
+    await node().settles('outputs', ({ outputs }) => outputs.length === 2);
+    await node().streamTellsTheTruth();
+  });
+
+  test('restarted: back with only what is true', async () => {
+    await node().change('/audio/outputs/living/volume', { volume: 0.2 });
+    await node().sound.restart();
+    await node().daemon.backend('audio', 'up');
+    await node().settles('outputs', ({ outputs }) => outputs.length === 2);
+    await node().streamTellsTheTruth();
+  });
+
+  test('standing still: 504 within the deadline, then away; back when it goes on', async () => {
+    node().sound.freeze();
+    const answer = await node().daemon.post('/audio/outputs/living/volume', { volume: 0.9 });
+    assert.equal(answer.status, 504);
+    await node().daemon.backend('audio', 'connecting');
+    await isAway(node().daemon);
+    node().sound.thaw();
+    await node().daemon.backend('audio', 'up');
+    await node().settles('outputs', ({ outputs }) => outputs.length === 2);
+    await node().streamTellsTheTruth();
+  });
+});
+
+const skip = lacks({ programs: ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl'] });
+describe('missing at the start', { skip }, () => {
+  for (const { kind, start } of SOUND_SERVERS) {
+    test(`${kind} appears later`, async () => {
+      const sound = await start();
+      await sound.kill('SIGTERM');
+      const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+      try {
+        await daemon.backend('audio', 'connecting');
+        await isAway(daemon);
+        await sound.restart();
+        await daemon.backend('audio', 'up');
+        assert.equal((await daemon.get('/audio')).status, 200);
+      } finally {
+        await daemon.stop();
+        await sound.stop();
+      }
+    });
+  }
+});

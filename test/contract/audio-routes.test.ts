@@ -1,0 +1,161 @@
+// Every audio route of contract section 3 on real sound servers: the answer, what the server then says, and the records.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { onEachSoundServer } from './audio-node.js';
+
+const raw = (percent: number): number => Math.round(percent * 0x10000);
+
+onEachSoundServer('audio routes', (node, kind) => {
+  test('GET: the parts are those of the whole', async () => {
+    const { daemon } = node();
+    const whole = await node().audio();
+    assert.equal(whole.kind, kind);
+    assert.deepEqual(await daemon.read('/audio/server'), whole.server);
+    assert.deepEqual(await daemon.read('/audio/outputs/'), whole.outputs);
+    assert.deepEqual(await daemon.read('/audio/clients'), whole.clients);
+    assert.deepEqual(
+      whole.outputs.map(({ name }) => name),
+      ['living', 'kitchen'],
+    );
+  });
+
+  for (const [target, sink] of [
+    ['/audio/server', 'living'],
+    ['/audio/outputs/kitchen', 'kitchen'],
+  ] as const) {
+    test(`POST ${target}/volume sets, by value and by delta`, async () => {
+      await node().change(`${target}/volume`, { volume: 0.5 });
+      await node().settles('half', ({ outputs }) => outputs.some((o) => o.name === sink && o.volume === 0.5));
+      await node().change(`${target}/volume`, { delta: 0.2 });
+      await node().change(`${target}/volume`, { delta: -0.1 });
+      await node().settles('0.6', ({ outputs }) => outputs.some((o) => o.name === sink && o.volume === 0.6));
+      await node().change(`${target}/volume`, { delta: 1 });
+      await node().settles('the top', ({ outputs }) =>
+        outputs.some((o) => o.name === sink && o.volume === 1),
+      );
+    });
+
+    test(`POST ${target}/mute toggles, and sets what it is told`, async () => {
+      const muted = async (wanted: boolean): Promise<unknown> =>
+        node().settles(`muted ${wanted}`, ({ outputs }) =>
+          outputs.some((o) => o.name === sink && o.muted === wanted),
+        );
+      await node().change(`${target}/mute`);
+      await muted(true);
+      await node().change(`${target}/mute`, { muted: true });
+      await node().change(`${target}/mute`);
+      await muted(false);
+    });
+  }
+
+  test('an output keeps its balance, also through 0 and back, and shows more than 100 %', async () => {
+    await node().sound.pactl('set-sink-volume', 'kitchen', `${raw(1.2)}`, `${raw(0.6)}`);
+    await node().settles('1.2', ({ outputs }) =>
+      outputs.some((o) => o.name === 'kitchen' && o.volume === 1.2),
+    );
+    assert.equal((await node().output('kitchen')).balance, -0.5);
+    await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
+    assert.equal((await node().output('kitchen')).volume, 1.2, 'upwards from above 1 changes nothing');
+    for (const volume of [0.5, 0, 0.5]) {
+      await node().change('/audio/outputs/kitchen/volume', { volume });
+      await node().settles(`${volume}`, ({ outputs }) =>
+        outputs.some((o) => o.name === 'kitchen' && o.volume === volume),
+      );
+    }
+    const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
+    const volumes = Object.values(listed?.volume ?? {}).map(({ value }) => value);
+    assert.deepEqual(
+      volumes.map((value) => Math.round((value / 0x10000) * 100)),
+      [50, 25],
+    );
+  });
+
+  test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
+    const since = node().mark();
+    await node().change('/audio/outputs/kitchen/default');
+    await node().settles('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
+    await node().streamTellsTheTruth();
+    const names = since()
+      .filter(({ type }) => type === 'audio.output.updated')
+      .flatMap(({ data }) => (JSON.parse(data) as { name: string }[]).map(({ name }) => name));
+    assert.deepEqual([...new Set(names)].sort(), ['kitchen', 'living']);
+    const { id } = await node().output('living');
+    await node().change(`/audio/outputs/${id}/default`);
+    await node().settles('living is the default', ({ server }) => server.default_sink === 'living');
+  });
+
+  test('streams: volume, mute, move, by id and by name', async () => {
+    const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
+    await node().settles('the stream', ({ clients }) => clients.some(({ id }) => id === playing.id));
+    const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
+    const client = () => node().client(playing.id);
+    await node().change(`${byName}/volume`, { volume: 0.3 });
+    await node().settles('0.3', ({ clients }) =>
+      clients.some((c) => c.id === playing.id && c.volume === 0.3),
+    );
+    await node().change(`/audio/clients/${playing.id}/mute/`);
+    await node().settles('muted', ({ clients }) => clients.some((c) => c.id === playing.id && c.muted));
+    await node().change(`${byName}/mute`, { muted: false });
+    await node().change(`${byName}/output`, { output: 'kitchen' });
+    await node().settles('moved', ({ clients }) =>
+      clients.some((c) => c.id === playing.id && c.output === 'kitchen'),
+    );
+    const { id: living } = await node().output('living');
+    await node().change(`/audio/clients/${playing.id}/output`, { output: living });
+    await node().settles('back', ({ clients }) =>
+      clients.some((c) => c.id === playing.id && c.output === 'living'),
+    );
+    const { name, app, corked } = await client();
+    assert.deepEqual({ name, app, corked }, { name: 'A song / with ü', app: 'player', corked: false });
+    await playing.stop();
+    await node().settles('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
+    assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
+  });
+
+  const refused: readonly (readonly [path: string, body: unknown, status: number, detail: RegExp])[] = [
+    ['/audio/outputs/nowhere/volume', { volume: 0.5 }, 404, /nowhere/],
+    ['/audio/outputs/99999/mute', undefined, 404, /99999/],
+    ['/audio/clients/nobody/volume', { volume: 0.5 }, 404, /nobody/],
+    ['/audio/outputs/nowhere/default', undefined, 404, /nowhere/],
+    ['/audio/outputs/living/volume', { volume: 1.01 }, 400, /volume/],
+    ['/audio/outputs/living/volume', { volume: '0.5' }, 400, /volume/],
+    ['/audio/outputs/living/volume', { delta: 2 }, 400, /delta/],
+    ['/audio/outputs/living/volume', {}, 400, /volume|delta/],
+    ['/audio/outputs/living/mute', { muted: 'yes' }, 400, /muted/],
+    ['/audio/outputs/%zz/mute', undefined, 400, /percent-encoding/],
+  ];
+  for (const [path, body, status, detail] of refused) {
+    test(`POST ${path} ${JSON.stringify(body)} is ${status}`, async () => {
+      const answer = await node().daemon.post(path, body);
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers['content-type'], 'application/problem+json');
+      assert.match((answer.json() as { detail: string }).detail, detail);
+    });
+  }
+
+  test('a thousand volume changes: the last value wins everywhere, and nothing is left behind', async () => {
+    const last = 0.77;
+    for (let i = 0; i < 999; i += 1) {
+      await node().change('/audio/outputs/living/volume', { volume: (i % 100) / 100 });
+    }
+    await node().change('/audio/outputs/living/volume', { volume: last });
+    await node().settles('the last value', ({ server }) => server.volume === last);
+    await node().streamTellsTheTruth();
+    const listed = (await node().sound.sinks()).find(({ name }) => name === 'living');
+    assert.equal(listed?.volume['front-left']?.value_percent, '77%');
+  });
+
+  test('If-None-Match is answered 304 until something changes', async () => {
+    const { daemon } = node();
+    const first = await daemon.get('/audio/outputs');
+    const tag = String(first.headers['etag']);
+    const again = await daemon.get('/audio/outputs', { 'If-None-Match': tag });
+    assert.deepEqual([again.status, again.text], [304, '']);
+    assert.match(String(first.headers['x-cache-updated-at']), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    await node().change('/audio/outputs/living/mute', { muted: true });
+    await node().settles('muted', ({ server }) => server.muted);
+    assert.equal((await daemon.get('/audio/outputs', { 'If-None-Match': tag })).status, 200);
+    await node().change('/audio/outputs/living/mute', { muted: false });
+  });
+});

@@ -1,0 +1,74 @@
+// The audio actor's thread ends or hangs in the shipped build: nobody else notices, and the actor is back with the true
+// state (contract, section 7).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY } from './audio-node.js';
+import { Daemon, type Health } from './daemon.js';
+
+/** A ping each 30 s, 10 s for the answer (ARCHITECTURE.md, "Supervision"), and room for a busy machine. */
+const HUNG_DEADLINE_MS = 90_000;
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+
+for (const [what, signal] of [
+  ['ends', 'SIGHUP'],
+  ['hangs', 'SIGUSR2'],
+] as const) {
+  test(`the audio thread ${what}`, { skip }, async () => {
+    const sound = await startPulseAudio();
+    const preload = new URL('./saboteur.js', import.meta.url);
+    const daemon = await Daemon.start({
+      env: sound.env,
+      config: AUDIO_ONLY,
+      nodeArguments: [`--import=${preload.href}`],
+    });
+    try {
+      await daemon.backend('audio', 'up');
+      const stream = await daemon.events('?snapshot=1');
+      await stream.until(({ model }) => model.outputs.size === 2);
+      daemon.signal(signal);
+      // Behind the daemon's back, while nobody listens to the sound server.
+      await sound.pactl('set-sink-volume', 'living', '13%');
+      await stream.until(
+        ({ events }) => events.some(({ data }) => /"restarting"/.test(data)),
+        'a restart',
+        HUNG_DEADLINE_MS,
+      );
+      assert.equal((await daemon.get('/server')).status, 200);
+      await daemon.backend('audio', 'up');
+      const { backends } = await daemon.read<Health>('/health');
+      assert.equal(backends['audio']?.restarts, 1);
+      await stream.until(({ model }) => [...model.outputs.values()].some(({ volume }) => volume === 0.13));
+      assert.equal(stream.ended, false, 'the stream outlives the thread');
+    } finally {
+      await daemon.stop();
+      await sound.stop();
+    }
+  });
+}
+
+test('while the audio thread hangs, everything else answers', { skip }, async () => {
+  const sound = await startPulseAudio();
+  const preload = new URL('./saboteur.js', import.meta.url);
+  const daemon = await Daemon.start({
+    env: sound.env,
+    config: AUDIO_ONLY,
+    nodeArguments: [`--import=${preload.href}`],
+  });
+  try {
+    await daemon.backend('audio', 'up');
+    daemon.signal('SIGUSR2');
+    const mute = daemon.post('/audio/server/mute');
+    for (let i = 0; i < 100; i += 1) {
+      assert.equal((await daemon.get('/server')).status, 200);
+      assert.equal((await daemon.get('/health')).status, 200);
+    }
+    assert.equal((await mute).status, 504);
+  } finally {
+    await daemon.stop();
+    await sound.stop();
+  }
+});

@@ -1,0 +1,121 @@
+// The program as an administrator meets it: command line, exit statuses, signals (contract, section 1).
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { EventConsumer } from '../consumer/consumer.js';
+import { until } from '../sound/until.js';
+import { lacks } from '../tools/requirements.js';
+import { Daemon, ENTRY, freePort } from './daemon.js';
+
+const home = mkdtempSync(join(tmpdir(), 'tonearm-program-'));
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const QUIET = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
+
+function file(name: string, text: string): string {
+  const path = join(home, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+  return spawnSync(process.execPath, [ENTRY, ...args], { env, encoding: 'utf8', timeout: 20_000 });
+}
+
+const bad = file('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
+const rows: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
+  ['--help', ['--help'], 0, /Usage: tonearm/],
+  ['--version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
+  ['an unknown option', ['--frobnicate'], 64, /--frobnicate/],
+  ['--config without a value', ['--config'], 64, /--config/],
+  ['--check-config of defaults', ['--check-config'], 0, /^bind:/m],
+  ['--check-config of problems', ['--check-config', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
+  [
+    'every problem has its line',
+    ['--check-config', '--config', bad],
+    78,
+    /bad\.yaml:3:\d+: api\.sse\.maxClients: /,
+  ],
+  ['an unknown key names its neighbour', ['--check-config', '--config', bad], 78, /logLevl.*logLevel/],
+  ['problems end the start', ['--allow-root', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
+  ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
+  [
+    'an absent interface',
+    ['--allow-root', '--config', file('bind.yaml', 'bind: nowhere7\n')],
+    69,
+    /nowhere7/,
+  ],
+  [
+    'an absent address',
+    ['--allow-root', '--config', file('ip.yaml', 'bind: 192.0.2.1\n')],
+    69,
+    /192\.0\.2\.1/,
+  ],
+];
+for (const [what, args, status, output] of rows) {
+  test(`${what}: exit ${status}`, () => {
+    const result = run(...args);
+    assert.equal(result.status, status, result.stderr);
+    assert.match(status === 0 ? result.stdout : result.stderr, output);
+  });
+}
+
+test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
+  const result = run();
+  assert.equal(result.status, 77);
+  assert.equal(result.stderr.split('\n').length, 2);
+});
+
+test('a taken port: exit 69, one line that names it, and no second listener', async () => {
+  for (const other of [await Daemon.start({ config: QUIET }), await listener()]) {
+    const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${QUIET}`);
+    const result = run('--allow-root', '--config', config);
+    await other.stop();
+    assert.equal(result.status, 69);
+    assert.match(result.stderr, new RegExp(`^tonearm: [^\\n]*${other.port}[^\\n]*\\n$`));
+  }
+});
+
+async function listener(): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await freePort();
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port,
+    stop: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal}: bye to every stream, then status 0`, async () => {
+    const port = await freePort();
+    const config = file(`${signal}.yaml`, `api: {port: ${port}}\n${QUIET}`);
+    const daemon = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
+      stdio: 'ignore',
+      env: { HOME: home, XDG_RUNTIME_DIR: home },
+    });
+    const exit = once(daemon, 'exit');
+    const url = `http://127.0.0.1:${port}/events`;
+    const streams = [
+      await until('the daemon answers', () => EventConsumer.open(url)),
+      await EventConsumer.open(url),
+    ];
+    for (const stream of streams) await stream.until(({ events }) => events.length > 0);
+    daemon.kill(signal);
+    for (const stream of streams) {
+      await stream.until(({ ended }) => ended, 'the end');
+      assert.deepEqual(stream.dataOf('server.info').at(-1), 'bye');
+    }
+    assert.deepEqual(await exit, [0, null]);
+  });
+}

@@ -1,0 +1,173 @@
+// Mutated captures through Framer and Session, in a thread of its own that pulse.test.ts watches: whatever comes, no
+// error but WireError escapes the Framer, none escapes the Session, and nothing comes out that did not go in.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { RequestName } from '../../src/protocol/pulse/commands.js';
+import { Framer, PAYLOAD_MAX_BYTES } from '../../src/protocol/pulse/frame.js';
+import { Session } from '../../src/protocol/pulse/session.js';
+import { WireError } from '../../src/protocol/pulse/wire-error.js';
+import { type Random, seeded } from './prng.js';
+
+const GOLDEN = new URL('../../../test/golden/', import.meta.url);
+/** Large captures repeat what the small ones have. */
+const SEED_MAX_BYTES = 50_000;
+const LISTS: [RequestName, ...RequestName[]] = [
+  'GET_SINK_INPUT_INFO_LIST',
+  'GET_SINK_INFO_LIST',
+  'GET_SERVER_INFO',
+  'SUBSCRIBE',
+];
+
+const corpus = readdirSync(GOLDEN)
+  .filter((name) => name.endsWith('.bin'))
+  .sort()
+  .map((name) => readFileSync(new URL(name, GOLDEN)))
+  .filter((bytes) => bytes.length <= SEED_MAX_BYTES);
+const handshake = readFileSync(new URL('pulse-handshake.bin', GOLDEN));
+
+type Mutation = (bytes: Buffer, random: Random) => Buffer;
+const other = (random: Random): Buffer => corpus[random.below(corpus.length)] ?? handshake;
+const cut = (bytes: Buffer, from: number, to: number): Buffer =>
+  Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)]);
+
+const MUTATIONS: [Mutation, ...Mutation[]] = [
+  (bytes) => bytes,
+  (bytes, random) => bytes.subarray(0, random.below(bytes.length + 1)),
+  (bytes, random) => {
+    const from = random.below(bytes.length);
+    return cut(bytes, from, from + 1 + random.below(40));
+  },
+  (bytes, random) => {
+    const mutated = Buffer.from(bytes);
+    mutated[random.below(bytes.length)] = random.below(256);
+    return mutated;
+  },
+  (bytes, random) => {
+    const mutated = Buffer.from(bytes);
+    if (mutated.length >= 4) {
+      const word = random.pick([0, 1, 0xff, 0x7fffffff, 0xffffffff, PAYLOAD_MAX_BYTES, 0x4e4e4e4e]);
+      mutated.writeUInt32BE(word, random.below(mutated.length - 3));
+    }
+    return mutated;
+  },
+  (bytes, random) => {
+    const mutated = Buffer.from(bytes);
+    mutated[random.below(bytes.length)] = random.pick([...Buffer.from('tNLBax10UmvVPf')] as [
+      number,
+      ...number[],
+    ]);
+    return mutated;
+  },
+  (bytes, random) => {
+    const at = random.below(bytes.length + 1);
+    return Buffer.concat([bytes.subarray(0, at), other(random), bytes.subarray(at)]);
+  },
+  (bytes, random) => Buffer.concat([bytes, other(random)]),
+  (_bytes, random) => Buffer.from(Array.from({ length: random.below(200) }, () => random.below(256))),
+];
+
+/** Some mutations, and for half of the results a first header that is right again, so that what is inside gets read. */
+function mutate(random: Random): Buffer {
+  let bytes = other(random);
+  for (let left = random.below(4); left > 0 && bytes.length > 0; left -= 1)
+    bytes = random.pick(MUTATIONS)(bytes, random);
+  if (random.below(2) === 0 && bytes.length > 20) {
+    bytes = Buffer.from(bytes);
+    bytes.writeUInt32BE(bytes.length - 20, 0);
+    bytes.fill(0xff, 4, 8).fill(0, 8, 20);
+  }
+  return bytes;
+}
+
+/** Feeds in chunks; the largest sometimes take all at once. */
+function feed(bytes: Buffer, random: Random, take: (chunk: Uint8Array) => void): void {
+  const largest = random.pick([1, 7, 64, 4096, 1 << 20]);
+  for (let at = 0; at < bytes.length; ) {
+    const size = 1 + random.below(largest);
+    take(bytes.subarray(at, at + size));
+    at += size;
+  }
+}
+
+function throughFramer(bytes: Buffer, random: Random): void {
+  const framer = new Framer();
+  let delivered = 0;
+  try {
+    feed(bytes, random, (chunk) =>
+      framer.push(chunk, (payload) => {
+        delivered += 20 + payload.length;
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+  }
+  assert.ok(delivered <= bytes.length, 'more was delivered than received');
+}
+
+/** How often each outcome was seen: a fuzzer whose inputs all end alike would prove little. */
+type Tally = Map<string, number>;
+
+function throughSession(bytes: Buffer, random: Random, tally: Tally): void {
+  const count = (what: string): void => void tally.set(what, (tally.get(what) ?? 0) + 1);
+  let closed = 0;
+  let events = 0;
+  const session = new Session(
+    { clientProps: {}, authDeadlineMs: 10, requestDeadlineMs: 10, pendingMax: 4 },
+    {
+      onReady: () => count('ready'),
+      onEvent: () => {
+        events += 1;
+      },
+      onClosed: (reason) => {
+        closed += 1;
+        count(reason.kind);
+      },
+    },
+  );
+  session.open(0);
+  let settled = 0;
+  if (random.below(8) > 0) {
+    session.receive(handshake, 0);
+    for (let left = 2; left > 0; left -= 1) {
+      session.request(random.pick(LISTS), { mask: 0x85 }, 0, (result) => {
+        settled += 1;
+        count(result.ok ? 'reply' : `failed: ${result.error.kind}`);
+      });
+    }
+  } else settled = 2;
+  feed(bytes, random, (chunk) => session.receive(chunk, 1));
+  const output = session.takeOutput().reduce((sum, frame) => sum + frame.length, 0);
+  assert.ok(output < 1000, `${output} bytes of output`);
+  assert.ok(events * 40 <= bytes.length, 'more events than bytes');
+  session.expire(20);
+  session.close({ kind: 'stopped' });
+  assert.deepEqual([closed, settled], [1, 2]);
+}
+
+/** What the watching test hands in, and gets back. */
+export interface FuzzTask {
+  readonly seed: number;
+  readonly rounds: number;
+}
+export type FuzzResult = { readonly outcomes: readonly string[] } | { readonly failure: string };
+
+function run({ seed, rounds }: FuzzTask): FuzzResult {
+  const random = seeded(seed);
+  const tally: Tally = new Map();
+  for (let round = 0; round < rounds; round += 1) {
+    const bytes = mutate(random);
+    try {
+      throughFramer(bytes, random);
+      throughSession(bytes, random, tally);
+    } catch (error) {
+      const input = bytes.length < 3000 ? bytes.toString('hex') : `${bytes.length} bytes`;
+      const what = error instanceof Error ? error.stack : String(error);
+      return { failure: `round ${round}: ${what}\n${input}` };
+    }
+  }
+  return { outcomes: [...tally.keys()] };
+}
+
+parentPort?.postMessage(run(workerData as FuzzTask));

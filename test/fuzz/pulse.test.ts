@@ -1,0 +1,51 @@
+// Runs the fuzzer of the sound server's protocol and fails on an escaped error, a hang, or growth without bound.
+//   TONEARM_FUZZ_SEED=N repeats a run.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { seedOfRun } from './prng.js';
+import type { FuzzResult, FuzzTask } from './pulse-rounds.js';
+
+const ROUNDS = 1500;
+/** The rounds take about a second. Only a hang takes this. */
+const HANG_MS = 60_000;
+/** The inputs are small; what needs more has grown without bound, and ends the thread. */
+const HEAP_MAX_MB = 128;
+
+/** A thread can be ended while it hangs; the test itself could not. */
+function fuzz(task: FuzzTask): Promise<FuzzResult> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL('pulse-rounds.js', import.meta.url), {
+      workerData: task,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MB },
+    });
+    const end = (result: FuzzResult): void => {
+      clearTimeout(hang);
+      resolve(result);
+      void worker.terminate();
+    };
+    const hang = setTimeout(() => end({ failure: 'it hangs' }), HANG_MS);
+    worker.on('message', end);
+    worker.on('error', (error) => end({ failure: String(error) }));
+  });
+}
+
+test('mutated captures end a session at worst', async (t) => {
+  const seed = seedOfRun();
+  t.diagnostic(`TONEARM_FUZZ_SEED=${seed}`);
+  const result = await fuzz({ seed, rounds: ROUNDS });
+  if ('failure' in result) assert.fail(`TONEARM_FUZZ_SEED=${seed}, ${result.failure}`);
+  // A fuzzer whose inputs all end alike would prove little.
+  for (const outcome of [
+    'ready',
+    'reply',
+    'failed: violation',
+    'failed: server',
+    'failed: timeout',
+    'protocol-violation',
+    'stopped',
+  ]) {
+    assert.ok(result.outcomes.includes(outcome), `${outcome} was never seen with TONEARM_FUZZ_SEED=${seed}`);
+  }
+});

@@ -1,0 +1,105 @@
+// The D-Bus tables: names, rules, paths and properties.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ownerMatch, PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
+import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
+import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
+import { readProperties } from '../../../src/protocol/dbus/properties.js';
+import {
+  SYSTEMD_METHODS,
+  SYSTEMD_SIGNALS,
+  UNIT_PROPERTIES,
+  unitPath,
+} from '../../../src/protocol/dbus/systemd.js';
+
+const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
+  ['mpd.service', 'mpd_2eservice'],
+  ['tpl@500.service', 'tpl_40500_2eservice'],
+  ['9p.service', '_39p_2eservice'],
+  ['a9.service', 'a9_2eservice'],
+  ['a-b_c.service', 'a_2db_5fc_2eservice'],
+  ['a\\x2db.mount', 'a_5cx2db_2emount'],
+  ['é', '_c3_a9'],
+  ['', '_'],
+];
+
+for (const [name, last] of UNIT_PATHS) {
+  test(`the path of unit '${name}'`, () => {
+    assert.equal(unitPath(name), `/org/freedesktop/systemd1/unit/${last}`);
+  });
+}
+
+const RULES: readonly (readonly [match: Match, rule: string])[] = [
+  [{ sender: 'a.b' }, "type='signal',sender='a.b'"],
+  [
+    { member: 'M', sender: 'a.b', interface: 'i.f', path: '/p' },
+    "type='signal',sender='a.b',interface='i.f',member='M',path='/p'",
+  ],
+  [
+    { sender: 'a.b', pathNamespace: '/p', arg0: 'x', arg2: 'y' },
+    "type='signal',sender='a.b',path_namespace='/p',arg0='x',arg2='y'",
+  ],
+  [{ sender: 'a.b', arg2: "it's" }, "type='signal',sender='a.b',arg2='it'\\''s'"],
+  [
+    ownerMatch('a.b'),
+    "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='a.b'",
+  ],
+];
+
+for (const [match, rule] of RULES) {
+  test(`the rule of ${JSON.stringify(match)}`, () => assert.equal(matchRule(match), rule));
+}
+
+test('a signal is read by its row only', () => {
+  const signal: Signal = {
+    sender: ':1.2',
+    path: '/org/freedesktop/systemd1',
+    interface: 'org.freedesktop.systemd1.Manager',
+    member: 'JobRemoved',
+    signature: 'uoss',
+    values: [3, '/job/3', 'x.service', 'done'],
+  };
+  const [id, , unit, result] = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal) ?? [];
+  assert.deepEqual([id, unit, result], [3, 'x.service', 'done']);
+  assert.equal(signalValues(SYSTEMD_SIGNALS.jobNew, signal), undefined);
+  assert.equal(signalValues(SYSTEMD_SIGNALS.jobRemoved, { ...signal, signature: 'uos' }), undefined);
+  assert.equal(signalValues(PROPERTIES_CHANGED, signal), undefined);
+});
+
+test('properties of a wrong type, missing or inherited, are left out', () => {
+  const record = {
+    Id: 'x.service',
+    Names: ['x.service', 7],
+    ActiveState: null,
+    SubState: 'dead',
+    Job: [0, '/'],
+    InvocationID: new Uint8Array(16),
+    ConditionResult: 'yes',
+    Other: 1,
+  };
+  assert.deepEqual(readProperties(UNIT_PROPERTIES, record), {
+    Id: 'x.service',
+    SubState: 'dead',
+    Job: [0, '/'],
+    InvocationID: new Uint8Array(16),
+  });
+  assert.deepEqual(readProperties({ toString: 's' }, {}), {});
+});
+
+test('what reads changes nothing, what changes says what', () => {
+  const effects = Object.entries({ ...SYSTEMD_METHODS, ...LOGIND_METHODS }).filter(
+    ([, method]) => method.effect !== 'none',
+  );
+  assert.deepEqual(Object.fromEntries(effects.map(([name, method]) => [name, method.effect])), {
+    startUnit: 'units',
+    stopUnit: 'units',
+    restartUnit: 'units',
+    resetFailedUnit: 'units',
+    enableUnitFiles: 'units',
+    disableUnitFiles: 'units',
+    reload: 'units',
+    reboot: 'power',
+    powerOff: 'power',
+  });
+});

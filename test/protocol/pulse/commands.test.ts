@@ -1,0 +1,125 @@
+// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by our writer.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
+import { AUDIO_MASK } from '../../../src/protocol/pulse/subscription.js';
+import { reply, u32 } from './bytes.js';
+import { converse, ready, written } from './conversation.js';
+
+const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
+/** Length as given, control channel, no offset, no flags. */
+const header = (length: string): string => `${length} ffffffff 00000000 00000000 00000000`;
+const NULL = '4e';
+const TAG_2 = '4c 00000002';
+
+type Row = { [C in RequestName]: readonly [C, RequestArgs<C>, string] }[RequestName];
+const ROWS: readonly Row[] = [
+  ['GET_SERVER_INFO', {}, `${header('0000000a')} 4c 00000014 ${TAG_2}`],
+  ['GET_SINK_INFO', { index: 3 }, `${header('00000010')} 4c 00000015 ${TAG_2} 4c 00000003 ${NULL}`],
+  ['GET_SINK_INFO_LIST', {}, `${header('0000000a')} 4c 00000016 ${TAG_2}`],
+  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, `${header('0000000f')} 4c 0000001d ${TAG_2} 4c 01020304`],
+  ['GET_SINK_INPUT_INFO_LIST', {}, `${header('0000000a')} 4c 0000001e ${TAG_2}`],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, `${header('0000000f')} 4c 00000023 ${TAG_2} 4c 00000085`],
+  [
+    'SET_SINK_VOLUME',
+    { index: 1, volume: [0x10000, 0x8000] },
+    `${header('0000001a')} 4c 00000024 ${TAG_2} 4c 00000001 ${NULL} 76 02 00010000 00008000`,
+  ],
+  [
+    'SET_SINK_INPUT_VOLUME',
+    { index: 9, volume: [0x7fffffff] },
+    `${header('00000015')} 4c 00000025 ${TAG_2} 4c 00000009 76 01 7fffffff`,
+  ],
+  [
+    'SET_SINK_MUTE',
+    { index: 1, muted: true },
+    `${header('00000011')} 4c 00000027 ${TAG_2} 4c 00000001 ${NULL} 31`,
+  ],
+  [
+    'SET_DEFAULT_SINK',
+    { name: 'küche' },
+    `${header('00000012')} 4c 0000002c ${TAG_2} 74 6b c3bc 63 68 65 00`,
+  ],
+  [
+    'MOVE_SINK_INPUT',
+    { index: 5, sink: 2 },
+    `${header('00000015')} 4c 00000043 ${TAG_2} 4c 00000005 4c 00000002 ${NULL}`,
+  ],
+  [
+    'SET_SINK_INPUT_MUTE',
+    { index: 5, muted: false },
+    `${header('00000010')} 4c 00000045 ${TAG_2} 4c 00000005 30`,
+  ],
+];
+
+for (const [command, args, hex] of ROWS) {
+  test(`${command} is sent as the protocol has it`, () => {
+    const { session } = ready();
+    session.request(command, args as RequestArgs<typeof command>, 0, () => assert.fail());
+    assert.deepEqual(written(session), bytesOf(hex));
+  });
+}
+
+test('AUTH offers version 35 with clear flags and 256 bytes of cookie', () => {
+  const cookie = Uint8Array.from({ length: 256 }, (_, at) => at);
+  const { session } = converse({ cookie });
+  session.open(0);
+  const expected = `${header('00000114')} 4c 00000008 4c 00000000 4c 00000023 78 00000100`;
+  assert.deepEqual(written(session), [...bytesOf(expected), ...cookie]);
+});
+
+for (const [what, cookie] of [
+  ['no cookie', undefined],
+  ['an empty cookie', new Uint8Array(0)],
+  ['a cookie of 300 bytes', new Uint8Array(300).fill(7)],
+] as const) {
+  test(`with ${what}, zeros are sent`, () => {
+    const { session } = converse({ cookie });
+    session.open(0);
+    const sent = written(session);
+    assert.equal(sent.length, 296);
+    assert.deepEqual(sent.slice(40), new Array(256).fill(0));
+  });
+}
+
+test('SET_CLIENT_NAME carries the properties, their values with a final NUL', () => {
+  const { session } = converse({ clientProps: { 'a.b': 'é', c: '' } });
+  session.open(0);
+  session.takeOutput();
+  session.receive(reply(0, u32(35)), 0);
+  const first = '74 612e6200 4c 00000003 78 00000003 c3a900';
+  const second = '74 6300 4c 00000001 78 00000001 00';
+  assert.deepEqual(
+    written(session),
+    bytesOf(`${header('0000002c')} 4c 00000009 4c 00000001 50 ${first} ${second} ${NULL}`),
+  );
+});
+
+test('a request larger than the first buffer is whole', () => {
+  const { session } = ready();
+  session.request('SET_DEFAULT_SINK', { name: 'ü'.repeat(5000) }, 0, () => assert.fail());
+  const sent = written(session);
+  assert.deepEqual(sent.slice(0, 4), [0, 0, 0x27, 0x1c]);
+  assert.deepEqual(sent.slice(31), [...Buffer.from(`${'ü'.repeat(5000)}\0`)]);
+});
+
+const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
+  ['an index that is no number', ['GET_SINK_INFO', { index: Number.NaN }]],
+  ['a negative index', ['GET_SINK_INFO', { index: -1 }]],
+  ['an index over 32 bits', ['MOVE_SINK_INPUT', { index: 1, sink: 2 ** 32 }]],
+  ['a name with a NUL', ['SET_DEFAULT_SINK', { name: 'a\0b' }]],
+  ['no channel', ['SET_SINK_VOLUME', { index: 1, volume: [] }]],
+  ['33 channels', ['SET_SINK_VOLUME', { index: 1, volume: new Array(33).fill(1) }]],
+  ['a volume that no server should see', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
+  ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
+];
+for (const [what, [command, args]] of BAD) {
+  test(`${what} is refused here, and nothing is sent`, () => {
+    const { session, closed } = ready();
+    const errors: string[] = [];
+    session.request(command, args as never, 0, (result) => errors.push(result.ok ? 'ok' : result.error.kind));
+    assert.deepEqual([errors, written(session), closed], [['bad-argument'], [], []]);
+    assert.equal(session.nextDeadline(), undefined);
+  });
+}

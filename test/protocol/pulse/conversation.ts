@@ -1,0 +1,51 @@
+// A session with a scripted other side: what it wrote and what it reported, as plain values.
+
+import assert from 'node:assert/strict';
+import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
+import { Session, type SessionOptions } from '../../../src/protocol/pulse/session.js';
+import type { SubscriptionEvent } from '../../../src/protocol/pulse/subscription.js';
+import { reply, u32 } from './bytes.js';
+
+export const OPTIONS: SessionOptions = {
+  clientProps: { 'application.name': 'tonearm' },
+  authDeadlineMs: 30_000,
+  requestDeadlineMs: 5_000,
+  pendingMax: 8,
+};
+
+export interface Conversation {
+  readonly session: Session;
+  readonly versions: number[];
+  readonly events: SubscriptionEvent[];
+  readonly closed: ClosedReason[];
+}
+
+export function converse(options: Partial<SessionOptions> = {}): Conversation {
+  const versions: number[] = [];
+  const events: SubscriptionEvent[] = [];
+  const closed: ClosedReason[] = [];
+  const session = new Session(
+    { ...OPTIONS, ...options },
+    {
+      onReady: (version) => versions.push(version),
+      onEvent: (event) => events.push(event),
+      onClosed: (reason) => closed.push(reason),
+    },
+  );
+  return { session, versions, events, closed };
+}
+
+/** A session whose handshake is done. Its next request has tag 2. */
+export function ready(version = 35, options: Partial<SessionOptions> = {}): Conversation {
+  const conversation = converse(options);
+  const { session } = conversation;
+  session.open(0);
+  session.receive(reply(0, u32(version)), 0);
+  session.receive(reply(1, u32(40)), 0);
+  session.takeOutput();
+  assert.deepEqual(conversation.versions, [Math.min(35, version)]);
+  return conversation;
+}
+
+/** All bytes that the session wants written. */
+export const written = (session: Session): number[] => session.takeOutput().flatMap((bytes) => [...bytes]);

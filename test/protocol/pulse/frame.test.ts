@@ -1,0 +1,100 @@
+// Framing: whole frames out of any chunks, and headers that no server may send.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Framer, PAYLOAD_MAX_BYTES } from '../../../src/protocol/pulse/frame.js';
+import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import { framed } from './bytes.js';
+
+const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
+
+function payloads(...chunks: Uint8Array[]): number[][] {
+  const framer = new Framer();
+  const delivered: number[][] = [];
+  for (const chunk of chunks) framer.push(chunk, (payload) => delivered.push([...payload]));
+  return delivered;
+}
+
+const STREAM = join(
+  framed([1, 2, 3]),
+  framed([9, 9, 9, 9], { channel: 5, flags: 1 }),
+  framed([4]),
+  framed(Array.from({ length: 300 }, (_, at) => at % 256)),
+  framed([8, 8], { channel: 0 }),
+);
+const EXPECTED = [[1, 2, 3], [4], Array.from({ length: 300 }, (_, at) => at % 256)];
+
+test('frames come out whole and in order; audio data is skipped', () => {
+  assert.deepEqual(payloads(STREAM), EXPECTED);
+});
+
+test('frames are the same however the stream is cut in two', () => {
+  for (let cut = 0; cut <= STREAM.length; cut += 1) {
+    assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
+  }
+});
+
+test('frames are the same in chunks of every small size', () => {
+  for (let size = 1; size < 50; size += 1) {
+    const count = Math.ceil(STREAM.length / size);
+    const chunks = Array.from({ length: count }, (_, at) => STREAM.subarray(at * size, (at + 1) * size));
+    assert.deepEqual(payloads(...chunks), EXPECTED, `chunks of ${size}`);
+  }
+});
+
+test('a frame that lies in one chunk is not copied', () => {
+  const chunk = framed([1, 2, 3]);
+  new Framer().push(chunk, (payload) => assert.equal(payload.buffer, chunk.buffer));
+});
+
+test('a payload that was kept is not written over by the next frame', () => {
+  const kept: Uint8Array[] = [];
+  const framer = new Framer();
+  for (const byte of join(framed([1, 2]), framed([3, 4])))
+    framer.push(Uint8Array.of(byte), (payload) => kept.push(payload));
+  assert.deepEqual(
+    kept.map((payload) => [...payload]),
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  );
+});
+
+const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [
+  ['length 0', framed([])],
+  ['length 0 on another channel', framed([], { channel: 1 })],
+  ['length just above the limit', framed([1], { length: PAYLOAD_MAX_BYTES + 1 })],
+  ['length 2^32 - 1', framed([1], { length: 0xffffffff })],
+  ['too much audio data', framed([1], { length: 0xffffffff, channel: 1 })],
+  ['flags', framed([1], { flags: 0x80000000 })],
+  ['an offset', framed([1], { offset: 1 })],
+  ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
+];
+for (const [what, bytes] of HEADERS) {
+  test(`a header with ${what} is a violation, after the frames before it`, () => {
+    const good = framed([1, 2]);
+    for (let size = 1; size <= bytes.length + good.length; size += 1) {
+      const stream = join(good, bytes);
+      const delivered: number[][] = [];
+      const framer = new Framer();
+      assert.throws(() => {
+        for (let at = 0; at < stream.length; at += size) {
+          framer.push(stream.subarray(at, at + size), (payload) => delivered.push([...payload]));
+        }
+      }, WireError);
+      assert.deepEqual(delivered, [[1, 2]]);
+    }
+  });
+}
+
+test('the largest length is waited for without being allocated', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const framers = Array.from({ length: 200 }, () => {
+    const framer = new Framer();
+    framer.push(framed([1, 2, 3], { length: PAYLOAD_MAX_BYTES }), () => assert.fail());
+    return framer;
+  });
+  // 200 x 16 MiB would be 3.1 GiB.
+  assert.ok(process.memoryUsage().arrayBuffers - before < PAYLOAD_MAX_BYTES, `${framers.length} framers`);
+});

@@ -1,0 +1,301 @@
+// Bytes captured from real servers decode to the values that were recorded beside them, however they are cut.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { COMMANDS, type RequestName } from '../../../src/protocol/pulse/commands.js';
+import { Framer } from '../../../src/protocol/pulse/frame.js';
+import { Reader } from '../../../src/protocol/pulse/reader.js';
+import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
+import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import { converse, ready } from './conversation.js';
+
+const GOLDEN = new URL('../../../../test/golden/', import.meta.url);
+const HEADER = 20;
+/** Larger captures are cut at every record's start and its neighbours, and at this stride; the others everywhere. */
+const CUT_EVERYWHERE_BYTES = 2000;
+const CUT_STRIDE = 4999;
+
+interface Capture {
+  readonly file: string;
+  readonly bytes: number;
+  readonly negotiated_version?: number;
+  readonly decoded?: unknown;
+  readonly count?: number;
+  readonly code?: number;
+  readonly events?: readonly string[];
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly frames: readonly { readonly tag: number }[];
+}
+
+const { files } = JSON.parse(readFileSync(new URL('manifest.json', GOLDEN), 'utf8')) as { files: Capture[] };
+const read = (capture: Capture): Buffer => readFileSync(new URL(capture.file, GOLDEN));
+
+/** The manifest's names for ours. `map`, `vol` and `spec` are wrapped there. */
+const NAMES: Readonly<Record<string, string>> = {
+  package: 'packageName',
+  version: 'packageVersion',
+  default_sink: 'defaultSink',
+  default_source: 'defaultSource',
+  spec: 'sampleSpec',
+  map: 'channelMap',
+  owner_module: 'ownerModule',
+  mute: 'muted',
+  monitor_source: 'monitorSource',
+  monitor_source_name: 'monitorSourceName',
+  configured_latency: 'configuredLatency',
+  base_volume: 'baseVolume',
+  n_volume_steps: 'volumeSteps',
+  active_port: 'activePort',
+  buffer_usec: 'bufferLatency',
+  sink_usec: 'sinkLatency',
+  resample_method: 'resampleMethod',
+  has_volume: 'hasVolume',
+  volume_writable: 'volumeWritable',
+};
+
+function expectedValue(value: unknown): unknown {
+  if (value === null || value === 0xffffffff) return undefined;
+  if (Array.isArray(value)) return value.map(expectedValue);
+  if (typeof value !== 'object') return value;
+  const entries = Object.entries(value);
+  const [only] = entries;
+  if (entries.length === 1 && (only?.[0] === 'map' || only?.[0] === 'vol')) return only[1];
+  return Object.fromEntries(
+    entries
+      .filter(([name]) => !name.startsWith('_'))
+      .map(([name, inner]) =>
+        name === 'props' ? [name, inner] : [NAMES[name] ?? name, expectedValue(inner)],
+      ),
+  );
+}
+
+const KINDS: readonly (readonly [part: string, command: RequestName])[] = [
+  ['server-info', 'GET_SERVER_INFO'],
+  ['sinks', 'GET_SINK_INFO_LIST'],
+  ['sink-inputs', 'GET_SINK_INPUT_INFO_LIST'],
+  ['sink-input-info', 'GET_SINK_INPUT_INFO'],
+];
+
+function commandOf(capture: Capture): RequestName | undefined {
+  return KINDS.find(([part]) => capture.file.split('-').slice(1).join('-').startsWith(part))?.[1];
+}
+
+const replies = files.flatMap((capture) => {
+  const command = commandOf(capture);
+  return command === undefined ? [] : [{ capture, command, version: capture.negotiated_version ?? 35 }];
+});
+
+/** Sends the command under the tag that the capture answers, and gives what the session makes of the bytes. */
+function throughSession(
+  command: RequestName,
+  version: number,
+  tag: number,
+  chunks: Iterable<Uint8Array>,
+): unknown {
+  const { session, closed } = ready(version, { pendingMax: 100 });
+  const results: unknown[] = [];
+  for (let filler = 2; filler < tag; filler += 1)
+    session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
+  const args = command === 'GET_SINK_INPUT_INFO' ? { index: 5 } : {};
+  session.request(command, args as { index: number }, 0, (result) => results.push(result));
+  for (const chunk of chunks) session.receive(chunk, 0);
+  assert.deepEqual(closed, []);
+  assert.equal(results.length, 1);
+  return results[0];
+}
+
+function* oneByOne(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 1) yield bytes.subarray(at, at + 1);
+}
+
+const texts = new TextCache();
+
+function decode(payload: Uint8Array, command: RequestName, version: number): unknown {
+  const reader = new Reader(payload, version, texts);
+  reader.u32();
+  reader.u32();
+  const value = COMMANDS[command].reply.read(reader);
+  reader.finish();
+  return value;
+}
+
+/** Where each sink input begins in a list's payload, found by walking the tags. */
+function recordStarts(payload: Buffer): number[] {
+  const sizes: Readonly<Record<string, number>> = {
+    L: 5,
+    B: 2,
+    a: 7,
+    U: 9,
+    V: 5,
+    N: 1,
+    0: 1,
+    1: 1,
+    P: 1,
+    f: 1,
+  };
+  const starts: number[] = [];
+  let at = 10;
+  while (at < payload.length) {
+    starts.push(at);
+    // A record ends with the N that closes its format's properties: the first N after an f.
+    for (let inFormat = false, ended = false; !ended; ) {
+      const tag = String.fromCharCode(payload.readUInt8(at));
+      inFormat ||= tag === 'f';
+      ended = inFormat && tag === 'N';
+      if (tag === 't') at = payload.indexOf(0, at) + 1;
+      else if (tag === 'x') at += 5 + payload.readUInt32BE(at + 1);
+      else if (tag === 'v') at += 2 + 4 * payload.readUInt8(at + 1);
+      else if (tag === 'm') at += 2 + payload.readUInt8(at + 1);
+      else at += sizes[tag] ?? Number.NaN;
+    }
+  }
+  return starts;
+}
+
+function cuts(bytes: Buffer): number[] {
+  if (bytes.length <= CUT_EVERYWHERE_BYTES) return Array.from({ length: bytes.length + 1 }, (_, at) => at);
+  const atRecords = recordStarts(bytes.subarray(HEADER)).flatMap((at) => [
+    HEADER + at - 1,
+    HEADER + at,
+    HEADER + at + 1,
+  ]);
+  const strided = Array.from({ length: Math.floor(bytes.length / CUT_STRIDE) }, (_, at) => at * CUT_STRIDE);
+  return [...Array.from({ length: 31 }, (_, at) => at), ...atRecords, ...strided];
+}
+
+for (const { capture, command, version } of replies) {
+  const bytes = read(capture);
+  const tag = capture.frames[0]?.tag ?? 2;
+
+  test(`${capture.file} decodes to its recorded value, whole and byte by byte`, () => {
+    assert.equal(bytes.length, capture.bytes);
+    const whole = throughSession(command, version, tag, [bytes]);
+    if (capture.decoded !== undefined) {
+      assert.deepEqual(structuredClone(whole), { ok: true, value: expectedValue(capture.decoded) });
+    }
+    if (capture.count !== undefined) {
+      assert.equal((whole as { value: unknown[] }).value.length, capture.count);
+    }
+    assert.deepEqual(throughSession(command, version, tag, oneByOne(bytes)), whole);
+  });
+
+  test(`${capture.file} means the same wherever it is cut in two`, () => {
+    const whole = decode(bytes.subarray(HEADER), command, version);
+    for (const cut of cuts(bytes)) {
+      const values: unknown[] = [];
+      const framer = new Framer();
+      const deliver = (payload: Uint8Array) => values.push(decode(payload, command, version));
+      framer.push(bytes.subarray(0, cut), deliver);
+      assert.equal(values.length, cut === bytes.length ? 1 : 0);
+      framer.push(bytes.subarray(cut), deliver);
+      assert.deepEqual(values, [whole], `cut at ${cut}`);
+    }
+  });
+
+  test(`${capture.file} ending early is an error, or a shorter list of the same records`, () => {
+    const payload = bytes.subarray(HEADER);
+    const whole = decode(payload, command, version);
+    for (const cut of cuts(bytes)) {
+      if (cut >= bytes.length || cut < HEADER) continue;
+      let value: unknown;
+      try {
+        value = decode(payload.subarray(0, cut - HEADER), command, version);
+      } catch (error) {
+        assert.ok(error instanceof WireError, `cut at ${cut}: ${error}`);
+        continue;
+      }
+      assert.ok(Array.isArray(value) && Array.isArray(whole) && value.length < whole.length, `cut at ${cut}`);
+      assert.deepEqual(value, whole.slice(0, value.length));
+    }
+  });
+}
+
+interface TheirInput {
+  readonly index: number;
+  readonly name: string | null;
+  readonly client: number;
+  readonly sink: number;
+  readonly volume: number[];
+  readonly muted: boolean;
+  readonly corked: boolean;
+  readonly properties: object;
+}
+const require = createRequire(import.meta.url);
+const theirs = require('pulseaudio.js/dist/command') as {
+  Command: new (body: Buffer, header: Buffer) => object;
+  GetSinkInputList: { prototype: { processResponse(packet: object): TheirInput[] } };
+};
+const { deflate } = require('pulseaudio.js/dist/props') as { deflate(props: object): Record<string, string> };
+
+for (const file of files.filter((capture) => (capture.count ?? 0) > 0)) {
+  test(`${file.file} is read as an independent client reads it`, () => {
+    const bytes = read(file);
+    const packet = new theirs.Command(bytes.subarray(HEADER), bytes.subarray(0, HEADER));
+    const expected = theirs.GetSinkInputList.prototype.processResponse(packet);
+    const inputs = decode(bytes.subarray(HEADER), 'GET_SINK_INPUT_INFO_LIST', 35) as SinkInputInfo[];
+    assert.deepEqual(
+      inputs.map(({ index, name, client, sink, volume, muted, corked, props }) => ({
+        ...{ index, name, client, sink, volume, muted, corked },
+        props: { ...props },
+      })),
+      expected.map(({ index, name, client, sink, volume, muted, corked, properties }) => ({
+        ...{ index, name, client, sink, volume, muted, corked },
+        props: deflate(properties),
+      })),
+    );
+  });
+}
+
+for (const capture of files.filter((file) => file.file.includes('handshake'))) {
+  test(`${capture.file} opens a session`, () => {
+    const { session, versions, closed } = converse();
+    session.open(0);
+    for (const byte of oneByOne(read(capture))) session.receive(byte, 0);
+    assert.deepEqual([versions, closed], [[35], []]);
+  });
+}
+
+for (const capture of files.filter((file) => file.code !== undefined)) {
+  test(`${capture.file} fails its request with the server's code`, () => {
+    const result = throughSession('GET_SINK_INFO_LIST', 35, 2, [read(capture)]);
+    assert.deepEqual(result, {
+      ok: false,
+      error: {
+        kind: 'server',
+        code: capture.code,
+        ...(capture.code === 5
+          ? { name: 'NOENTITY', meaning: 'no such entity' }
+          : { name: 'INVALID', meaning: 'invalid argument' }),
+      },
+    });
+  });
+}
+
+/** As the manifest writes an event: `CHANGE SINK_INPUT #5`. */
+const spell = (event: { type: string; facility: string; index: number | undefined }): string =>
+  `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? 0xffffffff}`.toUpperCase();
+
+for (const capture of files.filter((file) => file.events !== undefined || file.counts !== undefined)) {
+  for (const [way, chunks] of [
+    ['whole', (bytes: Buffer) => [bytes]],
+    ['byte by byte', oneByOne],
+  ] as const) {
+    test(`${capture.file} gives its recorded events, ${way}`, () => {
+      const { session, events, closed } = ready();
+      const acknowledged: unknown[] = [];
+      session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
+      for (const chunk of chunks(read(capture))) session.receive(chunk, 0);
+      assert.deepEqual(closed, []);
+      const spelt = events.map(spell);
+      if (capture.events !== undefined) assert.deepEqual(spelt, capture.events);
+      for (const [kind, count] of Object.entries(capture.counts ?? {})) {
+        assert.equal(spelt.filter((event) => event.startsWith(`${kind} #`)).length, count);
+      }
+      const isReplied = capture.file.includes('subscribe');
+      assert.deepEqual(acknowledged, isReplied ? [{ ok: true, value: undefined }] : []);
+    });
+  }
+}

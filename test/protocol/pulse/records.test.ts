@@ -1,0 +1,285 @@
+// Records and strictness: what the captures lack, from independently built bytes. A row per shape, a row per violation.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
+import { Reader } from '../../../src/protocol/pulse/reader.js';
+import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
+import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import * as wire from './bytes.js';
+
+type Bytes = readonly number[];
+
+function decode<C extends RequestName>(command: C, payload: Bytes, version = 35): Reply<C> {
+  const reader = new Reader(Uint8Array.from(payload), version, new TextCache());
+  const value = COMMANDS[command].reply.read(reader);
+  reader.finish();
+  return value;
+}
+
+const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
+  decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
+
+test('a sink input has every field, and none for what the wire says is none', () => {
+  assert.deepEqual(structuredClone(sinkInput({})), {
+    index: 7,
+    name: 'Radio',
+    ownerModule: undefined,
+    client: 12,
+    sink: 3,
+    sampleSpec: { format: 3, channels: 2, rate: 44100 },
+    channelMap: [1, 2],
+    volume: [65536, 32768],
+    bufferLatency: 2000,
+    sinkLatency: 30,
+    resampleMethod: undefined,
+    driver: 'protocol-native.c',
+    muted: false,
+    props: { 'media.name': 'Radio' },
+    corked: true,
+    hasVolume: true,
+    volumeWritable: false,
+    format: { encoding: 1, props: {} },
+  });
+});
+
+const BIG = 'x'.repeat(60_000);
+const FIELDS: readonly (readonly [
+  what: string,
+  change: wire.SinkInputBytes,
+  field: Partial<SinkInputInfo>,
+])[] = [
+  ['a stream without volume', { hasVolume: false }, { hasVolume: false }],
+  ['a null name', { name: null }, { name: undefined }],
+  ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
+  ['a name in other scripts', { name: 'Café ☕ 音楽 🎵' }, { name: 'Café ☕ 音楽 🎵' }],
+  ['a name of 60 000 characters', { name: BIG }, { name: BIG }],
+  ['no client', { client: 0xffffffff }, { client: undefined }],
+  ['index 0', { index: 0 }, { index: 0 }],
+  ['one channel', { volumes: wire.volumes(5) }, { volume: [5] }],
+  ['no channel', { volumes: wire.volumes() }, { volume: [] }],
+  ['a volume above 100 %', { volumes: wire.volumes(0x7fffffff) }, { volume: [0x7fffffff] }],
+  ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
+  [
+    'a latency beyond exact numbers',
+    { bufferLatency: wire.usec(0xffffffff, 0xffffffff) },
+    { bufferLatency: Number.MAX_SAFE_INTEGER },
+  ],
+];
+for (const [what, change, field] of FIELDS) {
+  test(`a sink input with ${what}`, () =>
+    assert.deepEqual({ ...sinkInput(change), ...field }, sinkInput(change)));
+}
+
+const utf8 = (value: string): Bytes => [...new TextEncoder().encode(value)];
+const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: (readonly [string, string])[]])[] =
+  [
+    ['none', [], []],
+    ['a value without a final NUL', [wire.prop('k', utf8('abc'))], [['k', 'abc']]],
+    ['an empty value', [wire.prop('k', [])], [['k', '']]],
+    ['only a NUL', [wire.prop('k', [0])], [['k', '']]],
+    ['a NUL inside', [wire.prop('k', [97, 0, 98, 0])], [['k', 'a\0b']]],
+    ['UTF-8', [wire.textProp('k', 'größer ☕')], [['k', 'größer ☕']]],
+    ['a Latin-1 byte', [wire.prop('k', [0xe9, 0])], [['k', '\ufffd']]],
+    ['a broken sequence', [wire.prop('k', [97, 0xf0, 0x9f, 98, 0])], [['k', 'a\ufffdb']]],
+    ['the name __proto__', [wire.textProp('__proto__', 'x')], [['__proto__', 'x']]],
+    ['the name constructor', [wire.textProp('constructor', 'x')], [['constructor', 'x']]],
+    ['a key twice', [wire.textProp('k', '1'), wire.textProp('k', '2')], [['k', '2']]],
+    [
+      'short values that differ by length',
+      ['', 'a', 'aa', 'aaa'].map((v, at) => wire.textProp(`k${at}`, v)),
+      [
+        ['k0', ''],
+        ['k1', 'a'],
+        ['k2', 'aa'],
+        ['k3', 'aaa'],
+      ],
+    ],
+  ];
+for (const [what, entries, expected] of PROPS) {
+  test(`properties: ${what}`, () => {
+    const { props } = sinkInput({ props: wire.props(...entries) });
+    assert.deepEqual(Object.entries(props), expected);
+    assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
+    assert.equal('toString' in props, false);
+    assert.equal(JSON.stringify(props), JSON.stringify(Object.fromEntries(expected)));
+  });
+}
+
+test('texts that look alike are not confused, however often they are read', () => {
+  const values = [
+    '',
+    'a',
+    'é',
+    'ab',
+    '\u00e9a',
+    'abcd',
+    'abce',
+    'abcdefgh',
+    'abcXefgh',
+    'é'.repeat(32),
+    'x'.repeat(64),
+    'x'.repeat(65),
+    `${'x'.repeat(30)}y${'x'.repeat(33)}`,
+  ];
+  const invalid: Bytes[] = [[0xe9], [0xe9, 97], [0xc3], [0xff, 0xff, 0xff, 0xff]];
+  const texts = new TextCache();
+  for (let round = 0; round < 3; round += 1) {
+    for (const bytes of [...values.map(utf8), ...invalid]) {
+      const payload = Uint8Array.from([...wire.text(null), 0x74, ...bytes, 0]);
+      const reader = new Reader(payload, 35, texts);
+      assert.equal(reader.optionalText(), undefined);
+      assert.equal(
+        reader.text(),
+        new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes)),
+      );
+    }
+  }
+});
+
+const fourFields = [wire.text('line-out'), wire.text('Line Out'), wire.u32(9900), wire.u32(2)];
+const OLD_PORT = fourFields.flat();
+const NEW_PORT = [...fourFields, wire.text('group'), wire.u32(8)].flat();
+const BARE_PORT = [
+  wire.text('hdmi'),
+  wire.text(null),
+  wire.u32(0),
+  wire.u32(0),
+  wire.text(null),
+  wire.u32(0),
+].flat();
+const oldPort = { name: 'line-out', description: 'Line Out', priority: 9900, available: 2 };
+const newPort = { ...oldPort, availabilityGroup: 'group', type: 8 };
+const barePort = {
+  name: 'hdmi',
+  description: undefined,
+  priority: 0,
+  available: 0,
+  availabilityGroup: undefined,
+  type: 0,
+};
+
+const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[]])[] = [
+  [32, [], []],
+  [32, [OLD_PORT], [oldPort]],
+  [33, [OLD_PORT, OLD_PORT], [oldPort, oldPort]],
+  [34, [NEW_PORT], [newPort]],
+  [35, [NEW_PORT, BARE_PORT], [newPort, barePort]],
+];
+for (const [version, bytes, ports] of PORTS) {
+  test(`a sink with ${ports.length} ports, version ${version}`, () => {
+    for (const active of ['line-out', null]) {
+      const sink = decode('GET_SINK_INFO', wire.sink(bytes, active), version);
+      assert.deepEqual(sink.ports, ports);
+      assert.equal(sink.activePort, active ?? undefined);
+      assert.equal(sink.volumeSteps, 65537);
+    }
+  });
+}
+for (const [version, bytes] of [
+  [33, NEW_PORT],
+  [34, OLD_PORT],
+] as const) {
+  test(`a port of another version than ${version} is a violation`, () => {
+    assert.throws(() => decode('GET_SINK_INFO', wire.sink([bytes]), version), WireError);
+  });
+}
+
+test('a sink says none by absence: state, card, monitor, description', () => {
+  const sink = decode('GET_SINK_INFO', wire.sink([], null, 0xffffffff));
+  const { state, card, monitorSource, description, monitorSourceName } = sink;
+  assert.deepEqual(
+    { state, card, monitorSource, description, monitorSourceName },
+    {
+      state: undefined,
+      card: undefined,
+      monitorSource: undefined,
+      description: undefined,
+      monitorSourceName: undefined,
+    },
+  );
+});
+
+test('a list ends with its frame', () => {
+  const records = [wire.sinkInput({ index: 1 }), wire.sinkInput({ index: 2 }), wire.sinkInput({ index: 2 })];
+  const read = decode('GET_SINK_INPUT_INFO_LIST', records.flat());
+  assert.deepEqual(
+    read.map(({ index }) => index),
+    [1, 2, 2],
+  );
+});
+
+const change = (bytes: number[], at: number, byte: number): number[] => bytes.with(at, byte);
+const SERVER = [
+  wire.text('p'),
+  wire.text('1'),
+  wire.text('u'),
+  wire.text('h'),
+  wire.spec(3, 2, 44100),
+  wire.text(null),
+  wire.text(null),
+  wire.u32(1),
+  wire.map(1),
+].flat();
+
+const VIOLATIONS: readonly (readonly [what: string, command: RequestName, payload: Bytes, detail: RegExp])[] =
+  [
+    [
+      'a wrong tag',
+      'GET_SINK_INPUT_INFO',
+      change(wire.sinkInput(), 0, 0x42),
+      /byte 0 .*expected u32, got u8/,
+    ],
+    [
+      'an unknown tag',
+      'GET_SINK_INPUT_INFO',
+      change(wire.sinkInput(), 0, 0x7f),
+      /expected u32, got byte 0x7f/,
+    ],
+    ['no end of a text', 'GET_SERVER_INFO', [0x74, 97, 98], /without its end/],
+    [
+      'a null where a name must be',
+      'GET_SINK_INFO',
+      [wire.u32(1), wire.text(null)].flat(),
+      /expected text, got noText/,
+    ],
+    ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
+    ['a word cut short', 'GET_SINK_INPUT_INFO', [0x4c, 0, 0], /ends within 4 bytes/],
+    [
+      'a boolean that is none',
+      'GET_SINK_INPUT_INFO',
+      wire.sinkInput().map((b) => (b === 0x30 ? 0x32 : b)),
+      /expected/,
+    ],
+    ['more channels than bytes', 'GET_SERVER_INFO', SERVER.with(-2, 200), /ends within 200/],
+    ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],
+    [
+      'a list with garbage at its end',
+      'GET_SINK_INPUT_INFO_LIST',
+      [...wire.sinkInput(), 0x4c, 1],
+      /ends within/,
+    ],
+    ['an acknowledgement with content', 'SET_SINK_MUTE', wire.u32(1), /5 bytes left over/],
+    [
+      'a property longer than the frame',
+      'GET_SINK_INPUT_INFO',
+      wire.sinkInput({ props: [0x50, ...wire.text('k'), ...wire.u32(1e9), 0x78, 0x3b, 0x9a, 0xca, 0] }),
+      /ends within/,
+    ],
+    [
+      'a property with two lengths',
+      'GET_SINK_INPUT_INFO',
+      wire.sinkInput({ props: [0x50, ...wire.text('k'), ...wire.u32(2), ...wire.blob([97]), 0x4e] }),
+      /announced/,
+    ],
+    ['4 billion ports', 'GET_SINK_INFO', wire.sink().slice(0, -16).concat(wire.u32(0xffffffff)), /expected/],
+  ];
+for (const [what, command, payload, detail] of VIOLATIONS) {
+  test(`a violation: ${what}`, () => {
+    assert.throws(
+      () => decode(command, payload),
+      (error) => error instanceof WireError && detail.test(error.message),
+    );
+  });
+}

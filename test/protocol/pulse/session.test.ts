@@ -1,0 +1,336 @@
+// The session as a state machine: handshake, replies by tag, deadlines, bounds, and every way to end.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ClosedReason, describeClosed, type RequestError } from '../../../src/protocol/pulse/outcome.js';
+import { Session } from '../../../src/protocol/pulse/session.js';
+import * as wire from './bytes.js';
+import { type Conversation, converse, OPTIONS, ready, written } from './conversation.js';
+
+const { error, event, reply, u32 } = wire;
+
+/** Asks for a mute and notes under `name` how it ends. */
+function ask(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
+  session.request(
+    'SET_SINK_MUTE',
+    { index: 1, muted: true },
+    now,
+    (result) => log.push(`${name} ${result.ok ? 'done' : result.error.kind}`),
+    deadlineMs,
+  );
+}
+
+const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
+const shake = ({ session }: Conversation, ...answers: Uint8Array[]): void => {
+  session.open(0);
+  for (const answer of answers) session.receive(answer, 0);
+};
+
+test('the name is sent after AUTH was answered, and requests are possible after the name was', () => {
+  const { session, versions } = converse();
+  const log: string[] = [];
+  ask(session, log, 'before open');
+  session.open(0);
+  assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 8]);
+  ask(session, log, 'before auth');
+  session.receive(reply(0, u32(33)), 0);
+  assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 9]);
+  ask(session, log, 'before name');
+  assert.deepEqual(versions, []);
+  session.receive(reply(1, u32(5)), 0);
+  assert.deepEqual(versions, [33]);
+  ask(session, log, 'ready');
+  session.receive(reply(2), 0);
+  assert.deepEqual(log, [
+    'before open not-ready',
+    'before auth not-ready',
+    'before name not-ready',
+    'ready done',
+  ]);
+});
+
+test('opening twice sends AUTH once', () => {
+  const { session } = converse();
+  session.open(0);
+  session.open(0);
+  assert.equal(written(session).length, 20 + 10 + 5 + 5 + 256);
+});
+
+test('replies settle their own requests in any order, with events between them', () => {
+  const { session, events } = ready();
+  const log: string[] = [];
+  for (const name of ['a', 'b', 'c']) ask(session, log, name);
+  session.receive(
+    join(event(0x10, 3), reply(4), event(0x17, 0xffffffff), error(2, 5), reply(3), event(0x22, 9)),
+    0,
+  );
+  assert.deepEqual(log, ['c done', 'a server', 'b done']);
+  assert.deepEqual(events, [
+    { facility: 'sink', type: 'change', index: 3 },
+    { facility: 'server', type: 'change', index: undefined },
+    { facility: 'sink-input', type: 'remove', index: 9 },
+  ]);
+});
+
+test('an error of the server fails its request only, with name and meaning', () => {
+  const { session, closed } = ready();
+  const errors: RequestError[] = [];
+  session.request('GET_SINK_INPUT_INFO', { index: 1 }, 0, (result) => {
+    if (!result.ok) errors.push(result.error);
+  });
+  session.receive(error(2, 5), 0);
+  assert.deepEqual(errors, [{ kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' }]);
+  assert.deepEqual(closed, []);
+});
+
+test('a deadline settles its request, ends nothing, and a late answer is ignored', () => {
+  for (const late of [reply(2), error(2, 1), reply(2, u32(1))]) {
+    const { session, closed } = ready();
+    const log: string[] = [];
+    ask(session, log, 'slow', 100);
+    ask(session, log, 'slower', 100, 9_000);
+    assert.equal(session.nextDeadline(), 5_100);
+    session.expire(5_099);
+    assert.deepEqual(log, []);
+    session.expire(5_100);
+    assert.deepEqual(log, ['slow timeout']);
+    assert.equal(session.nextDeadline(), 9_100);
+    session.receive(late, 5_200);
+    session.receive(reply(3), 5_300);
+    session.expire(99_999);
+    assert.deepEqual([log, closed], [['slow timeout', 'slower done'], []]);
+    assert.equal(session.nextDeadline(), undefined);
+  }
+});
+
+test('a second answer to one tag is a violation', () => {
+  for (const again of [reply(2), error(2, 1)]) {
+    const { session, closed } = ready();
+    const log: string[] = [];
+    ask(session, log, 'a');
+    session.receive(join(reply(2), again), 0);
+    assert.deepEqual(log, ['a done']);
+    assert.equal(closed[0]?.kind, 'protocol-violation');
+  }
+});
+
+test('as many requests as allowed wait; timed-out ones count until their answer came', () => {
+  const { session } = ready(35, { pendingMax: 2 });
+  const log: string[] = [];
+  ask(session, log, 'a');
+  ask(session, log, 'b');
+  ask(session, log, 'c');
+  session.expire(5_000);
+  ask(session, log, 'd', 5_000);
+  assert.deepEqual(log, ['c overflow', 'a timeout', 'b timeout', 'd overflow']);
+  session.receive(reply(3), 5_001);
+  session.takeOutput();
+  ask(session, log, 'e', 5_001);
+  assert.deepEqual(written(session).slice(25, 30), [0x4c, 0, 0, 0, 4]);
+  ask(session, log, 'f', 5_001);
+  session.receive(reply(4), 5_002);
+  assert.deepEqual(log.slice(4), ['f overflow', 'e done']);
+});
+
+test('closing settles everything once, then reports once, and is silent from then on', () => {
+  const log: string[] = [];
+  const session = new Session(OPTIONS, {
+    onReady: () => log.push('ready'),
+    onEvent: () => log.push('event'),
+    onClosed: (reason) => log.push(`closed ${reason.kind}`),
+  });
+  session.open(0);
+  session.receive(join(reply(0, u32(35)), reply(1, u32(1))), 0);
+  ask(session, log, 'a');
+  ask(session, log, 'b');
+  session.expire(5_000);
+  ask(session, log, 'c', 5_000);
+  session.close({ kind: 'peer-closed' });
+  session.close({ kind: 'stopped' });
+  session.receive(join(reply(4), event(0x10, 1), Uint8Array.of(1, 2, 3)), 0);
+  session.expire(99_999);
+  session.open(0);
+  ask(session, log, 'd');
+  assert.deepEqual(log, ['ready', 'a timeout', 'b timeout', 'c closed', 'closed peer-closed', 'd closed']);
+  assert.deepEqual(session.takeOutput(), []);
+  assert.equal(session.nextDeadline(), undefined);
+});
+
+test('a session that was never opened closes too', () => {
+  const { session, closed } = converse();
+  session.close({ kind: 'stopped' });
+  assert.deepEqual(closed, [{ kind: 'stopped' }]);
+});
+
+test('a receiver may ask again, and may end the session, from within', () => {
+  const { session, closed, events } = ready();
+  const log: string[] = [];
+  session.request('SET_SINK_MUTE', { index: 1, muted: true }, 0, () => {
+    ask(session, log, 'follow-up');
+    session.close({ kind: 'stopped' });
+    ask(session, log, 'too late');
+  });
+  session.receive(join(reply(2), event(0x10, 1), reply(3), wire.framed([1], { flags: 1 })), 0);
+  assert.deepEqual(log, ['follow-up closed', 'too late closed']);
+  assert.deepEqual([closed, events], [[{ kind: 'stopped' }], []]);
+});
+
+test('a receiver of a time-out that ends the session leaves nothing to settle twice', () => {
+  const { session } = ready();
+  const log: string[] = [];
+  session.request('GET_SERVER_INFO', {}, 0, () =>
+    session.close({ kind: 'timeout', command: 'GET_SERVER_INFO' }),
+  );
+  ask(session, log, 'b');
+  session.expire(5_000);
+  assert.deepEqual(log, ['b closed']);
+});
+
+test('an error thrown by a receiver is not taken for one of the wire', () => {
+  const { session, closed } = ready();
+  session.request('GET_SINK_INFO_LIST', {}, 0, () => {
+    throw new TypeError('a bug of the receiver');
+  });
+  assert.throws(() => session.receive(reply(2), 0), TypeError);
+  assert.deepEqual(closed, []);
+});
+
+test('a reply that cannot be decoded fails its request and ends the session', () => {
+  const { session, closed } = ready();
+  const errors: RequestError[] = [];
+  const note = (result: { ok: true } | { ok: false; error: RequestError }): void => {
+    if (!result.ok) errors.push(result.error);
+  };
+  session.request('GET_SERVER_INFO', {}, 0, note);
+  session.request('GET_SINK_INFO_LIST', {}, 0, note);
+  session.receive(reply(2, u32(1)), 0);
+  const detail = 'at byte 10 of the payload: expected text, got u32';
+  const reason: ClosedReason = { kind: 'protocol-violation', detail };
+  assert.deepEqual(errors, [
+    { kind: 'violation', detail },
+    { kind: 'closed', reason },
+  ]);
+  assert.deepEqual(closed, [reason]);
+});
+
+for (const [what, answer] of [
+  ['a reply', reply(2, u32(1))],
+  ['an error', wire.command(wire.ERROR, 2, u32(1), u32(1))],
+] as const) {
+  test(`${what} with bytes left over fails its request and ends the session`, () => {
+    const { session, closed } = ready();
+    const log: string[] = [];
+    ask(session, log, 'a');
+    session.receive(answer, 0);
+    assert.deepEqual(log, ['a violation']);
+    assert.equal(closed[0]?.kind, 'protocol-violation');
+  });
+}
+
+const HANDSHAKES: readonly (readonly [what: string, answers: Uint8Array[], reason: ClosedReason])[] = [
+  [
+    'an AUTH that is refused',
+    [error(0, 1)],
+    { kind: 'auth-refused', command: 'AUTH', fault: { code: 1, name: 'ACCESS', meaning: 'access denied' } },
+  ],
+  [
+    'a name that is refused',
+    [reply(0, u32(35)), error(1, 3)],
+    {
+      kind: 'auth-refused',
+      command: 'SET_CLIENT_NAME',
+      fault: { code: 3, name: 'INVALID', meaning: 'invalid argument' },
+    },
+  ],
+  ['a server that is too old', [reply(0, u32(31))], { kind: 'version-unsupported', version: 31 }],
+];
+for (const [what, answers, reason] of HANDSHAKES) {
+  test(`${what} ends the session`, () => {
+    const conversation = converse();
+    shake(conversation, ...answers);
+    assert.deepEqual([conversation.closed, conversation.versions], [[reason], []]);
+  });
+}
+
+test('each step of the handshake has a deadline, which ends the session', () => {
+  const { session, closed } = converse();
+  session.open(1_000);
+  assert.equal(session.nextDeadline(), 31_000);
+  session.expire(30_999);
+  session.receive(reply(0, u32(35)), 30_999);
+  assert.equal(session.nextDeadline(), 60_999);
+  session.expire(60_999);
+  assert.deepEqual(closed, [{ kind: 'timeout', command: 'SET_CLIENT_NAME' }]);
+});
+
+test('an unanswered AUTH ends the session', () => {
+  const { session, closed } = converse();
+  session.open(0);
+  session.expire(30_000);
+  assert.deepEqual(closed, [{ kind: 'timeout', command: 'AUTH' }]);
+});
+
+test('client properties that do not fit the wire end the session instead of throwing', () => {
+  const conversation = converse({ clientProps: { 'a\0b': 'c' } });
+  shake(conversation, reply(0, u32(35)));
+  assert.equal(conversation.closed[0]?.kind, 'transport-failed');
+});
+
+const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: RegExp])[] = [
+  ['an unknown command', wire.command(104, 0xffffffff), /unknown command 104/],
+  ['a request of ours sent back', wire.command(8, 0, u32(35)), /unknown command 8/],
+  ['an answer nobody asked for', reply(77), /tag 77/],
+  ['an error nobody asked for', error(0xffffffff, 1), /tag 4294967295/],
+  ['an event that is none', event(0x1f, 1), /unknown kind/],
+  ['an event cut short', wire.command(66, 0xffffffff, u32(0)), /expected u32/],
+  ['an event with more', wire.command(66, 0xffffffff, u32(0), u32(0), u32(0)), /left over/],
+  ['a frame without a tag', wire.framed(wire.u32(2)), /expected u32/],
+  ['a frame of one byte', wire.framed([0]), /expected u32/],
+  ['length 0', wire.framed([]), /0 bytes/],
+  ['flags', wire.framed([1], { flags: 1 }), /flags/],
+  ['HTTP', new TextEncoder().encode('HTTP/1.1 200 OK\r\n\r\n and so on'), /frame of/],
+];
+for (const [what, bytes, detail] of VIOLATIONS) {
+  test(`${what} ends the session, whole and byte by byte`, () => {
+    for (const size of [bytes.length, 1]) {
+      const { session, closed } = ready();
+      const log: string[] = [];
+      ask(session, log, 'a');
+      for (let at = 0; at < bytes.length; at += size) session.receive(bytes.subarray(at, at + size), 0);
+      assert.deepEqual(log, ['a closed']);
+      const [reason] = closed;
+      assert.ok(reason?.kind === 'protocol-violation' && detail.test(reason.detail), JSON.stringify(closed));
+      assert.equal(closed.length, 1);
+    }
+  });
+}
+
+test('what a server may send to any client, and audio data, is ignored', () => {
+  const { session, closed } = ready();
+  session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()), 0);
+  session.receive(wire.framed([1, 2, 3], { channel: 4 }), 0);
+  assert.deepEqual(closed, []);
+});
+
+test('an event before the handshake ended is a violation', () => {
+  const { session, closed } = converse();
+  session.open(0);
+  session.receive(event(0x10, 1), 0);
+  assert.equal(closed[0]?.kind, 'protocol-violation');
+});
+
+test('every reason has a sentence of its own', () => {
+  const fault = { code: 1, name: 'ACCESS', meaning: 'access denied' } as const;
+  const reasons: ClosedReason[] = [
+    { kind: 'protocol-violation', detail: 'x' },
+    { kind: 'auth-refused', command: 'AUTH', fault },
+    { kind: 'version-unsupported', version: 12 },
+    { kind: 'timeout', command: 'AUTH' },
+    { kind: 'peer-closed' },
+    { kind: 'transport-failed', detail: 'ECONNRESET' },
+    { kind: 'stopped' },
+  ];
+  const sentences = reasons.map(describeClosed);
+  assert.equal(new Set(sentences).size, reasons.length);
+  assert.match(sentences.join('\n'), /refused AUTH: access denied\n.*12 only\n/);
+});

@@ -1,0 +1,90 @@
+// Volumes: what a client sets is what it reads, and the proportions between channels survive.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  balanceOf,
+  fractionOf,
+  levelOf,
+  RAW_MAX,
+  ratiosOf,
+  rawOf,
+  scaledTo,
+} from '../../../src/protocol/pulse/volume.js';
+
+test('every hundredth from 0 to 1 comes back exactly', () => {
+  for (let percent = 0; percent <= 100; percent += 1) {
+    const fraction = percent / 100;
+    assert.equal(fractionOf(rawOf(fraction)), fraction);
+    assert.equal(levelOf(scaledTo([1, 1], fraction)), fraction);
+  }
+});
+
+const RAW = [
+  [0, 0],
+  [1, 0x10000],
+  [0.5, 0x8000],
+  [1.53, 100270],
+  [-1, 0],
+  [1e9, RAW_MAX],
+] as const;
+for (const [fraction, raw] of RAW) {
+  test(`${fraction} is raw ${raw}`, () => assert.equal(rawOf(fraction), raw));
+}
+
+test('a single figure stands for the loudest channel, above 100 % too', () => {
+  assert.equal(levelOf([0x8000, 0x10000]), 1);
+  assert.equal(levelOf([98304, 0]), 1.5);
+  assert.equal(levelOf([]), 0);
+});
+
+const [FULL, HALF, QUARTER] = [0x10000, 0x8000, 0x4000];
+const SCALED: readonly (readonly [
+  from: number[],
+  to: number,
+  remembered: number[] | undefined,
+  expected: number[],
+])[] = [
+  [[FULL, HALF], 0.5, undefined, [HALF, QUARTER]],
+  [[FULL, HALF], 0, undefined, [0, 0]],
+  [[0, 0], 0.5, [1, 0.5], [HALF, QUARTER]],
+  [[0, 0], 0.5, undefined, [HALF, HALF]],
+  [[0, 0], 0.5, [1], [HALF, HALF]],
+  [[HALF, HALF], 1, [1, 0.5], [FULL, FULL]],
+  [[FULL, 0], 0.5, undefined, [HALF, 0]],
+  [[3 * HALF, FULL], 1, undefined, [FULL, 43691]],
+  [[FULL], 2, undefined, [2 * FULL]],
+  [[RAW_MAX, 1], 1e9, undefined, [RAW_MAX, 1]],
+  [[], 0.5, undefined, []],
+];
+for (const [from, to, remembered, expected] of SCALED) {
+  test(`[${from}] set to ${to}${remembered ? `, remembering [${remembered}]` : ''}, is [${expected}]`, () => {
+    assert.deepEqual(scaledTo(from, to, remembered), expected);
+  });
+}
+
+test('the balance survives silence', () => {
+  const before = [FULL, HALF];
+  const silent = scaledTo(before, 0);
+  assert.equal(ratiosOf(silent), undefined);
+  assert.deepEqual(scaledTo(silent, 0.5, ratiosOf(before)), [HALF, QUARTER]);
+});
+
+const STEREO = [1, 2];
+const BALANCE: readonly (readonly [volume: number[], map: number[], balance: number])[] = [
+  [[FULL, FULL], STEREO, 0],
+  [[FULL, HALF], STEREO, -0.5],
+  [[HALF, FULL], STEREO, 0.5],
+  [[FULL, 0], STEREO, -1],
+  [[0, FULL], STEREO, 1],
+  [[0, 0], STEREO, 0],
+  [[FULL], [0], 0],
+  [[FULL, 5], [1, 3], 0],
+  [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
+  [[FULL, 43691], STEREO, -0.33],
+];
+for (const [volume, map, balance] of BALANCE) {
+  test(`[${volume}] at positions [${map}] has balance ${balance}`, () => {
+    assert.equal(balanceOf(volume, map), balance);
+  });
+}
