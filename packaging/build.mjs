@@ -4,7 +4,17 @@
 //
 //   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR]
 
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +24,8 @@ import { build } from 'esbuild';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
+/** Module versions of Node 20 and 22, the ones that are supported: each file weighs 7 MB. */
+const NATIVE_FILES = new RegExp(`^uws_linux_${process.arch}_(115|127)\\.node$`);
 
 const SHARED = {
   platform: 'node',
@@ -33,6 +45,29 @@ function sources(...folders) {
   );
 }
 
+/**
+ * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves the last good
+ * one, and whoever reads the folder meanwhile never sees it half written. Its package.json says which modules it holds
+ * and carries the time at which reading the sources began.
+ */
+async function replaceFolder(outdir, moduleType, fill) {
+  const begun = new Date();
+  const fresh = `${outdir}.new-${process.pid}`;
+  try {
+    mkdirSync(fresh, { recursive: true });
+    await fill(fresh);
+    const stamp = join(fresh, 'package.json');
+    writeFileSync(stamp, `{ "type": "${moduleType}" }\n`);
+    utimesSync(stamp, begun, begun);
+    const old = `${outdir}.old-${process.pid}`;
+    if (existsSync(outdir)) renameSync(outdir, old);
+    renameSync(fresh, outdir);
+    rmSync(old, { recursive: true, force: true });
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
 /** One module per source file, same tree: tests import what they test, and stack traces name it. */
 async function buildModules(outdir) {
   await build({
@@ -43,7 +78,6 @@ async function buildModules(outdir) {
     format: 'esm',
     sourcemap: 'inline',
   });
-  writeFileSync(join(outdir, 'package.json'), '{ "type": "module" }\n');
 }
 
 /** The native half of uWebSockets.js lies beside the bundle, chosen by architecture and Node's module version. */
@@ -53,7 +87,8 @@ const nativeUws = {
     pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path: 'uws', namespace: 'native-uws' }));
     pluginBuild.onLoad({ filter: /.*/, namespace: 'native-uws' }, () => ({
       contents:
-        'module.exports = require(`${__dirname}/uws_linux_${process.arch}_${process.versions.modules}.node`);',
+        'const abi = process.arch + "_" + process.versions.modules;' +
+        'module.exports = require(__dirname + "/uws_linux_" + abi + ".node");',
       loader: 'js',
       resolveDir: ROOT,
     }));
@@ -78,7 +113,6 @@ async function bundle(outdir, entries) {
 }
 
 async function buildDist(outdir) {
-  rmSync(outdir, { recursive: true, force: true });
   const workers = sources('src/actors').filter((file) => file.endsWith('/worker.ts'));
   const entries = [...workers, join(ROOT, 'src/main.ts')].filter(existsSync);
   const named = Object.fromEntries(
@@ -87,10 +121,8 @@ async function buildDist(outdir) {
   await bundle(outdir, named);
   // Piscina starts each thread on a file of its own, which it expects beside itself.
   await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') });
-  writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
-  mkdirSync(outdir, { recursive: true });
   for (const file of readdirSync(NATIVE)) {
-    if (file.startsWith(`uws_linux_${process.arch}_`)) cpSync(join(NATIVE, file), join(outdir, file));
+    if (NATIVE_FILES.test(file)) cpSync(join(NATIVE, file), join(outdir, file));
   }
 }
 
@@ -102,5 +134,5 @@ const { values } = parseArgs({
     'dist-dir': { type: 'string', default: 'dist' },
   },
 });
-if (!values['dist-only']) await buildModules(resolve(ROOT, values['tests-dir']));
-if (!values['tests-only']) await buildDist(resolve(ROOT, values['dist-dir']));
+if (!values['dist-only']) await replaceFolder(resolve(ROOT, values['tests-dir']), 'module', buildModules);
+if (!values['tests-only']) await replaceFolder(resolve(ROOT, values['dist-dir']), 'commonjs', buildDist);

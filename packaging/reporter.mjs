@@ -1,0 +1,49 @@
+// Reporter for node --test: says what failed and why, what was skipped and why, and closes with the runner's own summary.
+// Silent about what passed. Given to the test runner by packaging/test.mjs.
+
+import { relative } from 'node:path';
+import { inspect } from 'node:util';
+
+/** What a test file printed is shown only when something in it failed, and only its end. */
+const KEPT_OUTPUT_CHARS = 8000;
+
+function where({ file, line }) {
+  if (file === undefined) return '';
+  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}`;
+}
+
+function errorText(error) {
+  // The runner wraps what a test threw; the wrapper says nothing of its own.
+  const thrown = error?.code === 'ERR_TEST_FAILURE' && error.cause !== undefined ? error.cause : error;
+  if (typeof thrown === 'string') return thrown;
+  return thrown?.stack === undefined ? inspect(thrown) : inspect(thrown, { depth: 5 });
+}
+
+/** A suite fails because a test in it failed, which has been told already. */
+function isEcho(error) {
+  return error?.failureType === 'subtestsFailed';
+}
+
+const indent = (text) => text.replace(/^/gm, '    ');
+
+/** @param {AsyncIterable<{ type: string, data: any }>} events */
+export default async function* report(events) {
+  const printed = new Map();
+  const told = new Set();
+  for await (const { type, data } of events) {
+    if (type === 'test:stdout' || type === 'test:stderr') {
+      const text = (printed.get(data.file) ?? '') + data.message;
+      printed.set(data.file, text.slice(-KEPT_OUTPUT_CHARS));
+    } else if (type === 'test:fail' && !isEcho(data.details.error) && data.todo === undefined) {
+      yield `not ok - ${data.name} (${where(data)})\n${indent(errorText(data.details.error))}\n`;
+      const output = printed.get(data.file);
+      if (output !== undefined && !told.has(data.file))
+        yield `  printed by that file:\n${indent(output.trimEnd())}\n`;
+      told.add(data.file);
+    } else if (type === 'test:pass' && data.skip !== undefined) {
+      yield `skipped - ${data.name} (${where(data)}): ${data.skip === true ? 'no reason given' : data.skip}\n`;
+    } else if (type === 'test:diagnostic' && data.nesting === 0) {
+      yield `# ${data.message}\n`;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// `npm start -- ARGUMENTS`: sets up, builds what is stale, and runs the daemon in the foreground. Where no sound server
+// can be reached, it gives the daemon a private one. The installed daemon is dist/main.js alone and does none of this.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ending, spawnBound } from './bound-child.mjs';
+import { openSandbox } from './sandbox.mjs';
+import { ensure } from './setup.mjs';
+import { reachableSoundServer } from './sound-address.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MAIN = join(ROOT, 'dist/main.js');
+const CHECK_DEADLINE_MS = 10_000;
+/** npm passes on the Ctrl-C that the terminal has sent to everybody: two signals within this time are one wish. */
+const SAME_SIGNAL_MS = 400;
+/** The daemon stops within 5 s (contract, section 1); one that does not is ended. */
+const STOP_DEADLINE_MS = 8000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+/** Arguments with which main.js says something and exits, or is a client of another daemon. */
+const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress'];
+
+/** Newest change below a path, in milliseconds since the epoch. Folders count: a deleted file changes its folder. */
+function newest(path) {
+  const stat = statSync(path);
+  const own = stat.mtimeMs;
+  if (!stat.isDirectory()) return own;
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), own);
+}
+
+function buildIfStale() {
+  // Written by build.mjs with the time at which it began to read the sources.
+  const stamp = join(ROOT, 'dist/package.json');
+  const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
+  const built = existsSync(MAIN) && existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
+  if (sources.every((source) => newest(join(ROOT, source)) <= built)) return;
+  console.log('start: building');
+  const build = spawnSync(process.execPath, [join(ROOT, 'packaging/build.mjs'), '--dist-only'], {
+    encoding: 'utf8',
+  });
+  if (build.status === 0) return;
+  console.error(`start: the build failed\n${build.stdout}${build.stderr}`);
+  process.exit(1);
+}
+
+/** What the daemon says it would do; undefined when its configuration is faulty, which it will say itself. */
+async function effectiveSettings(args) {
+  const check = spawnSync(process.execPath, [MAIN, ...args, '--check-config'], {
+    encoding: 'utf8',
+    timeout: CHECK_DEADLINE_MS,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (check.status !== 0) return undefined;
+  const { parse } = await import('yaml');
+  return parse(check.stdout);
+}
+
+/** A host under which this machine reaches what listens on `bind`. */
+function hostFor(bind) {
+  const first = [bind].flat()[0] ?? 'lo';
+  const address = networkInterfaces()[first]?.[0]?.address ?? first;
+  if (['lo', 'all', '127.0.0.1', '0.0.0.0', '::', '::1'].includes(address)) return 'localhost';
+  return address.includes(':') ? `[${address}]` : address;
+}
+
+function sandboxLine(server, settings) {
+  const base = `${hostFor(settings?.bind)}:${settings?.api?.port ?? 8018}`;
+  const volume = `curl -X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${base}/audio/outputs/living/volume`;
+  return (
+    'start: no sound server can be reached, so here is a private one with the outputs living and kitchen and a playing stream; ' +
+    `try: curl -s ${base}/audio ; ${volume} ; curl -N ${base}/events ; pactl -s ${server} set-sink-mute kitchen toggle`
+  );
+}
+
+/** The private server's address when one was started, and how to end it. */
+async function soundServer(args) {
+  const none = { env: {}, close: () => undefined };
+  if ((await reachableSoundServer()) !== undefined) return none;
+  const settings = await effectiveSettings(args);
+  if (settings?.pulseaudio?.enabled === false) return none;
+  if (!existsSync('/usr/bin/pulseaudio')) {
+    console.log('start: no sound server can be reached, and there is no pulseaudio to start one');
+    return none;
+  }
+  const { server, close } = await openSandbox();
+  console.log(sandboxLine(server, settings));
+  return { env: { PULSE_SERVER: server }, close };
+}
+
+/** Runs the daemon until it ends, passing signals on; resolves with its exit status. */
+async function run(args, env) {
+  // A group of its own, else the terminal and this process would both tell it of one Ctrl-C, and the second ends it at once.
+  const daemon = spawnBound(process.execPath, [MAIN, ...args], {
+    deathSignal: 'TERM',
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  let asked = 0;
+  let deadline;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      const now = Date.now();
+      if (asked === 0) {
+        daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
+        deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
+      } else if (now - asked > SAME_SIGNAL_MS) {
+        daemon.kill('SIGKILL');
+      }
+      asked ||= now;
+    });
+  }
+  const { status, reason } = await ending(daemon);
+  clearTimeout(deadline);
+  if (status === 127) console.error(`start: the daemon could not be started: ${reason}`);
+  return status;
+}
+
+async function start(args) {
+  await ensure('start');
+  buildIfStale();
+  if (args.some((argument) => BRIEF.includes(argument))) return run(args, {});
+  const asRoot = process.getuid() === 0 && !args.includes('--allow-root');
+  if (asRoot)
+    console.log('start: running as root, so --allow-root is added; an installed daemon runs as a user');
+  const allArgs = asRoot ? [...args, '--allow-root'] : args;
+  // Until the daemon runs, a signal ends the start; the sandbox is taken down by its exit handler.
+  const quit = (_signal, number) => process.exit(128 + number);
+  for (const signal of SIGNALS) process.on(signal, quit);
+  const { env, close } = await soundServer(allArgs);
+  for (const signal of SIGNALS) process.off(signal, quit);
+  try {
+    return await run(allArgs, env);
+  } finally {
+    close();
+  }
+}
+
+process.exitCode = await start(process.argv.slice(2));

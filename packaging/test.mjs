@@ -1,0 +1,149 @@
+// `npm test [-- PATTERNS]`: everything that is checked, in one command, the quick steps first. The first step that fails
+// ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the second Node.
+//
+// A test that cannot run here says why in one line. With CI=true or TONEARM_REQUIRE_ALL=1 that is a failure.
+
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ending } from './bound-child.mjs';
+import { openRunDirectory } from './leftovers.mjs';
+import { otherNode } from './node22.mjs';
+import { ensure } from './setup.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const BIN = join(ROOT, 'node_modules/.bin');
+const REPORTER = join(ROOT, 'packaging/reporter.mjs');
+const REQUIRE_ALL = process.env.CI === 'true' || process.env.TONEARM_REQUIRE_ALL === '1';
+
+const STEP_DEADLINE_MS = 15 * 60_000;
+const TEST_DEADLINE_MS = 5 * 60_000;
+/** Test files mostly wait for other processes, so more of them than cores run at once; fixed, so that a run can be repeated. */
+const CONCURRENCY = 4;
+const OTHER_NODE = 22;
+/** Below test/: what needs no system around it, and so depends on nothing but Node. */
+const UNIT_TESTS = /^(protocol|supervisor|gateway|actors|arguments|main|fuzz|crash)\b/;
+
+class StepFailed extends Error {}
+
+const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
+
+/** Runs a command; resolves with all it printed. Its output is shown as it comes when `live`, else only when it fails. */
+async function command(file, args, { env = {}, live = false } = {}) {
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: STEP_DEADLINE_MS,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      if (live) process.stdout.write(text);
+    });
+  }
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  const { status, reason } = await ending(child);
+  if (status !== 127) await closed;
+  if (status !== 0) throw new StepFailed(live ? reason : `${output.trimEnd()}\n${reason}`);
+  return output;
+}
+
+/** Compiled test files, as paths from the project's root. */
+function testFiles() {
+  return readdirSync(join(ROOT, 'build/test'), { recursive: true })
+    .filter((name) => name.endsWith('.test.js'))
+    .map((name) => join('build/test', name))
+    .sort();
+}
+
+function matching(files, patterns) {
+  if (patterns.length === 0) return files;
+  const wanted = patterns.map((pattern) => pattern.replace(/^\.?\/?(test\/)?/, '').replace(/\.ts$/, '.js'));
+  return files.filter((file) => wanted.some((part) => relative('build/test', file).includes(part)));
+}
+
+/** Runs test files on the given Node and refuses what they leave behind, and in CI what they leave out. */
+async function runTests(node, files) {
+  if (files.length === 0) throw new StepFailed('no test file matches');
+  const run = openRunDirectory();
+  const options = [
+    '--test',
+    `--test-concurrency=${CONCURRENCY}`,
+    `--test-timeout=${TEST_DEADLINE_MS}`,
+    `--test-reporter=${REPORTER}`,
+    '--enable-source-maps',
+  ];
+  const env = { TMPDIR: run.directory, TONEARM_REQUIRE_ALL: REQUIRE_ALL ? '1' : '' };
+  let output;
+  let leftovers;
+  try {
+    output = await command(node, [...options, ...files], { env, live: true });
+  } finally {
+    leftovers = await run.close();
+    for (const line of leftovers) console.log(`left behind - ${line}`);
+  }
+  if (leftovers.length > 0) throw new StepFailed('the tests left something behind');
+  const skipped = Number(/^# skipped (\d+)$/m.exec(output)?.[1] ?? 0);
+  if (REQUIRE_ALL && skipped > 0) throw new StepFailed(`${skipped} skipped, and here nothing may be`);
+}
+
+async function secondNode() {
+  const current = Number(process.versions.node.split('.')[0]);
+  if (current === OTHER_NODE) return `this is Node ${OTHER_NODE} already`;
+  const found = otherNode(ROOT, OTHER_NODE);
+  if (found.trouble !== undefined) {
+    if (REQUIRE_ALL) throw new StepFailed(found.trouble);
+    return `skipped: ${found.trouble}`;
+  }
+  await runTests(
+    found.node,
+    testFiles().filter((file) => UNIT_TESTS.test(relative('build/test', file))),
+  );
+  return undefined;
+}
+
+async function setUp() {
+  const missing = await ensure('test');
+  if (REQUIRE_ALL && missing.length > 0) throw new StepFailed(`missing: ${missing.join(', ')}`);
+}
+
+/** Name and work of each step, in order. A step may answer with a remark for its line. */
+function steps(patterns) {
+  const tool = (name, ...args) => command(join(BIN, name), args).then(() => undefined);
+  const node = (...args) => command(process.execPath, args).then(() => undefined);
+  const all = [
+    ['set-up', setUp],
+    ['types', () => tool('tsc', '-p', '.')],
+    ['style', () => tool('biome', 'ci', '--error-on-warnings', 'src', 'test', 'bench', 'packaging')],
+    ['dead code', () => tool('knip', '--no-progress')],
+    ['build', () => node('packaging/build.mjs')],
+    [
+      `tests on Node ${process.versions.node}`,
+      () => runTests(process.execPath, matching(testFiles(), patterns)),
+    ],
+  ];
+  if (patterns.length === 0) all.push([`unit tests on Node ${OTHER_NODE}`, secondNode]);
+  return all;
+}
+
+async function main(patterns) {
+  const begun = Date.now();
+  for (const [name, work] of steps(patterns)) {
+    const since = Date.now();
+    try {
+      const remark = await work();
+      console.log(`ok - ${name} (${seconds(since)})${remark === undefined ? '' : `: ${remark}`}`);
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      console.log(`${error.message}\nFAILED - ${name} (${seconds(since)})`);
+      return 1;
+    }
+  }
+  console.log(`all done in ${seconds(begun)}`);
+  return 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,243 @@
+// The architecture as tests: what may import what, what stays out, how long things are. Each rule is also shown sources
+// that break it, so that it is a check that can fail.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { blank } from './architecture/blanked.js';
+import { BOUNDARIES, EDGES, FUNCTION_LINES_MAX, LONG, PACKAGES } from './architecture/boundaries.js';
+import { RULES, type RuleName } from './architecture/rules.js';
+import { type SourceFile, sourceFile } from './architecture/source-file.js';
+
+// build/test/architecture.test.js -> the project's root
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+function readSources(folder: string): readonly SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .map((file) => sourceFile(relative(ROOT, file).split(sep).join('/'), readFileSync(file, 'utf8')));
+}
+
+const FILES = ['src', 'test', 'bench'].flatMap(readSources);
+
+const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.hasOwn(RULES, name));
+
+describe('the sources', () => {
+  for (const name of ruleNames) {
+    test(`keep the rule: ${name}`, () => {
+      assert.deepEqual(RULES[name](FILES), []);
+    });
+  }
+
+  test('were found', () => {
+    assert.ok(FILES.some(({ path }) => path === 'src/main.ts'));
+    assert.ok(FILES.some(({ path, imports }) => path.startsWith('src/gateway/') && imports.length > 3));
+  });
+
+  test('import files that exist', () => {
+    const paths = new Set(FILES.map(({ path }) => path));
+    const broken = FILES.flatMap(({ path, imports }) =>
+      imports
+        .filter(
+          ({ target }) =>
+            /^(?:src|test|bench)\//.test(target) && target.endsWith('.ts') && !paths.has(target),
+        )
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  test('are what the tables speak of', () => {
+    const prefixes = [...BOUNDARIES.map(({ of }) => of.split('*')[0] ?? ''), ...Object.keys(LONG)];
+    const speaking = [...prefixes, ...Object.values(PACKAGES).flatMap((holders) => holders.in)];
+    const vain = speaking.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
+    assert.deepEqual(vain, []);
+  });
+});
+
+/** A file with a header comment, so that only what follows can be wrong. */
+const headed = (path: string, code: string): SourceFile => sourceFile(path, `// What it is.\n${code}\n`);
+
+const longFunction = (lines: number): string =>
+  `export function f(a: number): void {\n${'  a;\n'.repeat(lines - 2)}}`;
+
+/** Rule, path, source that breaks it, and what the complaint names. */
+const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
+  [
+    'boundaries',
+    'src/protocol/pulse/a.ts',
+    "import { connect } from 'node:net';",
+    /:2: may not import node:net/,
+  ],
+  [
+    'boundaries',
+    'src/protocol/pulse/a.ts',
+    "import type { A } from '../actor/faults.js';",
+    /src\/protocol\/actor/,
+  ],
+  ['boundaries', 'src/protocol/dbus/a.ts', "import { A } from '../pulse/tags.js';", /src\/protocol\/pulse/],
+  ['boundaries', 'src/protocol/actor/a.ts', "export * from '../pulse/tags.js';", /src\/protocol\/pulse/],
+  ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../systemd/jobs.js';", /src\/actors\/systemd/],
+  ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../../gateway/mirror.js';", /src\/gateway/],
+  ['boundaries', 'src/actors/dial.ts', "import { A } from './audio/state.js';", /src\/actors\/audio/],
+  [
+    'boundaries',
+    'src/gateway/a.ts',
+    "import { A } from '../protocol/pulse/volume.js';",
+    /src\/protocol\/pulse/,
+  ],
+  ['boundaries', 'src/gateway/a.ts', "import { A } from '../supervisor/health.js';", /src\/supervisor/],
+  [
+    'boundaries',
+    'src/gateway/events/a.ts',
+    "import { Worker } from 'node:worker_threads';",
+    /node:worker_threads/,
+  ],
+  ['boundaries', 'src/gateway/a.ts', "await import('../actors/runtime.js');", /src\/actors\/runtime/],
+  ['boundaries', 'src/gateway/a.ts', 'await import(name);', /<computed>/],
+  [
+    'boundaries',
+    'src/supervisor/a.ts',
+    "import type {\n  A,\n} from '../gateway/mirror.js';",
+    /src\/gateway/,
+  ],
+  ['boundaries', 'src/supervisor/a.ts', "import '../actors/audio/worker.js';", /src\/actors\/audio/],
+  ['boundaries', 'src/supervisor/a.ts', "import { spawn } from 'node:child_process';", /node:child_process/],
+  ['boundaries', 'src/supervisor/a.ts', "import express from 'express';", /express/],
+  ['boundaries', 'src/main.ts', "import { A } from './actors/runtime.js';", /src\/actors/],
+  ['packages', 'src/supervisor/a.ts', "import { App } from 'uWebSockets.js';", /uWebSockets/],
+  ['packages', 'src/gateway/a.ts', "import { Piscina } from 'piscina';", /piscina/],
+  ['packages', 'src/actors/systemd/a.ts', "import { Message } from 'dbus-next';", /dbus-next/],
+  ['packages', 'src/main.ts', "import { pino } from 'pino';", /pino/],
+  ['packages', 'src/gateway/a.ts', "import { parse } from 'yaml';", /yaml/],
+  ['packages', 'src/actors/audio/a.ts', "import { Check } from 'typebox/schema';", /typebox/],
+  ['time at the edges', 'src/protocol/pulse/a.ts', 'const now = Date.now();', /:2: Date\.now/],
+  ['time at the edges', 'src/gateway/mirror.ts', 'const at = new Date().toISOString();', /new Date/],
+  ['time at the edges', 'src/supervisor/restarts.ts', 'const jitter = Math.random();', /Math\.random/],
+  ['time at the edges', 'src/gateway/a.ts', 'setTimeout(f, 1);', /setTimeout/],
+  ['edges are edges', 'src/supervisor/clock.ts', 'export const clock = 1;', /src\/supervisor\/clock\.ts/],
+  ['sentinels stay in the protocol', 'src/actors/audio/a.ts', 'if (index === 0xffffffff) f();', /0xffffffff/],
+  ['sentinels stay in the protocol', 'src/actors/audio/a.ts', 'const none = 4_294_967_295;', /4_294/],
+  ['sentinels stay in the protocol', 'src/gateway/a.ts', 'const none = -1 >>> 0;', />>> 0/],
+  ['only main ends the process', 'src/supervisor/a.ts', 'process.exit(1);', /process\.exit/],
+  ['no console', 'src/gateway/a.ts', 'console.log(1);', /console\.log/],
+  ['no other processes', 'src/gateway/a.ts', "const fs = require('node:fs');", /require/],
+  ['no state of modules', 'src/gateway/a.ts', 'let count = 0;', /let count/],
+  ['no state of modules', 'src/gateway/a.ts', 'const cache = new Map<string, string>();', /cache/],
+  ['no switched-off checks', 'src/gateway/a.ts', '// @ts-expect-error: no', /@ts-expect-error/],
+  ['no switched-off checks', 'src/gateway/a.ts', '// biome-ignore lint/style/useConst: no', /biome-ignore/],
+  ['no words of unfinished work', 'src/gateway/a.ts', '// TODO: later', /TODO/],
+  ['size', 'src/gateway/a.ts', longFunction(FUNCTION_LINES_MAX + 1), /:2: a function of 71 lines/],
+  ['size', 'src/gateway/a.ts', '//\n'.repeat(300), /301 lines/],
+  ['names', 'src/gateway/utils.ts', '', /does not say/],
+];
+
+/** The same rules, and sources that only look like a breach. */
+const FINE: readonly (readonly [RuleName, string, string])[] = [
+  ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../backoff.js';\nimport { B } from './b.js';"],
+  ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../../protocol/pulse/tags.js';"],
+  ['boundaries', 'src/gateway/a.ts', "// import { A } from '../actors/runtime.js';"],
+  ['boundaries', 'src/gateway/a.ts', 'const text = "import x from \'../actors/runtime.js\'";'],
+  ['boundaries', 'src/main.ts', "import { A } from './gateway/gateway.js';"],
+  ['time at the edges', 'src/gateway/a.ts', '// not Date.now(), which jumps\nconst d = new Date(given);'],
+  ['time at the edges', 'src/gateway/a.ts', "const text = 'Date.now()' + /Date.now()/.source;"],
+  ['time at the edges', 'src/supervisor/clock.ts', 'Date.now();'],
+  ['sentinels stay in the protocol', 'src/protocol/pulse/a.ts', 'const NONE = 0xffffffff;'],
+  ['only main ends the process', 'src/main.ts', 'process.exit(0);'],
+  ['no state of modules', 'src/gateway/a.ts', 'function f(): void {\n  let count = 0;\n}'],
+  ['size', 'src/gateway/a.ts', longFunction(FUNCTION_LINES_MAX)],
+];
+
+describe('the rules', () => {
+  for (const [rule, path, source, complaint] of BREACHES) {
+    test(`${rule}: refuses ${JSON.stringify(source.slice(0, 60))} in ${path}`, () => {
+      assert.match(RULES[rule]([headed(path, source)]).join('\n'), complaint);
+    });
+  }
+
+  for (const [rule, path, source] of FINE) {
+    test(`${rule}: accepts ${JSON.stringify(source.slice(0, 60))} in ${path}`, () => {
+      assert.deepEqual(RULES[rule]([headed(path, source)]), []);
+    });
+  }
+
+  test('refuse a file without a header', () => {
+    assert.equal(RULES.header([sourceFile('src/a.ts', 'export const a = 1;\n')]).length, 1);
+  });
+
+  test('refuse a third holder of uWebSockets.js', () => {
+    const holders = ['a', 'b', 'c'].map((name) =>
+      headed(`src/gateway/${name}.ts`, "import type { HttpResponse } from 'uWebSockets.js';"),
+    );
+    assert.deepEqual(RULES.packages(holders.slice(1)), []);
+    assert.match(RULES.packages(holders).join(), /more than 2/);
+  });
+
+  test('follow the main thread through others, and not through types', () => {
+    const codec = headed('src/protocol/pulse/a.ts', '');
+    const through = (by: string): readonly SourceFile[] => [
+      headed('src/main.ts', "import { b } from './gateway/b.js';"),
+      headed('src/gateway/b.ts', by),
+      codec,
+    ];
+    const rule = RULES['main thread decodes nothing'];
+    assert.deepEqual(rule(through("import { a } from '../protocol/pulse/a.js';")), [
+      'src/protocol/pulse/a.ts: is in the main thread',
+    ]);
+    assert.equal(rule(through("await import('../protocol/pulse/a.js');")).length, 1);
+    assert.deepEqual(rule(through("import type { a } from '../protocol/pulse/a.js';")), []);
+  });
+
+  test('want schemas to be loaded late', () => {
+    const with_ = (by: string): readonly SourceFile[] => [
+      headed('src/main.ts', by),
+      headed('src/protocol/actor/schemas.ts', ''),
+    ];
+    const rule = RULES['main thread starts without schemas'];
+    assert.equal(rule(with_("import { A } from './protocol/actor/schemas.js';")).length, 1);
+    assert.deepEqual(rule(with_("await import('./protocol/actor/schemas.js');")), []);
+  });
+
+  test('are all shown a breach', () => {
+    const shown = new Set<string>(BREACHES.map(([rule]) => rule));
+    const elsewhere = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
+    assert.deepEqual(
+      ruleNames.filter((name) => !shown.has(name) && !elsewhere.includes(name)),
+      [],
+    );
+    assert.ok(Object.values(EDGES).every((reason) => reason.length > 0));
+  });
+});
+
+describe('reading sources', () => {
+  test('blanks comments, strings, templates and patterns, and keeps positions', () => {
+    const hole = '$' + '{';
+    const source = `a('x{') /* { */ + \`{${hole}b({ c: '}' })}}\` / 2; // }\nreturn /['"{/]/.test(d);`;
+    const { code, strings } = blank(source);
+    assert.equal(code.length, source.length);
+    const expected = `a(' ') + \` ${hole}b({ c: ' ' })} \` / 2; return / /.test(d);`;
+    assert.equal(code.replaceAll(/\s+/g, ' '), expected);
+    assert.equal(strings.get(2), 'x{');
+  });
+
+  const measured: readonly (readonly [string, readonly number[]])[] = [
+    ['function f() {\n}', [2]],
+    ['const f = (a: A): B => {\n};', [2]],
+    ['class C {\n  m(a: { b: 1 }): Promise<{ c: 1 }> {\n  }\n}', [2]],
+    ['if (a) {\n}\nfor (const b of c(d)) {\n}\nswitch (e) {\n}', []],
+    ['const o = {\n  a: 1,\n};', []],
+    ['try {\n} catch (error) {\n}', []],
+    ['get x(): number {\n  return 1;\n}', [3]],
+  ];
+  for (const [source, lines] of measured) {
+    test(`measures the functions of ${JSON.stringify(source)}`, () => {
+      assert.deepEqual(
+        sourceFile('src/a.ts', source).functions.map((each) => each.lines),
+        lines,
+      );
+    });
+  }
+});

@@ -1,0 +1,104 @@
+// Who may import whom, as tables. The reasons stand in ARCHITECTURE.md; the checking in rules.ts.
+
+export interface Boundary {
+  /** Which files: a prefix, where one `*` stands for one name. The first row that fits a file holds. */
+  readonly of: string;
+  /** Which files of the project they may import; `*` is what it stood for in `of`. Own files always. */
+  readonly may: readonly string[];
+  /** Modules of Node that they may import. */
+  readonly builtins: readonly string[];
+}
+
+const SHARED = ['src/protocol/actor/', 'src/version.ts'];
+
+export const BOUNDARIES: readonly Boundary[] = [
+  { of: 'src/protocol/pulse/', may: [], builtins: [] },
+  { of: 'src/protocol/dbus/', may: [], builtins: [] },
+  // The type of a port between threads, and nothing of its module at run time.
+  { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
+  {
+    of: 'src/actors/*/',
+    may: ['src/protocol/', 'src/actors/*.ts', 'src/version.ts'],
+    builtins: [
+      ...[
+        'node:buffer',
+        'node:fs',
+        'node:fs/promises',
+        'node:net',
+        'node:os',
+        'node:path',
+        'node:string_decoder',
+      ],
+      ...['node:timers/promises', 'node:util', 'node:crypto'],
+    ],
+  },
+  {
+    of: 'src/actors/*.ts',
+    may: ['src/actors/*.ts', 'src/protocol/', 'src/version.ts'],
+    builtins: ['node:net', 'node:worker_threads'],
+  },
+  { of: 'src/gateway/', may: SHARED, builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto'] },
+  {
+    of: 'src/supervisor/',
+    may: SHARED,
+    builtins: [
+      ...['node:buffer', 'node:fs', 'node:net', 'node:os', 'node:path', 'node:url', 'node:worker_threads'],
+    ],
+  },
+  {
+    of: 'src/*.ts',
+    may: [...SHARED, 'src/*.ts', 'src/gateway/', 'src/supervisor/'],
+    builtins: ['node:fs', 'node:net', 'node:os', 'node:path', 'node:url', 'node:util', 'node:worker_threads'],
+  },
+];
+
+export interface PackageHolders {
+  /** Prefixes of the files that may import it. */
+  readonly in: readonly string[];
+  /** At most so many files. */
+  readonly files?: number;
+}
+
+/** Every package that is used at all. */
+export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
+  'uWebSockets.js': { in: ['src/gateway/'], files: 2 },
+  piscina: { in: ['src/supervisor/'], files: 1 },
+  pino: { in: ['src/supervisor/log.ts'] },
+  yaml: { in: ['src/supervisor/config/'] },
+  // Its messages in one file, its values in the other.
+  'dbus-next': { in: ['src/actors/bus'], files: 2 },
+  // Loaded lazily in the gateway: its values weigh megabytes.
+  typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
+};
+
+/** Files that load typebox: the main thread reaches them by import() only. */
+export const LAZY: readonly string[] = [
+  'src/protocol/actor/schemas.ts',
+  'src/gateway/openapi.ts',
+  'src/gateway/body-schemas.ts',
+];
+
+/** What the main thread never holds, not even through others: it decodes nothing. */
+export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
+
+/** Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given these. */
+export const EDGES: Readonly<Record<string, string>> = {
+  'src/main.ts': 'wires clocks into parts',
+  'src/supervisor/clock.ts': "is the supervisor's clock",
+  'src/gateway/gateway.ts': 'wires clocks into parts',
+  'src/gateway/server.ts': 'ends open streams at shutdown',
+  'src/gateway/exchange.ts': 'bounds the wait for a body',
+  'src/actors/dial.ts': 'drives a session by its deadlines',
+  'src/actors/bus-connection.ts': 'bounds the greeting and each call',
+  'src/actors/bus-guard.ts': 'bounds the wait for the rest of a message',
+  'src/actors/bus-link.ts': 'connects and waits',
+  'src/actors/audio/backend.ts': 'connects, waits and reconciles',
+  'src/actors/audio/executor.ts': 'bounds the wait for the state after a command',
+  'src/actors/audio/socket-watch.ts': 'waits for a socket or a delay',
+};
+
+export const FILE_LINES_MAX = 280;
+export const FUNCTION_LINES_MAX = 70;
+
+/** Tables may be as long as what they list. */
+export const LONG: Readonly<Record<string, string>> = {};

@@ -1,0 +1,201 @@
+// The rules of the architecture: each takes source files and gives its complaints, one line each, with file and line.
+
+import {
+  BOUNDARIES,
+  EDGES,
+  FILE_LINES_MAX,
+  FUNCTION_LINES_MAX,
+  LAZY,
+  LONG,
+  NOT_IN_MAIN,
+  PACKAGES,
+} from './boundaries.js';
+import { type Import, lineAt, type SourceFile } from './source-file.js';
+
+export type Check = (files: readonly SourceFile[]) => readonly string[];
+
+/** A check that looks at one file at a time, among those whose path begins with `folder`. */
+function each(folder: string, check: (file: SourceFile) => readonly string[]): Check {
+  return (files) => files.filter(({ path }) => path.startsWith(folder)).flatMap(check);
+}
+
+/** Complains about each match of `pattern`, in the code or with comments and strings too. */
+function never(
+  pattern: RegExp,
+  why: string,
+  allowed: (path: string) => boolean,
+  where: 'code' | 'text',
+): Check {
+  return each('src/', (file) =>
+    allowed(file.path)
+      ? []
+      : [...file[where].matchAll(new RegExp(pattern, 'gm'))].map(
+          ({ 0: found, index }) => `${file.path}:${lineAt(file.text, index)}: ${found.trim()}: ${why}`,
+        ),
+  );
+}
+
+const nobody = (): boolean => false;
+
+/** What `*` stands for in `pattern` when the path begins with it; undefined when it does not. '' when there is no `*`. */
+function fit(pattern: string, path: string): string | undefined {
+  const [head = '', tail] = pattern.split('*');
+  if (!path.startsWith(head)) return undefined;
+  if (tail === undefined) return '';
+  const name = /^[^/.]+/.exec(path.slice(head.length))?.[0];
+  return name !== undefined && path.slice(head.length + name.length).startsWith(tail) ? name : undefined;
+}
+
+function importAllowed(path: string, { target }: Import): boolean {
+  const row = BOUNDARIES.find(({ of }) => fit(of, path) !== undefined);
+  if (row === undefined) return false;
+  if (target.startsWith('node:')) return row.builtins.includes(target);
+  if (!target.startsWith('src/')) return packageOf(target) !== undefined;
+  const own = row.of.replace('*', fit(row.of, path) ?? '');
+  return target.startsWith(own) || row.may.some((pattern) => fit(pattern, target) !== undefined);
+}
+
+function packageOf(target: string): string | undefined {
+  return Object.keys(PACKAGES).find((name) => target === name || target.startsWith(`${name}/`));
+}
+
+const boundaries: Check = each('src/', (file) =>
+  file.imports
+    .filter((each) => !importAllowed(file.path, each))
+    .map(({ target, line }) => `${file.path}:${line}: may not import ${target}`),
+);
+
+const packages: Check = (all) => {
+  const files = all.filter(({ path }) => path.startsWith('src/'));
+  return Object.entries(PACKAGES).flatMap(([name, holders]) => {
+    const importing = files.filter(({ imports }) => imports.some(({ target }) => packageOf(target) === name));
+    const strangers = importing
+      .filter(({ path }) => !holders.in.some((prefix) => path.startsWith(prefix)))
+      .map(({ path }) => `${path}: may not import ${name}`);
+    const many = importing.length > (holders.files ?? Number.POSITIVE_INFINITY);
+    return many ? [...strangers, `${name} is imported by more than ${holders.files} files`] : strangers;
+  });
+};
+
+/** Files that are loaded together with the first one. `how` says which imports count. */
+function reach(
+  files: readonly SourceFile[],
+  first: string,
+  how: (each: Import) => boolean,
+): ReadonlySet<string> {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const queue = [first];
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    if (reached.has(path)) continue;
+    reached.add(path);
+    for (const each of byPath.get(path)?.imports ?? []) {
+      if (how(each) && byPath.has(each.target)) queue.push(each.target);
+    }
+  }
+  return reached;
+}
+
+const mainDecodesNothing: Check = (files) =>
+  [...reach(files, 'src/main.ts', ({ typeOnly }) => !typeOnly)]
+    .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
+    .map((path) => `${path}: is in the main thread`);
+
+const mainStartsWithoutSchemas: Check = (files) =>
+  [...reach(files, 'src/main.ts', ({ typeOnly, dynamic }) => !typeOnly && !dynamic)]
+    .filter((path) => LAZY.includes(path))
+    .map((path) => `${path}: is loaded when the main thread starts`);
+
+const TIME = new RegExp(
+  [
+    String.raw`\bDate\.now\b`,
+    String.raw`\bnew Date\(\s*\)`,
+    String.raw`\bMath\.random\b`,
+    String.raw`\bperformance\.now\b`,
+    String.raw`\bprocess\.(?:hrtime|uptime)\b`,
+    String.raw`\b(?:setTimeout|setInterval)\s*\(`,
+    String.raw`\brandom(?:UUID|Bytes|Int)\b`,
+  ].join('|'),
+);
+
+const timeAtTheEdges: Check = never(
+  TIME,
+  'time and randomness are arguments, except in the files listed as edges',
+  (path) => Object.hasOwn(EDGES, path),
+  'code',
+);
+
+/** A row that holds no longer would excuse whoever takes that name next. */
+const edgesAreEdges: Check = (files) =>
+  Object.keys(EDGES)
+    .map((path) => ({ path, file: files.find((each) => each.path === path) }))
+    .filter(({ file }) => file === undefined || !TIME.test(file.code))
+    .map(({ path }) => `${path}: is listed as an edge and reads no clock`);
+
+const size: Check = each('', (file) => {
+  if (Object.hasOwn(LONG, file.path)) return [];
+  const long = file.functions
+    .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+    .map(({ line, lines }) => `${file.path}:${line}: a function of ${lines} lines`);
+  const tests = file.path.endsWith('.test.ts') || file.path.startsWith('bench/');
+  if (tests) return [];
+  return file.lines > FILE_LINES_MAX ? [...long, `${file.path}: ${file.lines} lines`] : long;
+});
+
+const header: Check = each('', ({ path, text }) => {
+  const first = text.replace(/^#!.*\n/, '').trimStart();
+  return /^(?:\/\/ \S|\/\*\*?\s)/.test(first) ? [] : [`${path}: does not begin with what it is`];
+});
+
+const names: Check = each('', ({ path }) =>
+  /\/(?:utils?|common|types|helpers?|misc|shared|lib|stuff|constants|index)\.ts$/.test(path)
+    ? [`${path}: the name does not say what it is`]
+    : [],
+);
+
+/** In the order in which they are reported. */
+export const RULES = {
+  boundaries,
+  packages,
+  'main thread decodes nothing': mainDecodesNothing,
+  'main thread starts without schemas': mainStartsWithoutSchemas,
+  'time at the edges': timeAtTheEdges,
+  'edges are edges': edgesAreEdges,
+  'sentinels stay in the protocol': never(
+    /\b0x[fF]{4}_?[fF]{4}\b|\b4_?294_?967_?295\b|>>>\s*0\b/,
+    'the wire\u2019s "none" ends at the protocol',
+    (path) => path.startsWith('src/protocol/'),
+    'code',
+  ),
+  'only main ends the process': never(
+    /\bprocess\.(?:exit|abort|reallyExit|kill)\s*\(/,
+    'only src/main.ts may',
+    (path) => path === 'src/main.ts',
+    'code',
+  ),
+  'no console': never(/\bconsole\s*\.\s*\w+/, 'log through the logger', nobody, 'code'),
+  'no other processes': never(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here', nobody, 'code'),
+  'no state of modules': never(
+    /^(?:export )?(?:let|var)\s.*|^(?:export )?const \w+ = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\s*\)|\[\s*\]);?$/,
+    'a module holds no mutable state',
+    nobody,
+    'code',
+  ),
+  'no switched-off checks': never(
+    /@ts-(?:ignore|expect-error|nocheck)|biome-ignore(?! lint\/suspicious\/noControlCharactersInRegex: )|eslint-|c8 ignore/,
+    'mend it instead',
+    nobody,
+    'text',
+  ),
+  'no words of unfinished work': never(
+    /\b(?:TODO|FIXME|XXX|HACK)\b|\/work\/|\bas any\b/,
+    'say it in an issue',
+    nobody,
+    'text',
+  ),
+  size,
+  header,
+  names,
+} as const satisfies Record<string, Check>;
+
+export type RuleName = keyof typeof RULES;

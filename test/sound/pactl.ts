@@ -1,0 +1,30 @@
+// pactl, the sound server's own command line: how tests see and change a server behind the back of what they test.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Environment } from './program.js';
+
+const run = promisify(execFile);
+
+const DEADLINE_MS = 15_000;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** An entry of `pactl list sinks` or `pactl list sink-inputs`, as far as tests look at it. Text beyond ASCII reads `(null)`. */
+export interface Listed {
+  readonly index: number;
+  readonly name?: string;
+  readonly mute: boolean;
+  readonly volume: Readonly<Record<string, { readonly value: number; readonly value_percent: string }>>;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Runs pactl in the given environment and gives what it prints. Rejects when pactl fails. */
+export async function pactl(env: Environment, ...args: readonly string[]): Promise<string> {
+  const limits = { timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+  return (await run('pactl', [...args], { env, ...limits })).stdout;
+}
+
+export async function list(env: Environment, what: 'sinks' | 'sink-inputs'): Promise<readonly Listed[]> {
+  const listed: readonly Listed[] = JSON.parse(await pactl(env, '--format=json', 'list', what));
+  return listed;
+}

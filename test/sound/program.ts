@@ -1,0 +1,72 @@
+// Long-running programs around a test: they die with the test's process, even when that is killed, and what they print
+// goes to a file. A program that is forgotten does not keep the test's process alive.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+const TERMINATION_DEADLINE_MS = 5000;
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Program {
+  readonly name: string;
+  readonly pid: number;
+  /** False once it has ended. */
+  alive(): boolean;
+  /** Sends a signal. Returns at once. */
+  signal(signal: NodeJS.Signals): void;
+  /** Sends a signal that ends it and waits for the end; a program that ignores it is killed after 5 s. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface ProgramOptions {
+  readonly env: Environment;
+  /** File that takes standard output and standard error. */
+  readonly log: string;
+  /** File to read standard input from. */
+  readonly stdin?: string;
+}
+
+function ended(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (ended(child)) return;
+  child.ref();
+  await new Promise<void>((resolve) => {
+    const deadline = setTimeout(() => child.kill('SIGKILL'), TERMINATION_DEADLINE_MS);
+    child.once('exit', () => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    child.kill(signal);
+    // A stopped program takes no other signal than KILL until it continues.
+    child.kill('SIGCONT');
+  });
+}
+
+/** @throws {Error} when the program cannot be started at all; a program that ends at once is not alive. */
+export function startProgram(command: string, args: readonly string[], options: ProgramOptions): Program {
+  const output = openSync(options.log, 'a', 0o600);
+  const input = options.stdin === undefined ? 'ignore' : openSync(options.stdin, 'r');
+  try {
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', command, ...args], {
+      env: options.env,
+      stdio: [input, output, output],
+    });
+    const { pid } = child;
+    if (pid === undefined) throw new Error('setpriv (package util-linux) could not be started');
+    child.unref();
+    return {
+      name: command,
+      pid,
+      alive: () => !ended(child),
+      signal: (signal) => void child.kill(signal),
+      end: (signal = 'SIGTERM') => endOf(child, signal),
+    };
+  } finally {
+    closeSync(output);
+    if (typeof input === 'number') closeSync(input);
+  }
+}

@@ -1,0 +1,276 @@
+// A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its end. How each
+// kind is brought up is told by pulseaudio.ts and pipewire.ts.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Listed, list, pactl } from './pactl.js';
+import { type Environment, type Program, startProgram } from './program.js';
+import { connectStreams, type StreamClient } from './streams.js';
+import { until } from './until.js';
+
+const LOG_TAIL_CHARS = 2000;
+
+export type Kind = 'pulseaudio' | 'pipewire';
+
+export interface SinkSpec {
+  readonly name: string;
+  /** Without quotes. */
+  readonly description?: string;
+}
+
+export interface PlayOptions {
+  /** `application.name`. */
+  readonly app?: string;
+  /** `media.name`. */
+  readonly name?: string;
+  readonly sink?: string;
+  readonly props?: Readonly<Record<string, string>>;
+  readonly channels?: number;
+}
+
+export interface Playing {
+  /** Index of the sink input. */
+  readonly id: number;
+  readonly pid: number;
+  /** Ends the player and waits until the stream is gone. */
+  stop(): Promise<void>;
+}
+
+export interface SoundServer {
+  readonly kind: Kind;
+  /** Mode 0700; the runtime and home directory of the server and its clients. */
+  readonly directory: string;
+  readonly socketPath: string;
+  /** Environment for programs that shall talk to this server. */
+  readonly env: Environment;
+  /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
+  pactl(...args: readonly string[]): Promise<string>;
+  sinks(): Promise<readonly Listed[]>;
+  sinkInputs(): Promise<readonly Listed[]>;
+  /** Adds a null sink and waits until it is listed; it comes back with each restart. Its description is its name if not given. */
+  addSink(name: string, description?: string): Promise<void>;
+  removeSink(name: string): Promise<void>;
+  /** A stream of silence played by pacat, which is running when the promise resolves. */
+  play(options?: PlayOptions): Promise<Playing>;
+  /** A connection for streams that cost next to nothing. */
+  streams(application?: string): Promise<StreamClient>;
+  /** Signals the process that holds the socket. Waits for its end after a signal that ends it. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** The server stands still: it holds its socket and answers nothing. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends all processes of the server if there are any, starts them again and waits until they answer. */
+  restart(): Promise<void>;
+  /** Ends everything and removes the directory. */
+  stop(): Promise<void>;
+}
+
+/** How one kind of server is brought up. */
+export interface Recipe {
+  readonly kind: Kind;
+  /**
+   * Starts the processes, the one that holds the socket last; that it answers is waited for elsewhere. Each goes through
+   * `start`, so that it is ended even if this fails half-way.
+   */
+  bringUp(
+    directory: string,
+    start: (command: string, ...args: readonly string[]) => Program,
+  ): Promise<void> | void;
+}
+
+const FATAL: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGABRT', 'SIGSEGV'];
+
+/** Quoted for the server's module arguments, inside single quotes. */
+function sinkArguments({ name, description = name }: SinkSpec): string[] {
+  return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];
+}
+
+function environment(directory: string, socketPath: string): Environment {
+  return {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    // Numbers in pactl's JSON follow the locale.
+    LC_ALL: 'C.UTF-8',
+    HOME: directory,
+    XDG_RUNTIME_DIR: directory,
+    TMPDIR: directory,
+    PULSE_SERVER: `unix:${socketPath}`,
+    DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`,
+    // Nowhere: a private server must not ask the machine's own services for anything.
+    DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${directory}/no-system-bus`,
+  };
+}
+
+class PrivateServer implements SoundServer {
+  readonly kind: Kind;
+  readonly directory: string;
+  readonly socketPath: string;
+  readonly env: Environment;
+  readonly #recipe: Recipe;
+  readonly #sinks: Map<string, SinkSpec>;
+  readonly #log: string;
+  /** In the order in which they were started. */
+  #programs: Program[] = [];
+  readonly #players = new Set<Program>();
+  readonly #clients = new Set<StreamClient>();
+  readonly #lastResort = (): void => {
+    for (const program of [...this.#players, ...this.#programs]) program.signal('SIGKILL');
+    rmSync(this.directory, { recursive: true, force: true });
+  };
+
+  constructor(recipe: Recipe, directory: string, sinks: readonly SinkSpec[]) {
+    this.kind = recipe.kind;
+    this.directory = directory;
+    this.socketPath = join(directory, 'pulse/native');
+    this.env = environment(directory, this.socketPath);
+    this.#recipe = recipe;
+    this.#sinks = new Map(sinks.map((sink) => [sink.name, sink]));
+    this.#log = join(directory, 'log');
+    process.on('exit', this.#lastResort);
+  }
+
+  pactl(...args: readonly string[]): Promise<string> {
+    return pactl(this.env, ...args);
+  }
+
+  sinks(): Promise<readonly Listed[]> {
+    return list(this.env, 'sinks');
+  }
+
+  sinkInputs(): Promise<readonly Listed[]> {
+    return list(this.env, 'sink-inputs');
+  }
+
+  async addSink(name: string, description = name): Promise<void> {
+    const sink = { name, description };
+    this.#sinks.set(name, sink);
+    await this.#loadSink(sink);
+  }
+
+  async removeSink(name: string): Promise<void> {
+    const modules = await this.pactl('list', 'short', 'modules');
+    const line = modules.split('\n').find((each) => each.includes(`sink_name=${name} `));
+    if (line === undefined) throw new Error(`no module made the sink ${name}`);
+    this.#sinks.delete(name);
+    await this.pactl('unload-module', line.split('\t')[0] ?? '');
+    await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
+  }
+
+  async play(options: PlayOptions = {}): Promise<Playing> {
+    const flags = [
+      ...['--playback', '--raw', '--format=s16le', '--rate=8000', `--channels=${options.channels ?? 2}`],
+      ...(options.app === undefined ? [] : [`--client-name=${options.app}`]),
+      ...(options.name === undefined ? [] : [`--stream-name=${options.name}`]),
+      ...(options.sink === undefined ? [] : [`--device=${options.sink}`]),
+      ...Object.entries(options.props ?? {}).map(([key, value]) => `--property=${key}=${value}`),
+    ];
+    const player = startProgram('pacat', flags, { env: this.env, log: this.#log, stdin: '/dev/zero' });
+    this.#players.add(player);
+    const own = async (): Promise<Listed | undefined> =>
+      (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
+    const { index } = await until('the stream of pacat is listed', async () => {
+      if (!player.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
+      return own();
+    });
+    const stop = async (): Promise<void> => {
+      await player.end();
+      this.#players.delete(player);
+      await until('the stream of pacat is gone', async () => (await own()) === undefined);
+    };
+    return { id: index, pid: player.pid, stop };
+  }
+
+  async streams(application = 'streams'): Promise<StreamClient> {
+    const client = await connectStreams(this.socketPath, application);
+    this.#clients.add(client);
+    return client;
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const holder = this.#programs.at(-1);
+    if (FATAL.includes(signal)) await holder?.end(signal);
+    else holder?.signal(signal);
+  }
+
+  freeze(): void {
+    this.#programs.at(-1)?.signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#programs.at(-1)?.signal('SIGCONT');
+  }
+
+  async restart(): Promise<void> {
+    await this.#end();
+    await this.#bringUp();
+  }
+
+  async stop(): Promise<void> {
+    await this.#end();
+    process.off('exit', this.#lastResort);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Starts what was described. Leaves nothing behind when it fails. */
+  async start(): Promise<void> {
+    try {
+      await this.#bringUp();
+    } catch (error) {
+      const log = this.#logTail();
+      await this.stop();
+      throw new Error(`${this.kind} did not come up\n${log}`, { cause: error });
+    }
+  }
+
+  async #bringUp(): Promise<void> {
+    await this.#recipe.bringUp(this.directory, (command, ...args) => {
+      const program = startProgram(command, args, { env: this.env, log: this.#log });
+      this.#programs.push(program);
+      return program;
+    });
+    await until('the sound server answers', async () => {
+      const dead = this.#programs.find((program) => !program.alive());
+      if (dead !== undefined) throw new Error(`${dead.name} has ended`);
+      return this.pactl('info');
+    });
+    for (const sink of this.#sinks.values()) await this.#loadSink(sink);
+    const first = [...this.#sinks.keys()][0];
+    if (first === undefined) return;
+    // PipeWire chooses its default later than it lists the sink.
+    await this.pactl('set-default-sink', first);
+    await until(
+      'the first sink is the default',
+      async () => (await this.pactl('get-default-sink')).trim() === first,
+    );
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([...this.#clients].map((client) => client.close()));
+    this.#clients.clear();
+    await Promise.all([...this.#players].map((player) => player.end('SIGKILL')));
+    this.#players.clear();
+    for (const program of this.#programs.toReversed()) await program.end();
+    this.#programs = [];
+  }
+
+  async #loadSink(sink: SinkSpec): Promise<void> {
+    await this.pactl('load-module', 'module-null-sink', ...sinkArguments(sink));
+    await until(`sink ${sink.name} is listed`, async () => (await this.#sinkNames()).includes(sink.name));
+  }
+
+  async #sinkNames(): Promise<readonly (string | undefined)[]> {
+    return (await this.sinks()).map((sink) => sink.name);
+  }
+
+  #logTail(): string {
+    return readFileSync(this.#log, 'utf8').slice(-LOG_TAIL_CHARS);
+  }
+}
+
+/** Brings a private server up in a directory of its own. */
+export async function startServer(recipe: Recipe, sinks: readonly SinkSpec[]): Promise<SoundServer> {
+  const directory = mkdtempSync(join(tmpdir(), `tonearm-${recipe.kind}-`));
+  const server = new PrivateServer(recipe, directory, sinks);
+  await server.start();
+  return server;
+}

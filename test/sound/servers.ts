@@ -1,0 +1,89 @@
+// Real sound servers for tests, each private to its test: PulseAudio and PipeWire, started on demand and gone afterwards.
+
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Kind, type Recipe, type SinkSpec, type SoundServer, startServer } from './server.js';
+import { until } from './until.js';
+
+export interface ServerOptions {
+  /** The first one becomes the default. Unless given: `living` and `kitchen`. */
+  readonly sinks?: readonly SinkSpec[];
+}
+
+export interface PulseAudioOptions extends ServerOptions {
+  /** Whether a null sink steps in while there is no other (module-always-sink). True unless given. */
+  readonly alwaysSink?: boolean;
+}
+
+const SINKS: readonly SinkSpec[] = [
+  { name: 'living', description: 'Living room' },
+  { name: 'kitchen', description: 'Kitchen' },
+];
+
+function pulseAudio(alwaysSink: boolean): Recipe {
+  const modules = ['module-native-protocol-unix', ...(alwaysSink ? ['module-always-sink'] : [])];
+  return {
+    kind: 'pulseaudio',
+    bringUp: (_directory, start) => {
+      start(
+        'pulseaudio',
+        ...[
+          '-n',
+          '--fail',
+          '--daemonize=no',
+          '--exit-idle-time=-1',
+          '--use-pid-file=no',
+          '--log-target=stderr',
+        ],
+        ...modules.flatMap((module) => ['-L', module]),
+      );
+    },
+  };
+}
+
+/** WirePlumber must not touch the machine's own devices. The first three are for 0.4, the last for 0.5. */
+const NO_HARDWARE: Readonly<Record<string, string>> = {
+  'main.lua.d/51-no-hardware.lua': 'alsa_monitor.enabled = false\nv4l2_monitor.enabled = false\n',
+  'bluetooth.lua.d/51-no-hardware.lua': 'bluez_monitor.enabled = false\n',
+  'wireplumber.conf.d/51-no-hardware.conf':
+    'wireplumber.profiles = { main = { hardware.audio = disabled, hardware.bluetooth = disabled, hardware.video-capture = disabled } }\n',
+};
+
+function isSocket(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}
+
+const pipeWire: Recipe = {
+  kind: 'pipewire',
+  bringUp: async (directory, start) => {
+    for (const [name, text] of Object.entries(NO_HARDWARE)) {
+      const file = join(directory, '.config/wireplumber', name);
+      mkdirSync(join(file, '..'), { recursive: true });
+      writeFileSync(file, text);
+    }
+    // A bus of its own, as a child of ours: dbus-run-session would leave its bus behind when it is killed.
+    start('dbus-daemon', '--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`);
+    await until('the bus listens', () => isSocket(join(directory, 'bus')));
+    start('pipewire');
+    await until('PipeWire listens', () => isSocket(join(directory, 'pipewire-0')));
+    start('wireplumber');
+    start('pipewire-pulse');
+  },
+};
+
+export function startPulseAudio(options: PulseAudioOptions = {}): Promise<SoundServer> {
+  return startServer(pulseAudio(options.alwaysSink ?? true), options.sinks ?? SINKS);
+}
+
+export function startPipeWire(options: ServerOptions = {}): Promise<SoundServer> {
+  return startServer(pipeWire, options.sinks ?? SINKS);
+}
+
+/** Both kinds, for tests that hold for either. */
+export const SOUND_SERVERS: readonly {
+  readonly kind: Kind;
+  start(options?: ServerOptions): Promise<SoundServer>;
+}[] = [
+  { kind: 'pulseaudio', start: startPulseAudio },
+  { kind: 'pipewire', start: startPipeWire },
+];

@@ -1,0 +1,204 @@
+// Playback streams made by hand: any number of them on one connection, corked, with any name, at the cost of one socket.
+// They play nothing; for a stream with sound there is pacat.
+
+import { connect, type Socket } from 'node:net';
+import {
+  boolean,
+  bytes,
+  channelMap,
+  noFormats,
+  PROTOCOL_VERSION,
+  packet,
+  properties,
+  sampleSpec,
+  split,
+  string,
+  u32,
+  volumes,
+} from './packet.js';
+
+const ANSWER_DEADLINE_MS = 30_000;
+const COOKIE_BYTES = 256;
+const NONE = 0xffffffff;
+
+/** Commands by their number in the protocol. */
+const COMMAND = {
+  error: 0,
+  reply: 2,
+  createPlaybackStream: 3,
+  deletePlaybackStream: 4,
+  authenticate: 8,
+  setClientName: 9,
+  getSinkInputInfo: 29,
+  corkPlaybackStream: 41,
+  setPlaybackStreamName: 46,
+} as const;
+
+export interface StreamOptions {
+  /** Name of the sink; the default sink when absent. */
+  readonly sink?: string;
+  /** Properties of the stream; `media.name` is its name. */
+  readonly props?: Readonly<Record<string, string>>;
+  /** True unless given. */
+  readonly corked?: boolean;
+  /** One per channel, 0x10000 is 100 %; two channels at 100 % unless given. PipeWire takes the first for all. */
+  readonly volumes?: readonly number[];
+  /** A passthrough stream has no volume of its own (on PulseAudio). */
+  readonly passthrough?: boolean;
+}
+
+export interface Stream {
+  /** Index of the sink input. */
+  readonly id: number;
+  cork(corked: boolean): Promise<void>;
+  rename(name: string): Promise<void>;
+  /** What the server says of it: false for passthrough. */
+  hasVolume(): Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+export interface StreamClient {
+  /**
+   * Creates the streams at once; they come back in the order in which they were asked for. PipeWire 0.3.65 takes 128 on
+   * one sink and leaves the next one without any answer (measured); PulseAudio 16 takes 256.
+   */
+  open(streams: readonly StreamOptions[]): Promise<readonly Stream[]>;
+  /** Closes the connection: the server removes all its streams. Resolves when the socket is closed. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (fields: Buffer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One request at a time or many: each waits for the reply with its own tag. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, Waiting>();
+  #received: Buffer = Buffer.alloc(0);
+  #tag = 0;
+
+  constructor(path: string) {
+    this.#socket = connect({ path });
+    this.#socket.on('data', (data) => this.#take(data));
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the sound server closed the connection')));
+    // Forgotten streams must not keep the test's process alive.
+    this.#socket.unref();
+  }
+
+  /** Resolves with the fields of the reply, behind command and tag. */
+  ask(command: number, fields: readonly Buffer[]): Promise<Buffer> {
+    const requestTag = this.#tag++;
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(
+        () => reject(new Error(`command ${command}: no answer`)),
+        ANSWER_DEADLINE_MS,
+      );
+      const settle = (act: () => void): void => {
+        clearTimeout(deadline);
+        this.#waiting.delete(requestTag);
+        act();
+      };
+      this.#waiting.set(requestTag, {
+        resolve: (reply) => settle(() => resolve(reply)),
+        reject: (error) => settle(() => reject(error)),
+      });
+      this.#socket.write(packet(command, requestTag, fields));
+    });
+  }
+
+  close(): Promise<void> {
+    if (this.#socket.closed) return Promise.resolve();
+    this.#socket.ref();
+    return new Promise((resolve) => {
+      this.#socket.once('close', () => resolve());
+      this.#socket.destroy();
+    });
+  }
+
+  #take(data: Buffer): void {
+    const { payloads, rest } = split(Buffer.concat([this.#received, data]));
+    this.#received = rest;
+    for (const payload of payloads) {
+      const command = payload.readUInt32BE(1);
+      const waiting = this.#waiting.get(payload.readUInt32BE(6));
+      if (command === COMMAND.reply) waiting?.resolve(payload.subarray(10));
+      if (command === COMMAND.error) {
+        waiting?.reject(new Error(`the sound server answered error ${payload.readUInt32BE(11)}`));
+      }
+    }
+  }
+
+  #fail(error: Error): void {
+    for (const waiting of [...this.#waiting.values()]) waiting.reject(error);
+  }
+}
+
+/**
+ * Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse's stream.c writes them at version 32. Streams with the same
+ * `group` would start and cork together.
+ */
+function creation(options: StreamOptions, group: number): readonly Buffer[] {
+  const levels = options.volumes ?? [0x10000, 0x10000];
+  const given = options.volumes !== undefined;
+  return [
+    sampleSpec(levels.length, 44_100),
+    channelMap(levels.length),
+    u32(NONE), // sink index
+    string(options.sink),
+    u32(NONE), // maximum buffer length
+    boolean(options.corked ?? true),
+    ...[u32(NONE), u32(NONE), u32(NONE)], // target length, prebuffering, minimum request
+    u32(group),
+    volumes(levels),
+    // no remap, no remix, fix format, fix rate, fix channels, don't move, variable rate
+    ...Array.from({ length: 7 }, () => boolean(false)),
+    ...[boolean(false), boolean(false)], // muted, adjust latency
+    properties(options.props ?? {}),
+    ...[boolean(given), boolean(false)], // volume set, early requests
+    ...[boolean(false), boolean(false), boolean(false)], // muted set, don't inhibit suspend, fail on suspend
+    boolean(false), // relative volume
+    boolean(options.passthrough ?? false),
+    noFormats(),
+  ];
+}
+
+function streamOf(connection: Connection, reply: Buffer): Stream {
+  // Each number follows its tag byte: channel of the stream, then index of the sink input.
+  const channel = u32(reply.readUInt32BE(1));
+  const id = reply.readUInt32BE(6);
+  const act = async (command: number, ...fields: readonly Buffer[]): Promise<void> => {
+    await connection.ask(command, [channel, ...fields]);
+  };
+  return {
+    id,
+    cork: (corked) => act(COMMAND.corkPlaybackStream, boolean(corked)),
+    rename: (name) => act(COMMAND.setPlaybackStreamName, string(name)),
+    hasVolume: async () => {
+      const record = await connection.ask(COMMAND.getSinkInputInfo, [u32(id)]);
+      // The record ends with: has volume, volume writable, format (`f`, then `B` and the encoding).
+      return record[record.lastIndexOf('fB') - 2] === '1'.charCodeAt(0);
+    },
+    remove: () => act(COMMAND.deletePlaybackStream),
+  };
+}
+
+/** Connects to the server's socket as an application of the given name. */
+export async function connectStreams(socketPath: string, application: string): Promise<StreamClient> {
+  const connection = new Connection(socketPath);
+  let group = 0;
+  await connection.ask(COMMAND.authenticate, [u32(PROTOCOL_VERSION), bytes(Buffer.alloc(COOKIE_BYTES))]);
+  await connection.ask(COMMAND.setClientName, [properties({ 'application.name': application })]);
+  return {
+    open: (streams) =>
+      Promise.all(
+        streams.map(async (options) => {
+          const fields = creation(options, group++);
+          return streamOf(connection, await connection.ask(COMMAND.createPlaybackStream, fields));
+        }),
+      ),
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,36 @@
+// Whether this machine has what a test needs. A test that cannot run says why in one line; where nothing may be left out
+// (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
+
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Requirements {
+  /** Programs that must be found in PATH. */
+  readonly programs?: readonly string[];
+  readonly root?: boolean;
+}
+
+function found(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(':').some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      // Not in this folder, or not ours to run: the answer is no either way.
+      return false;
+    }
+  });
+}
+
+/**
+ * For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped.
+ *
+ *     test('...', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, async () => { ... });
+ */
+export function lacks({ programs = [], root = false }: Requirements): string | false {
+  if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
+  const missing = programs.filter((program) => !found(program));
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  if (root && process.getuid?.() !== 0) return 'needs root';
+  return false;
+}
