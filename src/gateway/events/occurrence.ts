@@ -54,6 +54,7 @@ export interface ByteSink {
 
 /** What the connection tells the hub about one open stream. */
 export interface OpenStream {
+  /** After a refused write: everything written has been taken, so writing may go on. */
   writable(): void;
   /** The peer is gone; the sink must not be touched any more. */
   gone(): void;

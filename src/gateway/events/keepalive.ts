@@ -1,0 +1,58 @@
+// One timer for the keep-alives of all streams: a node at rest should sleep, so there is no timer per stream, and none at
+// all without streams.
+
+/** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
+const SLACK_MS = 250;
+
+/** What can fall silent. Its due time only ever moves later. */
+export interface Talker {
+  readonly dueAt: number;
+  keepAlive(): void;
+}
+
+/** Calls back after a delay in milliseconds, unless the returned function is called before. */
+export type Schedule = (delayMs: number, callback: () => void) => () => void;
+
+export class KeepAlive {
+  readonly #talkers: ReadonlySet<Talker>;
+  readonly #now: () => number;
+  readonly #schedule: Schedule;
+  #armed: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  constructor(talkers: ReadonlySet<Talker>, now: () => number, schedule: Schedule) {
+    this.#talkers = talkers;
+    this.#now = now;
+    this.#schedule = schedule;
+  }
+
+  /** `talker` was added to the set. */
+  added(talker: Talker): void {
+    const at = talker.dueAt + SLACK_MS;
+    if (this.#armed === undefined || at < this.#armed.at) this.#arm(at);
+  }
+
+  /** A talker was taken from the set. The timer may be too early then, which costs one wake-up, unless none is left. */
+  removed(): void {
+    if (this.#talkers.size === 0) this.stop();
+  }
+
+  stop(): void {
+    this.#armed?.cancel();
+    this.#armed = undefined;
+  }
+
+  #arm(at: number): void {
+    this.#armed?.cancel();
+    const delayMs = Math.max(0, at - this.#now());
+    this.#armed = { at, cancel: this.#schedule(delayMs, () => this.#fire()) };
+  }
+
+  #fire(): void {
+    this.#armed = undefined;
+    const now = this.#now();
+    for (const talker of this.#talkers) if (talker.dueAt <= now) talker.keepAlive();
+    let next = Number.POSITIVE_INFINITY;
+    for (const talker of this.#talkers) next = Math.min(next, talker.dueAt);
+    if (next < Number.POSITIVE_INFINITY) this.#arm(next + SLACK_MS);
+  }
+}

@@ -1,0 +1,109 @@
+// What a client asks of `GET /events` (contract, section 5), from the raw query string and the Last-Event-ID header. Pure.
+
+import { BACKENDS } from '../../protocol/actor/backends.js';
+import { EVENT_TYPES } from '../../protocol/actor/collections.js';
+import { type Filter, filterOf } from './filter.js';
+
+const KEEPALIVE_S_MIN = 10;
+const KEEPALIVE_S_MAX = 120;
+const KEEPALIVE_S_DEFAULT = 30;
+const SECONDS = /^([1-9]\d{1,2})s?$/;
+
+export interface EventQuery {
+  readonly filter: Filter;
+  readonly keepaliveMs: number;
+  readonly snapshot: boolean;
+  /** As the client gave it: it may be unknown, expired or rubbish. */
+  readonly lastEventId?: string;
+}
+
+export type ParsedEventQuery =
+  | { readonly ok: true; readonly query: EventQuery }
+  | { readonly ok: false; readonly detail: string };
+
+type Parameters = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * `query` is the raw text behind the question mark. A list may be repeated: its names add up. Each of the three lists
+ * narrows the stream; one that names nothing at all (`types=`) is as good as absent, one that names only what this
+ * version does not know leaves nothing but `server.info`. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * Unknown parameters are ignored.
+ */
+export function parseEventQuery(query: string, lastEventIdHeader: string | undefined): ParsedEventQuery {
+  const parameters = decodeParameters(query);
+  if (parameters === undefined) return refuse('the query is not valid percent-encoding');
+  const excluded = names(parameters, 'exclude') ?? [];
+  if (excluded.includes('server.info')) return refuse('exclude: server.info is always sent');
+  const keepaliveMs = parseKeepalive(parameters.get('keepalive'));
+  if (keepaliveMs === undefined) {
+    return refuse(`keepalive: must be given once, ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`);
+  }
+  const snapshot = parseSnapshot(parameters.get('snapshot'));
+  if (snapshot === undefined) return refuse('snapshot: must be given once, as 0 or 1');
+  const types = names(parameters, 'types');
+  const backends = names(parameters, 'backend');
+  const filter = filterOf(
+    EVENT_TYPES.filter((type) => (types?.includes(type) ?? true) && !excluded.includes(type)),
+    BACKENDS.filter((backend) => backends?.includes(backend) ?? true),
+  );
+  const lastEventId = resumeFrom(parameters, lastEventIdHeader);
+  const parsed = { filter, keepaliveMs, snapshot };
+  return { ok: true, query: lastEventId === undefined ? parsed : { ...parsed, lastEventId } };
+}
+
+function refuse(detail: string): ParsedEventQuery {
+  return { ok: false, detail };
+}
+
+function decodeParameters(query: string): Parameters | undefined {
+  const parameters = new Map<string, string[]>();
+  for (const pair of query.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = decode(equals < 0 ? '' : pair.slice(equals + 1));
+    if (name === undefined || value === undefined) return undefined;
+    const values = parameters.get(name);
+    if (values === undefined) parameters.set(name, [value]);
+    else values.push(value);
+  }
+  return parameters;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+function names(parameters: Parameters, list: string): readonly string[] | undefined {
+  const given = (parameters.get(list) ?? []).flatMap((value) => value.split(',')).map((name) => name.trim());
+  const named = given.filter((name) => name !== '');
+  return named.length === 0 ? undefined : named;
+}
+
+function parseKeepalive(values: readonly string[] | undefined): number | undefined {
+  if (values === undefined) return KEEPALIVE_S_DEFAULT * 1000;
+  const seconds = values.length === 1 ? Number(SECONDS.exec(values[0] ?? '')?.[1]) : Number.NaN;
+  return seconds >= KEEPALIVE_S_MIN && seconds <= KEEPALIVE_S_MAX ? seconds * 1000 : undefined;
+}
+
+function parseSnapshot(values: readonly string[] | undefined): boolean | undefined {
+  if (values === undefined) return false;
+  if (values.length > 1) return undefined;
+  if (values[0] === '1') return true;
+  return values[0] === '0' ? false : undefined;
+}
+
+/**
+ * The header wins: a browser that reconnects sends its newest id there, while its URL still holds the one that the page
+ * began with. In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
+ */
+function resumeFrom(parameters: Parameters, header: string | undefined): string | undefined {
+  if (header !== undefined && header !== '') return header;
+  const id = parameters.get('lastEventId')?.at(-1);
+  return id === '' ? undefined : id;
+}

@@ -1,0 +1,148 @@
+// One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
+
+import type { Backlog } from './backlog.js';
+import type { Batch } from './batch.js';
+import { BYE, LOVE } from './encode.js';
+import type { Filter } from './filter.js';
+import type { ByteSink, OpenStream } from './occurrence.js';
+import { Outbox } from './outbox.js';
+
+/**
+ * flowing: every event is written as it happens. behind: a write was refused, or something older is still owed.
+ * leaving: as behind, but nothing new is owed, and `bye` follows. ending: `bye` is written but not yet taken.
+ */
+type State = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
+
+/** `left`: after `bye`. `gone`: the peer's doing. `slow`: the consumer could not be served. `cut`: `bye` took too long. */
+export type Ending = 'left' | 'gone' | 'slow' | 'cut';
+
+export interface StreamOptions {
+  readonly sink: ByteSink;
+  readonly filter: Filter;
+  readonly keepaliveMs: number;
+  readonly boot: string;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** Called once. */
+  readonly onEnd: (stream: EventStream, ending: Ending) => void;
+}
+
+export class EventStream implements OpenStream {
+  readonly #options: StreamOptions;
+  #state: State = 'flowing';
+  #backlog: Backlog | undefined;
+  #spokeAt: number;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    this.#spokeAt = options.now();
+  }
+
+  /** When silence will have lasted long enough for a keep-alive. */
+  get dueAt(): number {
+    return this.#spokeAt + this.#options.keepaliveMs;
+  }
+
+  /** Writes the first bytes, then `backlog`, as far as the consumer takes them. */
+  start(hello: Uint8Array, backlog: Backlog | undefined): void {
+    this.#state = 'behind';
+    this.#backlog = backlog;
+    this.#options.sink.cork(() => {
+      if (this.#write(hello)) this.#pump();
+    });
+  }
+
+  deliver(batch: Batch): void {
+    const { filter, sink } = this.#options;
+    if (this.#state === 'flowing') {
+      const bytes = batch.bytesFor(filter);
+      if (bytes !== undefined) sink.cork(() => this.#write(bytes));
+    } else if (this.#state === 'behind') {
+      this.#backlog ??= new Outbox(this.#options.boot);
+      if (!this.#backlog.add(batch, filter)) this.#cut('slow');
+    }
+  }
+
+  /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
+  keepAlive(): void {
+    this.#spokeAt = this.#options.now();
+    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(LOVE));
+  }
+
+  /** Ends the stream after what is owed and `bye`. */
+  bye(): void {
+    if (this.#state === 'flowing') {
+      this.#state = 'leaving';
+      this.#options.sink.cork(() => this.#pump());
+    } else if (this.#state === 'behind') {
+      this.#state = 'leaving';
+    }
+  }
+
+  /** Ends the stream now, whatever is owed. */
+  cut(): void {
+    this.#cut('cut');
+  }
+
+  writable(): void {
+    if (this.#state !== 'flowing' && this.#isOpen()) this.#options.sink.cork(() => this.#pump());
+  }
+
+  gone(): void {
+    this.#end('gone');
+  }
+
+  /** Writes what is owed until a write is refused. */
+  #pump(): void {
+    while (this.#backlog !== undefined) {
+      const portion = this.#backlog.take();
+      if (portion === 'overtaken') {
+        this.#cut('slow');
+        return;
+      }
+      const taken = portion === undefined || this.#write(portion);
+      // Dropped even when refused: from here on an outbox conflates, where a replay would go on word by word.
+      if (this.#backlog?.drained) this.#backlog = undefined;
+      if (!taken) return;
+    }
+    this.#caughtUp();
+  }
+
+  #caughtUp(): void {
+    if (this.#state === 'behind') this.#state = 'flowing';
+    if (this.#state === 'leaving') {
+      this.#state = 'ending';
+      if (!this.#write(BYE)) return;
+    }
+    if (this.#state === 'ending') {
+      this.#end('left');
+      this.#options.sink.end();
+    }
+  }
+
+  /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
+  #write(bytes: Uint8Array): boolean {
+    this.#spokeAt = this.#options.now();
+    const taken = this.#options.sink.write(bytes);
+    if (!taken && this.#state === 'flowing') this.#state = 'behind';
+    return taken && this.#isOpen();
+  }
+
+  #isOpen(): boolean {
+    return this.#state !== 'closed';
+  }
+
+  #cut(ending: Ending): void {
+    if (!this.#isOpen()) return;
+    this.#end(ending);
+    this.#options.sink.cut();
+  }
+
+  /** First of all, because a sink may answer `cut` or `end` with `gone` before it returns. */
+  #end(ending: Ending): void {
+    if (!this.#isOpen()) return;
+    this.#state = 'closed';
+    this.#backlog = undefined;
+    this.#options.onEnd(this, ending);
+  }
+}

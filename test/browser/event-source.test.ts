@@ -1,0 +1,113 @@
+// A real browser's EventSource on the stream: connects across origins, is cut off and resumes, and outlives the daemon's restart.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { chromium, type Page } from 'playwright-core';
+import { AUDIO_ONLY } from '../contract/audio-node.js';
+import { Daemon } from '../contract/daemon.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { until } from '../sound/until.js';
+import { lacks } from '../tools/requirements.js';
+import { startProxy } from './severable-proxy.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+/** Root needs --no-sandbox; the rest keeps the browser from asking the network for anything. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** What a small dashboard does: keeps every output by id, and what it was told, in order. */
+const PAGE = `<!doctype html><title>dashboard</title><script>
+  window.outputs = {}; window.told = []; window.opened = 0;
+  window.watch = (url) => {
+    const source = new EventSource(url);
+    source.onopen = () => { window.opened += 1; };
+    source.addEventListener('audio.output.updated', (event) => {
+      for (const output of JSON.parse(event.data)) {
+        window.outputs[output.id] = output;
+        window.told.push([event.lastEventId, output.name, output.volume]);
+      }
+    });
+    source.addEventListener('audio.output.removed', (event) => {
+      for (const output of JSON.parse(event.data)) delete window.outputs[output.id];
+    });
+  };
+</script>`;
+
+type Told = readonly (readonly [id: string, name: string, volume: number])[];
+
+const volumesTold = (page: Page): Promise<number[]> =>
+  page.evaluate('window.told').then((told) => (told as Told).map(([, , volume]) => volume));
+
+const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
+test('EventSource in Chromium: connect, cut and resume, restart and resume', { skip }, async () => {
+  const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
+  const pages = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end(PAGE);
+  }).listen(0, '127.0.0.1');
+  await once(pages, 'listening');
+  const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const daemon = await Daemon.start({
+    env: sound.env,
+    config: AUDIO_ONLY,
+    api: `cors: {origins: ['${origin}']}`,
+  });
+  const proxy = await startProxy(daemon.port);
+  const profile = mkdtempSync(join(tmpdir(), 'tonearm-chromium-'));
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM,
+    args: ARGUMENTS,
+  });
+  try {
+    await daemon.backend('audio', 'up');
+    const page = await browser.newPage();
+    await page.goto(origin);
+    await page.evaluate(`window.watch('http://127.0.0.1:${proxy.port}/events?snapshot=1')`);
+    await until('the snapshot', async () => (await volumesTold(page)).length === 1);
+
+    const set = (percent: number) => sound.pactl('set-sink-volume', 'living', `${percent}%`);
+    await set(11);
+    await until('a live event', async () => (await volumesTold(page)).at(-1) === 0.11);
+    proxy.sever();
+    for (const percent of [12, 13, 14]) {
+      await set(percent);
+      await until('the daemon knows', async () => {
+        const [output] = await daemon.read<{ volume: number }[]>('/audio/outputs');
+        return output?.volume === percent / 100;
+      });
+    }
+    await until('what was missed', async () => (await volumesTold(page)).at(-1) === 0.14);
+    assert.deepEqual(
+      (await volumesTold(page)).slice(1),
+      [0.11, 0.12, 0.13, 0.14],
+      'all that was missed, in order, once',
+    );
+
+    await daemon.restart();
+    await set(20);
+    await until('the true state after the restart', async () => (await volumesTold(page)).at(-1) === 0.2);
+    const outputs = (await page.evaluate('Object.values(window.outputs)')) as unknown[];
+    assert.deepEqual(outputs, await daemon.read('/audio/outputs'));
+    assert.equal(await page.evaluate('window.opened'), 3);
+  } finally {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true });
+    await proxy.close();
+    pages.close();
+    await daemon.stop();
+    await sound.stop();
+  }
+});

@@ -1,0 +1,117 @@
+// The wire format, and every way in which a text could try to break out of its event.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  BYE,
+  checkBoot,
+  encode,
+  eventId,
+  frame,
+  hello,
+  LOVE,
+  sequenceOf,
+} from '../../../src/gateway/events/encode.js';
+import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
+
+function dispatched(bytes: Uint8Array): readonly DispatchedEvent[] {
+  const events: DispatchedEvent[] = [];
+  new EventStreamParser((event) => events.push(event)).feed(bytes);
+  return events;
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8');
+}
+
+test('an event is id, type, data and a blank line', () => {
+  assert.equal(
+    frame('power.action', '{"action":"reboot"}', 'b-7'),
+    'id: b-7\nevent: power.action\ndata: {"action":"reboot"}\n\n',
+  );
+});
+
+test('server.info carries no id', () => {
+  assert.equal(text(LOVE), 'event: server.info\ndata: "love"\n\n');
+  assert.equal(text(BYE), 'event: server.info\ndata: "bye"\n\n');
+});
+
+const HELLOS: readonly [chance: number, retryMs: number][] = [
+  [0, 2000],
+  [0.5, 3500],
+  [0.999999, 5000],
+];
+for (const [chance, retryMs] of HELLOS) {
+  test(`the first bytes for chance ${chance} are retry ${retryMs} and "connected"`, () => {
+    assert.equal(text(hello(chance)), `retry: ${retryMs}\nevent: server.info\ndata: "connected"\n\n`);
+  });
+}
+
+/** What is said, and what a consumer must be told. */
+const TEXTS: readonly [name: string, data: string, heard: string][] = [
+  ['JSON', '{"a":[1,2]}', '{"a":[1,2]}'],
+  ['a leading space', ' {}', ' {}'],
+  ['a trailing space', '{} ', '{} '],
+  ['nothing', '', ''],
+  ['LF', '{\n}', '{\n}'],
+  ['CR', '{\r}', '{\n}'],
+  ['CRLF', '{\r\n}', '{\n}'],
+  ['LF CR', '{\n\r}', '{\n\n}'],
+  ['a trailing LF', '{}\n', '{}\n'],
+  ['an end of the event', '1\n\ndata: 2\n\n', '1\n\ndata: 2\n\n'],
+  ['an end of the event by CR', '1\r\rdata: 2\r\r', '1\n\ndata: 2\n\n'],
+  ['an end of the event by CRLF', '1\r\n\r\nevent: x\r\ndata: 2', '1\n\nevent: x\ndata: 2'],
+  ['an id', '1\nid: evil', '1\nid: evil'],
+  ['a type', '1\revent: evil', '1\nevent: evil'],
+  ['a retry', '1\nretry: 1', '1\nretry: 1'],
+  ['a comment', '1\n: evil', '1\n: evil'],
+  ['NUL', '"a\0b"', '"a\0b"'],
+  ['U+2028, U+2029, NEL, VT, FF', '"\u2028\u2029\u0085\v\f"', '"\u2028\u2029\u0085\v\f"'],
+  ['a byte order mark', '\ufeff{}', '\ufeff{}'],
+  ['beyond the BMP', '"🎵"', '"🎵"'],
+  ['a lone high surrogate', '"\ud83c"', '"\ufffd"'],
+  ['a lone low surrogate', '"\udfb5"', '"\ufffd"'],
+  ['swapped surrogates', '"\udfb5\ud83c"', '"\ufffd\ufffd"'],
+  ['a high surrogate at the end', '\ud83c', '\ufffd'],
+];
+for (const [name, data, heard] of TEXTS) {
+  test(`${name} in the data cannot break the event`, () => {
+    const bytes = encode(frame('upgrade.progress', data, 'b-1') + frame('power.action', '"next"', 'b-2'));
+    assert.deepEqual(dispatched(bytes), [
+      { type: 'upgrade.progress', data: heard, lastEventId: 'b-1' },
+      { type: 'power.action', data: '"next"', lastEventId: 'b-2' },
+    ]);
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  });
+}
+
+const IDS: readonly [id: string, boot: string, sequence: number | undefined][] = [
+  [eventId('b', 12), 'b', 12],
+  ['b-0', 'b', 0],
+  ['a-b_c-3', 'a-b_c', 3],
+  ['a-1-5', 'a', undefined],
+  ['other-1', 'b', undefined],
+  ['b-', 'b', undefined],
+  ['b', 'b', undefined],
+  ['', 'b', undefined],
+  ['b-01', 'b', undefined],
+  ['b--1', 'b', undefined],
+  ['b-1e3', 'b', undefined],
+  ['b-1.5', 'b', undefined],
+  ['b- 1', 'b', undefined],
+  ['b-1\n', 'b', undefined],
+  ['b-٣', 'b', undefined],
+  [`b-${'9'.repeat(15)}`, 'b', 999_999_999_999_999],
+  [`b-${'9'.repeat(16)}`, 'b', undefined],
+];
+for (const [id, boot, sequence] of IDS) {
+  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${boot}`, () => {
+    assert.equal(sequenceOf(id, boot), sequence);
+  });
+}
+
+for (const boot of ['', 'a b', 'a\nb', 'a\0', 'é', 'x'.repeat(65)]) {
+  test(`a boot called ${JSON.stringify(boot)} is refused`, () => {
+    assert.throws(() => checkBoot(boot), TypeError);
+  });
+}

@@ -1,0 +1,388 @@
+// The hub as its streams see it: a test per sentence of the contract's section 5 that is not about HTTP.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventHub } from '../../../src/gateway/events/hub.js';
+import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
+import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { ManualClock } from './manual-clock.js';
+import { NodeWorld } from './node-world.js';
+import { SimulatedConnection } from './simulated-connection.js';
+import { SimulatedConsumer } from './simulated-consumer.js';
+
+class Node {
+  readonly world = new NodeWorld();
+  readonly clock = new ManualClock();
+  readonly hub: EventHub;
+
+  constructor(maxClients = 256) {
+    this.hub = new EventHub({
+      boot: 'b',
+      now: this.clock.now,
+      random: () => 0,
+      maxClients,
+      source: this.world,
+      schedule: this.clock.schedule,
+    });
+  }
+
+  consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
+    const consumer = new SimulatedConsumer(this.hub, this.world);
+    if (lastEventId !== '') consumer.pretend(lastEventId);
+    consumer.open(query, capacity);
+    return consumer;
+  }
+
+  progress(count: number, fields: object = {}): void {
+    for (let times = 0; times < count; times += 1) {
+      this.hub.publish([this.world.action('upgrade.progress', fields)]);
+    }
+  }
+}
+
+/** The events as `id type data`; without the "connected" that begins every stream. */
+function heard(consumer: SimulatedConsumer): readonly string[] {
+  consumer.readAll();
+  return consumer.events.slice(1).map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
+}
+
+/** A row per line of the contract's table of events: what happens, and what a stream says of it. */
+const TABLE: readonly [happen: (world: NodeWorld) => readonly Occurrence[], heard: readonly string[]][] = [
+  [
+    (world) => [world.put('systemd.services', ['user/a', { scope: 'user', name: 'a' }])],
+    ['b-1 service.updated {"scope":"user","name":"a"}'],
+  ],
+  [
+    (world) => [world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])],
+    ['b-1 audio.updated [{"id":1},{"id":2}]'],
+  ],
+  [
+    (world) => [
+      world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
+      world.drop('audio.clients', '1', '2'),
+    ],
+    ['b-1 audio.updated [{"id":1},{"id":2}]', 'b-2 audio.removed [{"id":1},{"id":2}]'],
+  ],
+  [
+    (world) => [
+      world.put('audio.outputs', ['1', { id: 1, default: false }], ['2', { id: 2, default: true }]),
+    ],
+    ['b-1 audio.output.updated [{"id":1,"default":false},{"id":2,"default":true}]'],
+  ],
+  [
+    (world) => [world.put('audio.outputs', ['1', { id: 1 }]), world.drop('audio.outputs', '1')],
+    ['b-1 audio.output.updated [{"id":1}]', 'b-2 audio.output.removed [{"id":1}]'],
+  ],
+  [(world) => [world.action('power.action')], ['b-1 power.action {"n":1}']],
+  [(world) => [world.put('upgrade.status', ['', { current: '1' }])], ['b-1 upgrade.info {"current":"1"}']],
+  [(world) => [world.put('upgrade.run', ['', { state: 'idle' }])], ['b-1 upgrade.info {"state":"idle"}']],
+  [
+    () => [{ kind: 'action', backend: 'upgrade', type: 'upgrade.progress', json: ' { "n" :  1 } ' }],
+    ['b-1 upgrade.progress  { "n" :  1 } '],
+  ],
+  [
+    (world) => [world.backend('audio', 'restarting')],
+    ['b-1 backend.updated {"backend":"audio","state":"restarting"}'],
+  ],
+];
+for (const [happen, expected] of TABLE) {
+  test(`a stream says ${expected.join(', then ')}`, () => {
+    const node = new Node();
+    const consumer = node.consumer();
+    node.hub.publish(happen(node.world));
+    assert.deepEqual(heard(consumer), expected);
+  });
+}
+
+test('the first bytes are there when open returns', () => {
+  const { connection } = new Node().consumer();
+  assert.equal(
+    Buffer.from(connection.read()).toString(),
+    'retry: 2000\nevent: server.info\ndata: "connected"\n\n',
+  );
+  assert.equal(connection.writes, 1);
+});
+
+test('a batch is one write, and streams that want the same get the same bytes', () => {
+  const node = new Node();
+  const connections = ['', '', 'types=audio.updated'].map((query) => node.consumer(query).connection);
+  const pieces = connections.map((connection) => {
+    connection.read();
+    const seen: Uint8Array[] = [];
+    const write = connection.write.bind(connection);
+    connection.write = (bytes) => {
+      seen.push(bytes);
+      return write(bytes);
+    };
+    return seen;
+  });
+  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
+  assert.deepEqual(
+    pieces.map(({ length }) => length),
+    [1, 1, 1],
+  );
+  assert.equal(pieces[0]?.[0], pieces[1]?.[0]);
+  assert.notEqual(pieces[0]?.[0], pieces[2]?.[0]);
+});
+
+const FILTERS: readonly [query: string, types: readonly string[]][] = [
+  ['', ['audio.updated', 'power.action', 'backend.updated']],
+  ['types=power.action', ['power.action']],
+  ['backend=audio', ['audio.updated', 'backend.updated']],
+  ['exclude=audio.updated', ['power.action', 'backend.updated']],
+  ['types=nothing.known', []],
+];
+for (const [query, types] of FILTERS) {
+  for (const capacity of [Number.POSITIVE_INFINITY, 0]) {
+    test(`?${query} passes ${types.join(', ') || 'only server.info'}, ${capacity === 0 ? 'late' : 'live'}`, () => {
+      const node = new Node();
+      const consumer = node.consumer(query, capacity);
+      node.hub.publish([
+        node.world.put('audio.clients', ['1', { id: 1 }]),
+        node.world.action('power.action'),
+        node.world.backend('audio', 'up'),
+      ]);
+      consumer.readAll();
+      assert.deepEqual(
+        consumer.events.map(({ type }) => type),
+        ['server.info', ...types],
+      );
+    });
+  }
+}
+
+test('a client that comes back gets what it missed, in order, and then what happens', () => {
+  const node = new Node();
+  node.progress(5);
+  const consumer = node.consumer('', undefined, 'b-3');
+  node.progress(1);
+  assert.deepEqual(
+    heard(consumer),
+    [4, 5, 6].map((n) => `b-${n} upgrade.progress {"n":${n}}`),
+  );
+});
+
+test('what happens during a slow replay comes after it, each once', () => {
+  const node = new Node();
+  node.progress(200, { pad: 'x'.repeat(2000) });
+  const consumer = node.consumer('', 1000, 'b-0');
+  node.progress(100);
+  consumer.read(100_000);
+  node.progress(100);
+  consumer.readAll();
+  assert.deepEqual(
+    consumer.model.actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n),
+    Array.from({ length: 400 }, (_, index) => index + 1),
+  );
+});
+
+test('a replay that the ring overtakes ends the stream, which counts as too slow', () => {
+  const node = new Node();
+  node.progress(1000, { pad: 'x'.repeat(200) });
+  const consumer = node.consumer('', 1000, 'b-0');
+  node.progress(1024);
+  consumer.readAll();
+  assert.equal(consumer.connection.over, 'cut');
+  assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 1 });
+});
+
+test('a replay is written to the end even if its filter passes nothing', () => {
+  const node = new Node();
+  node.progress(5);
+  const consumer = node.consumer('types=power.action', undefined, 'b-0');
+  node.hub.publish([node.world.action('power.action')]);
+  assert.deepEqual(heard(consumer), ['b-6 power.action {"n":6}']);
+});
+
+const SNAPSHOT = [
+  ' backend.updated {"backend":"audio","state":"up","detail":"snapshot"}',
+  ' audio.updated [{"id":2}]',
+  ' backend.updated {"backend":"systemd","state":"connecting","detail":"snapshot"}',
+  ' backend.updated {"backend":"power","state":"connecting","detail":"snapshot"}',
+  'b-4 backend.updated {"backend":"upgrade","state":"connecting","detail":"snapshot"}',
+];
+const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
+  ['snapshot=1', ''],
+  ['snapshot=1', 'other-3'],
+  ['', 'other-3'],
+  ['', 'b-99'],
+  ['', '!'],
+];
+for (const [query, id] of SNAPSHOT_FOR) {
+  test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
+    const node = new Node();
+    node.hub.publish([
+      node.world.backend('audio', 'up'),
+      node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
+    ]);
+    node.hub.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
+    // Until the snapshot is whole, its events repeat the id that the client came with.
+    const [last, ...others] = SNAPSHOT.toReversed();
+    assert.deepEqual(heard(node.consumer(query, undefined, id)), [
+      ...others.toReversed().map((line) => `${id}${line}`),
+      last,
+    ]);
+  });
+}
+
+test('a client whose id has expired is told what was removed since, then the state', () => {
+  const node = new Node();
+  node.hub.publish([
+    node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }], ['3', { id: 3 }], ['4', { id: 4 }]),
+  ]);
+  node.hub.publish([node.world.drop('audio.clients', '1')]);
+  node.hub.publish([
+    node.world.drop('audio.clients', '2', '3'),
+    node.world.put('audio.clients', ['3', { id: 3 }]),
+  ]);
+  node.progress(1024);
+  const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
+  assert.deepEqual(heard(consumer), [
+    'b-2 audio.removed [{"id":2}]',
+    'b-1028 audio.updated [{"id":4},{"id":3}]',
+  ]);
+});
+
+test('what is remembered of removed records is bounded, and the marker makes up for the rest', () => {
+  const node = new Node();
+  const ids = Array.from({ length: 3000 }, (_, id) => id);
+  const away = node.consumer('snapshot=1');
+  for (const id of ids) node.hub.publish([node.world.put('audio.clients', [String(id), { id }])]);
+  away.readAll();
+  away.connection.breakOff();
+  for (const id of ids) node.hub.publish([node.world.drop('audio.clients', String(id))]);
+  away.open('');
+  away.readAll();
+  assert.deepEqual(away.model.state(), node.world.truth());
+  const removed = away.events
+    .filter(({ type }) => type === 'audio.removed')
+    .flatMap(({ data }) => JSON.parse(data) as object[]);
+  assert.equal(removed.length, 1024);
+});
+
+test('a consumer over 1 MiB behind is closed and counted; the others are not delayed', () => {
+  const node = new Node();
+  const stalled = node.consumer('', 0);
+  const quick = node.consumer();
+  node.progress(120, { pad: 'x'.repeat(10_000) });
+  assert.equal(stalled.connection.over, 'cut');
+  assert.ok(stalled.connection.buffered < 1000, 'nothing was written to it meanwhile');
+  assert.equal(heard(quick).length, 120);
+  assert.deepEqual(node.hub.stats(), { open: 1, closedSlow: 1 });
+});
+
+test('streams beyond the limit are refused untouched, until one goes', () => {
+  const node = new Node(1);
+  const first = node.consumer();
+  const parsed = parseEventQuery('', undefined);
+  assert.ok(parsed.ok);
+  const refused = new SimulatedConnection();
+  assert.equal(node.hub.open(parsed.query, refused), 'full');
+  assert.equal(refused.writes, 0);
+  first.connection.breakOff();
+  assert.notEqual(node.hub.open(parsed.query, refused), 'full');
+});
+
+test('after the silence that was asked for a stream says love, again and again', () => {
+  const node = new Node();
+  const consumer = node.consumer('keepalive=10');
+  node.clock.advance(9_900);
+  assert.deepEqual(heard(consumer), []);
+  node.clock.advance(25_000);
+  assert.deepEqual(
+    heard(consumer),
+    Array.from({ length: 3 }, () => ' server.info "love"'),
+  );
+});
+
+test('an event breaks the silence', () => {
+  const node = new Node();
+  const consumer = node.consumer('keepalive=10');
+  node.clock.advance(9_000);
+  node.progress(1);
+  node.clock.advance(9_900);
+  assert.equal(heard(consumer).length, 1);
+  node.clock.advance(1_000);
+  assert.equal(heard(consumer).length, 2);
+});
+
+test('all streams share one timer, and without streams there is none', () => {
+  const node = new Node();
+  assert.equal(node.clock.timers, 0);
+  const consumers = Array.from({ length: 50 }, (_, index) => {
+    node.clock.advance(20);
+    return node.consumer(index % 2 === 0 ? 'keepalive=10' : '');
+  });
+  assert.equal(node.clock.timers, 1);
+  node.clock.advance(60_000);
+  node.clock.fired = 0;
+  node.clock.advance(30_000);
+  assert.ok(node.clock.fired <= 20, `${node.clock.fired} wake-ups in 30 s`);
+  for (const { connection } of consumers) connection.breakOff();
+  assert.equal(node.clock.timers, 0);
+});
+
+test('a stalled stream is not kept alive, and is again when it has caught up', () => {
+  const node = new Node();
+  const consumer = node.consumer('keepalive=10', 0);
+  node.clock.advance(60_000);
+  assert.deepEqual(heard(consumer), []);
+  node.clock.advance(11_000);
+  assert.deepEqual(heard(consumer), [' server.info "love"']);
+});
+
+test('at shutdown every stream hears bye after all that it is owed, and ends', async () => {
+  const node = new Node();
+  const quick = node.consumer();
+  const slow = node.consumer('', 0);
+  node.progress(2);
+  const farewell = node.hub.bye();
+  assert.equal(quick.connection.over, 'ended');
+  assert.equal(slow.connection.over, undefined);
+  assert.equal(heard(slow).at(-1), 'b-2 server.info "bye"');
+  assert.equal(slow.connection.over, 'ended');
+  await farewell;
+  assert.equal(heard(quick).at(-1), 'b-2 server.info "bye"');
+  assert.equal(node.clock.timers, 0);
+  assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
+});
+
+test('a stream that cannot take bye in time is cut', async () => {
+  const node = new Node();
+  const stalled = node.consumer('', 0);
+  const farewell = node.hub.bye();
+  assert.equal(node.hub.bye(), farewell);
+  node.clock.advance(2_000);
+  await farewell;
+  assert.equal(stalled.connection.over, 'cut');
+});
+
+test('after bye no stream is opened', async () => {
+  const node = new Node();
+  await node.hub.bye();
+  const parsed = parseEventQuery('', undefined);
+  assert.ok(parsed.ok);
+  assert.equal(node.hub.open(parsed.query, new SimulatedConnection()), 'full');
+});
+
+test('what came back after its removal is not reported as removed to a client that was away', () => {
+  const node = new Node();
+  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])]);
+  node.hub.publish([
+    node.world.drop('audio.clients', '1', '2'),
+    node.world.put('audio.clients', ['1', { id: 1 }]),
+  ]);
+  node.progress(1024);
+  assert.deepEqual(heard(node.consumer('types=audio.removed', undefined, 'b-1')), [
+    'b-1027 audio.removed [{"id":2}]',
+  ]);
+});
+
+test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {
+  const node = new Node();
+  node.progress(10);
+  const consumer = node.consumer('', 100, 'b-0');
+  for (let v = 1; v <= 3000; v += 1) node.hub.publish([node.world.put('audio.clients', ['1', { id: 1, v }])]);
+  assert.equal(heard(consumer).at(-1), 'b-3010 audio.updated [{"id":1,"v":3000}]');
+  assert.equal(consumer.events.length, 12);
+});

@@ -1,0 +1,104 @@
+// A node's true state and its history, as the hub hears of it: what tests compare consumers' states with.
+
+import type { Occurrence, SnapshotSource } from '../../../src/gateway/events/occurrence.js';
+import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
+import {
+  type ActionEvent,
+  COLLECTIONS,
+  type Collection,
+  type CollectionSpec,
+} from '../../../src/protocol/actor/collections.js';
+import { StateModel } from '../../consumer/state-model.js';
+
+export class NodeWorld implements SnapshotSource {
+  readonly #records = new Map<Collection, Map<string, string>>();
+  readonly #backends = new Map<Backend, string>();
+  /** How many actions have happened; each tells its number as `n`. */
+  actions = 0;
+
+  constructor() {
+    for (const backend of BACKENDS) this.#backends.set(backend, backendJson(backend, 'connecting'));
+  }
+
+  keys(collection: Collection): readonly string[] {
+    return [...this.#shelf(collection).keys()];
+  }
+
+  put(collection: Collection, ...records: readonly (readonly [key: string, record: object])[]): Occurrence {
+    const made = records.map(([key, record]) => ({ key, json: JSON.stringify(record) }));
+    for (const { key, json } of made) this.#shelf(collection).set(key, json);
+    return this.#occurrence(collection, false, made);
+  }
+
+  drop(collection: Collection, ...keys: readonly string[]): Occurrence {
+    const gone = keys.map((key) => ({ key, json: this.#shelf(collection).get(key) ?? '' }));
+    for (const key of keys) this.#shelf(collection).delete(key);
+    return this.#occurrence(collection, true, gone);
+  }
+
+  backend(backend: Backend, state: BackendState): Occurrence {
+    const json = backendJson(backend, state);
+    this.#backends.set(backend, json);
+    return { kind: 'backend', backend, type: 'backend.updated', json };
+  }
+
+  action(type: ActionEvent, fields: object = {}): Occurrence {
+    this.actions += 1;
+    const backend = type === 'power.action' ? 'power' : 'upgrade';
+    return { kind: 'action', backend, type, json: JSON.stringify({ n: this.actions, ...fields }) };
+  }
+
+  snapshot(): readonly Occurrence[] {
+    return [...this.#backends].flatMap(([backend, json]): Occurrence[] => [
+      { kind: 'backend', backend, type: 'backend.updated', json },
+      ...[...this.#records]
+        .filter(([collection, shelf]) => COLLECTIONS[collection].backend === backend && shelf.size > 0)
+        .map(([collection, shelf]) =>
+          this.#occurrence(
+            collection,
+            false,
+            [...shelf].map(([key, json]) => ({ key, json })),
+          ),
+        ),
+    ]);
+  }
+
+  /** What a consumer must hold. */
+  truth(): object {
+    const model = new StateModel();
+    const tell = (type: string, texts: Iterable<string>): void => {
+      for (const text of texts) model.apply({ type, data: text });
+    };
+    const listed = (collection: Collection): string[] => [
+      `[${[...this.#shelf(collection).values()].join(',')}]`,
+    ];
+    tell('backend.updated', this.#backends.values());
+    tell('audio.updated', listed('audio.clients'));
+    tell('audio.output.updated', listed('audio.outputs'));
+    tell('service.updated', this.#shelf('systemd.services').values());
+    tell('upgrade.info', this.#shelf('upgrade.status').values());
+    tell('upgrade.info', this.#shelf('upgrade.run').values());
+    return model.state();
+  }
+
+  #shelf(collection: Collection): Map<string, string> {
+    const shelf = this.#records.get(collection) ?? new Map<string, string>();
+    this.#records.set(collection, shelf);
+    return shelf;
+  }
+
+  #occurrence(
+    collection: Collection,
+    removal: boolean,
+    records: readonly { readonly key: string; readonly json: string }[],
+  ): Occurrence {
+    const spec: CollectionSpec = COLLECTIONS[collection];
+    const type = removal ? spec.removed : spec.updated;
+    if (type === undefined) throw new Error(`${collection} has no such event`);
+    return { kind: 'records', backend: spec.backend, type, collection, removal, records };
+  }
+}
+
+function backendJson(backend: Backend, state: BackendState): string {
+  return JSON.stringify({ backend, state });
+}

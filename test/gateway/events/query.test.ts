@@ -1,0 +1,125 @@
+// What clients may ask of the stream: a row per line of the contract, and per question that it leaves open.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Filter, filterOf } from '../../../src/gateway/events/filter.js';
+import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { BACKENDS } from '../../../src/protocol/actor/backends.js';
+import { EVENT_TYPES, type EventType } from '../../../src/protocol/actor/collections.js';
+
+const ALL = filterOf(EVENT_TYPES, BACKENDS);
+const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false };
+
+function without(...types: readonly EventType[]): Filter {
+  return filterOf(
+    EVENT_TYPES.filter((type) => !types.includes(type)),
+    BACKENDS,
+  );
+}
+
+const ACCEPTED: readonly [query: string, expected: object][] = [
+  ['', PLAIN],
+  ['&&', PLAIN],
+  ['unknown=1&_=2', PLAIN],
+  ['types=audio.updated', { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) }],
+  [
+    'types=audio.updated,power.action',
+    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
+  ],
+  [
+    'types=audio.updated&types=power.action',
+    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
+  ],
+  [
+    'types=audio.updated%2Cpower.action',
+    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
+  ],
+  [
+    'types=audio.updated,+power.action',
+    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
+  ],
+  ['types=audio.updated,player.updated', { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) }],
+  ['types=player.updated', { ...PLAIN, filter: filterOf([], BACKENDS) }],
+  ['types=server.info', { ...PLAIN, filter: filterOf(['server.info'], BACKENDS) }],
+  ['types=', PLAIN],
+  ['types', PLAIN],
+  ['types=,', PLAIN],
+  ['backend=audio', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio']) }],
+  ['backend=audio,systemd', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio', 'systemd']) }],
+  ['backend=mpris,audio', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio']) }],
+  ['backend=mpris', { ...PLAIN, filter: filterOf(EVENT_TYPES, []) }],
+  ['backend=', PLAIN],
+  ['exclude=audio.updated', { ...PLAIN, filter: without('audio.updated') }],
+  ['exclude=audio.updated,player.updated', { ...PLAIN, filter: without('audio.updated') }],
+  ['exclude=', PLAIN],
+  [
+    'types=audio.updated,audio.removed&exclude=audio.removed',
+    { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) },
+  ],
+  ['types=audio.updated&backend=systemd', { ...PLAIN, filter: filterOf(['audio.updated'], ['systemd']) }],
+  ['keepalive=10', { ...PLAIN, keepaliveMs: 10_000 }],
+  ['keepalive=120', { ...PLAIN, keepaliveMs: 120_000 }],
+  ['keepalive=30s', { ...PLAIN, keepaliveMs: 30_000 }],
+  ['keepalive=10s', { ...PLAIN, keepaliveMs: 10_000 }],
+  ['snapshot=1', { ...PLAIN, snapshot: true }],
+  ['snapshot=0', PLAIN],
+  ['lastEventId=b-3', { ...PLAIN, lastEventId: 'b-3' }],
+  ['lastEventId=b-3&lastEventId=b-5', { ...PLAIN, lastEventId: 'b-5' }],
+  ['lastEventId=', PLAIN],
+  ['snapshot=1&lastEventId=b%2D3', { ...PLAIN, snapshot: true, lastEventId: 'b-3' }],
+];
+for (const [query, expected] of ACCEPTED) {
+  test(`?${query} is understood`, () => {
+    assert.deepEqual(parseEventQuery(query, undefined), { ok: true, query: expected });
+  });
+}
+
+const REFUSED: readonly [query: string, about: RegExp][] = [
+  ['exclude=server.info', /server\.info/],
+  ['exclude=audio.updated,server.info', /server\.info/],
+  ['exclude=audio.updated&exclude=%20server.info', /server\.info/],
+  ['keepalive=9', /keepalive/],
+  ['keepalive=121', /keepalive/],
+  ['keepalive=0', /keepalive/],
+  ['keepalive=-30', /keepalive/],
+  ['keepalive=30.5', /keepalive/],
+  ['keepalive=030', /keepalive/],
+  ['keepalive=3e1', /keepalive/],
+  ['keepalive=1m', /keepalive/],
+  ['keepalive=30S', /keepalive/],
+  ['keepalive=30ss', /keepalive/],
+  ['keepalive=', /keepalive/],
+  ['keepalive', /keepalive/],
+  ['keepalive=abc', /keepalive/],
+  ['keepalive=10&keepalive=20', /keepalive/],
+  ['snapshot=2', /snapshot/],
+  ['snapshot=true', /snapshot/],
+  ['snapshot=', /snapshot/],
+  ['snapshot=1&snapshot=1', /snapshot/],
+  ['types=%', /percent/],
+  ['types=%zz', /percent/],
+  ['types=%ff', /percent/],
+  ['%=1', /percent/],
+];
+for (const [query, about] of REFUSED) {
+  test(`?${query} is refused`, () => {
+    const parsed = parseEventQuery(query, undefined);
+    assert.ok(!parsed.ok);
+    assert.match(parsed.detail, about);
+  });
+}
+
+const RESUMING: readonly [query: string, header: string | undefined, id: string | undefined][] = [
+  ['', 'b-9', 'b-9'],
+  ['lastEventId=b-3', 'b-9', 'b-9'],
+  ['lastEventId=b-3', '', 'b-3'],
+  ['lastEventId=b-3', undefined, 'b-3'],
+  ['', '', undefined],
+];
+for (const [query, header, id] of RESUMING) {
+  test(`?${query} with Last-Event-ID ${header ?? '(none)'} resumes after ${id ?? 'nothing'}`, () => {
+    const parsed = parseEventQuery(query, header);
+    assert.ok(parsed.ok);
+    assert.equal(parsed.query.lastEventId, id);
+  });
+}

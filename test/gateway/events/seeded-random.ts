@@ -1,0 +1,27 @@
+// Reproducible chance (mulberry32), so that a failing round can be run again from its printed seed.
+
+export class SeededRandom {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** 0 <= x < 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  }
+
+  /** An integer, 0 <= x < bound. */
+  below(bound: number): number {
+    return Math.floor(this.next() * bound);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+}

@@ -1,0 +1,83 @@
+// A connection whose kernel takes only so many bytes: what a slow reader looks like from the hub's side. It asserts the
+// rules of ByteSink: writes are corked, none follows a refusal before `writable`, none follows the end.
+
+import assert from 'node:assert/strict';
+import type { ByteSink, OpenStream } from '../../../src/gateway/events/occurrence.js';
+
+export class SimulatedConnection implements ByteSink {
+  /** How many writes there were. */
+  writes = 0;
+  stream: OpenStream | undefined;
+  over: 'ended' | 'cut' | 'gone' | undefined;
+  readonly #capacity: number;
+  readonly #taken: Uint8Array[] = [];
+  #buffered = 0;
+  #refused = false;
+  #corked = false;
+
+  /** `capacity`: bytes that may lie unread before a write is refused. */
+  constructor(capacity = Number.POSITIVE_INFINITY) {
+    this.#capacity = capacity;
+  }
+
+  /** Bytes written and not read. */
+  get buffered(): number {
+    return this.#buffered;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    assert.ok(this.#corked, 'a write is corked');
+    assert.ok(!this.#refused, 'no write follows a refused one');
+    assert.equal(this.over, undefined, 'no write follows the end');
+    assert.ok(bytes.byteLength > 0, 'a write has bytes');
+    this.writes += 1;
+    this.#taken.push(bytes);
+    this.#buffered += bytes.byteLength;
+    this.#refused = this.#buffered > this.#capacity;
+    return !this.#refused;
+  }
+
+  cork(writes: () => void): void {
+    const outer = this.#corked;
+    this.#corked = true;
+    writes();
+    this.#corked = outer;
+  }
+
+  end(): void {
+    assert.equal(this.over, undefined, 'ended once');
+    this.over = 'ended';
+  }
+
+  /** As uWebSockets.js may: the abort is heard before `cut` returns. */
+  cut(): void {
+    assert.equal(this.over, undefined, 'cut once');
+    this.over = 'cut';
+    this.stream?.gone();
+  }
+
+  /** The peer goes away; unread bytes are lost. */
+  breakOff(): void {
+    if (this.over !== undefined) return;
+    this.over = 'gone';
+    this.stream?.gone();
+  }
+
+  /** The peer reads at most `most` bytes. */
+  read(most = Number.POSITIVE_INFINITY): Uint8Array {
+    const pieces: Uint8Array[] = [];
+    let missing = Math.min(most, this.#buffered);
+    this.#buffered -= missing;
+    while (missing > 0) {
+      const piece = this.#taken.shift() ?? assert.fail('buffered bytes are there');
+      pieces.push(piece.subarray(0, missing));
+      if (piece.byteLength > missing) this.#taken.unshift(piece.subarray(missing));
+      missing -= Math.min(missing, piece.byteLength);
+    }
+    if (this.#refused && this.#buffered <= this.#capacity) {
+      this.#refused = false;
+      if (this.over === undefined) this.stream?.writable();
+    }
+    return Buffer.concat(pieces);
+  }
+}

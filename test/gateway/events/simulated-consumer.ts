@@ -1,0 +1,76 @@
+// A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the documented rules,
+// breaks off and comes back, and checks that no action is lost, doubled or out of order.
+
+import assert from 'node:assert/strict';
+import type { EventHub } from '../../../src/gateway/events/hub.js';
+import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
+import { StateModel } from '../../consumer/state-model.js';
+import type { NodeWorld } from './node-world.js';
+import { SimulatedConnection } from './simulated-connection.js';
+
+export class SimulatedConsumer {
+  readonly model = new StateModel();
+  readonly events: DispatchedEvent[] = [];
+  connection = new SimulatedConnection();
+  lastEventId = '';
+  readonly #hub: EventHub;
+  readonly #world: NodeWorld;
+  #parser = new EventStreamParser(() => undefined);
+  #actionsAtOpen = 0;
+  #nextAction: number | undefined;
+
+  constructor(hub: EventHub, world: NodeWorld) {
+    this.#hub = hub;
+    this.#world = world;
+  }
+
+  /** Makes the consumer believe that this was its last event. It may then hear actions again. */
+  pretend(lastEventId: string): void {
+    this.lastEventId = lastEventId;
+    this.#nextAction = undefined;
+  }
+
+  /** Opens a connection; `query` as in the URL. */
+  open(query: string, capacity?: number): void {
+    const parsed = parseEventQuery(query, this.lastEventId);
+    assert.ok(parsed.ok);
+    this.connection = new SimulatedConnection(capacity);
+    this.#parser = new EventStreamParser((event) => this.#hear(event), this.lastEventId);
+    this.#actionsAtOpen = this.#world.actions;
+    const stream = this.#hub.open(parsed.query, this.connection);
+    assert.ok(stream !== 'full');
+    this.connection.stream = stream;
+  }
+
+  get isOpen(): boolean {
+    return this.connection.over === undefined;
+  }
+
+  read(most?: number): void {
+    this.#parser.feed(this.connection.read(most));
+    this.lastEventId = this.#parser.lastEventId;
+  }
+
+  /** Reads until there is nothing more. */
+  readAll(): void {
+    while (this.connection.buffered > 0) this.read();
+  }
+
+  checkNoActionMissing(): void {
+    if (this.#nextAction !== undefined) assert.equal(this.#nextAction, this.#world.actions + 1);
+  }
+
+  #hear(event: DispatchedEvent): void {
+    this.events.push(event);
+    const { snapshots, actions } = this.model;
+    const actionsBefore = actions.length;
+    this.model.apply(event);
+    // A snapshot is the one thing that excuses missing actions: those from before it began.
+    if (this.model.snapshots > snapshots) this.#nextAction = this.#actionsAtOpen + 1;
+    if (actions.length === actionsBefore) return;
+    const { n } = JSON.parse(event.data) as { readonly n: number };
+    if (this.#nextAction !== undefined) assert.equal(n, this.#nextAction, 'actions come in order, each once');
+    this.#nextAction = n + 1;
+  }
+}
