@@ -107,7 +107,7 @@ async function bundle(outdir, entries) {
     minifySyntax: true,
     define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
     banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
-    external: ['@napi-rs/nice', 'usocket', '*.node'],
+    external: ['@napi-rs/nice', 'usocket', 'x11', '*.node'],
     plugins: [nativeUws],
   });
 }

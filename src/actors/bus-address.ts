@@ -1,0 +1,81 @@
+// Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
+// Reference: D-Bus Specification, "Server Addresses".
+
+/** The paths to try, in order; or why there is none. */
+export type BusPaths =
+  | { readonly ok: true; readonly paths: readonly string[] }
+  | { readonly ok: false; readonly detail: string };
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
+/** dbus-next splits addresses at these without decoding them, so that a path with one cannot be given to it. */
+const UNUSABLE_IN_PATH = /[,:;=]/;
+
+function runtimeDir(env: Environment, uid: number): string {
+  return env['XDG_RUNTIME_DIR'] || `/run/user/${uid}`;
+}
+
+/** Undefined where an escape is broken. */
+function percentDecoded(text: string): string | undefined {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
+  return Buffer.from(
+    text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8');
+}
+
+/** One address -> path, or a sentence that says why not. */
+function pathOf(address: string, runtime: string): { path: string } | { why: string } {
+  const [, transport = '', rest = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
+  if (transport !== 'unix') return { why: `${address}: only unix sockets are supported` };
+  const pairs = new Map(
+    rest.split(',').map((pair) => {
+      const at = pair.indexOf('=');
+      return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+  if (pairs.has('abstract')) return { why: `${address}: abstract sockets are not supported` };
+  const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
+  if (raw === undefined || raw === '') return { why: `${address}: it has no path` };
+  const path = percentDecoded(raw);
+  if (path === undefined) return { why: `${address}: a percent escape is broken` };
+  if (UNUSABLE_IN_PATH.test(path)) return { why: `${address}: a path with , : ; or = is not supported` };
+  return { path };
+}
+
+/** A list of addresses; those that cannot be used do not matter while one can. */
+function pathsOf(list: string, runtime: string): BusPaths {
+  const found = list
+    .split(';')
+    .filter(Boolean)
+    .map((address) => pathOf(address, runtime));
+  const paths = found.flatMap((one) => ('path' in one ? [one.path] : []));
+  if (paths.length > 0) return { ok: true, paths };
+  const why = found.flatMap((one) => ('why' in one ? [one.why] : []));
+  return { ok: false, detail: why.join('; ') || 'the bus address is empty' };
+}
+
+/**
+ * A session bus that is the system's is refused: what may change units on the user's bus may have no connection to the
+ * system's (contract, section 6), whatever an environment says.
+ */
+export function userBusPaths(env: Environment, uid: number): BusPaths {
+  const runtime = runtimeDir(env, uid);
+  const found = pathsOf(env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`, runtime);
+  if (!found.ok) return found;
+  const system = systemBusPaths(env, uid);
+  const systems = [...(system.ok ? system.paths : []), SYSTEM_BUS_PATH].map(underRun);
+  const paths = found.paths.filter((path) => !systems.includes(underRun(path)));
+  if (paths.length > 0) return { ok: true, paths };
+  return { ok: false, detail: 'the address of the session bus is that of the system bus' };
+}
+
+export function systemBusPaths(env: Environment, uid: number): BusPaths {
+  return pathsOf(env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`, runtimeDir(env, uid));
+}
+
+/** One spelling for two names of a folder. */
+function underRun(path: string): string {
+  return path.replace(/^\/var\/run\//, '/run/').replaceAll(/\/+/g, '/');
+}

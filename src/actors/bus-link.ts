@@ -1,0 +1,239 @@
+// A bus as an actor has it: it connects, comes back after every loss, and calls only what its kind may call.
+// Not for actors: they import bus.ts or bus-logind.ts, where the kinds are made.
+
+import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../protocol/dbus/daemon.js';
+import {
+  type Effect,
+  type Match,
+  type Method,
+  matchRule,
+  type Signal,
+  signalValues,
+} from '../protocol/dbus/method.js';
+import type { BusPaths } from './bus-address.js';
+import { type Connection, connectBus } from './bus-connection.js';
+import type { Outcome } from './bus-outcome.js';
+
+export const CONNECT_DEADLINE_MS = 2_000;
+export const CALL_DEADLINE_MS = 8_000;
+/** The system bus refuses more than 512 rules of one connection. */
+const MAX_MATCHES = 500;
+/** A connection that lives this long was a good one: its loss is followed by a new one at once, without back-off. */
+const STEADY_MS = 10_000;
+
+/** The actor behind a bus. Nothing here may throw, except that `up` may reject: then the connection is given up. */
+export interface BusOwner {
+  /** A new connection is there, bare: watch, subscribe, read everything. The bus counts as up when this resolves. */
+  up(): Promise<void>;
+  /** The bus is away, or cannot be reached. Called once per loss, and again only with another reason. */
+  down(reason: string): void;
+  /** A signal of the owner of a watched name. May come before `up` resolves. */
+  signal(signal: Signal): void;
+  /** A watched name has got an owner, another one, or none: subscriptions with it are gone. */
+  ownerChanged?(name: string, owned: boolean): void;
+  /** A message could not be read and is lost; told once per connection. Worth a line in the log, no more. */
+  complaint?(reason: string): void;
+}
+
+export interface BusSettings {
+  /** Asked before each attempt: a session bus may come into being later. */
+  readonly paths: () => BusPaths;
+  /** The wait in ms before attempt number n since the loss; 0 for n = 0. */
+  readonly backoffMs: (attempt: number) => number;
+  readonly connectDeadlineMs?: number;
+  readonly callDeadlineMs?: number;
+}
+
+export interface CallOptions {
+  /** The object, for methods that have none of their own. */
+  readonly path?: string;
+  readonly deadlineMs?: number;
+}
+
+export class BusLink<E extends Effect> {
+  readonly #effect: E;
+  readonly #settings: BusSettings;
+  readonly #owner: BusOwner;
+  readonly #rules = new Set<string>();
+  /** Watched names whose owners are followed, or about to be. */
+  readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
+  /** Their owners' unique names, '' for none. */
+  readonly #owners = new Map<string, string>();
+  #connection: Connection | undefined;
+  #attempt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #reason: string | undefined;
+
+  constructor(effect: E, settings: BusSettings, owner: BusOwner) {
+    this.#effect = effect;
+    this.#settings = settings;
+    this.#owner = owner;
+    this.#retry();
+  }
+
+  /** Calls a method of the tables. Always settles within its deadline (default 8 s); never rejects, never repeats a call. */
+  async call<Args extends readonly unknown[], Result>(
+    method: Method<Args, Result, E | 'none'>,
+    args: Args,
+    options: CallOptions = {},
+  ): Promise<Outcome<Result>> {
+    const { effect, member } = method;
+    // The compiler refuses it already; this is for what got past it.
+    if (effect !== 'none' && effect !== this.#effect) return local(`${member} is not for this bus`);
+    const path = method.path ?? options.path;
+    if (path === undefined) return local(`${member} needs a path`);
+    if (this.#connection === undefined) return { ok: false, error: { kind: 'closed' } };
+    const deadlineMs = options.deadlineMs ?? this.#settings.callDeadlineMs ?? CALL_DEADLINE_MS;
+    const { destination, interface: iface, in: signature } = method;
+    const call = { destination, path, interface: iface, member, signature, values: args };
+    const outcome = await this.#connection.call(call, deadlineMs);
+    if (!outcome.ok) return outcome;
+    const { signature: given, values } = outcome.value;
+    if (given !== method.out) return local(`${member} answered with the signature '${given}'`);
+    // The signature was compared, so the values are what the type says.
+    const result: unknown = values.length > 1 ? values : values[0];
+    return { ok: true, value: result as Result };
+  }
+
+  /** Asks for signals, on this connection only: `up` asks again on the next. */
+  async watch(match: Match): Promise<Outcome<undefined>> {
+    const { sender } = match;
+    if (sender !== BUS_NAME) {
+      const followed = this.#followed.get(sender) ?? this.#followOwner(sender);
+      this.#followed.set(sender, followed);
+      const outcome = await followed;
+      if (!outcome.ok) {
+        this.#followed.delete(sender);
+        return outcome;
+      }
+    }
+    return this.#addMatch(match);
+  }
+
+  /** Gives the connection up and makes a new one, after the back-off: for an owner that can do nothing with this one. */
+  reconnect(reason: string): void {
+    this.#connection?.lose(reason);
+  }
+
+  /** Ends for ever. The owner hears nothing more. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#connection?.lose('stopped');
+  }
+
+  async #addMatch(match: Match): Promise<Outcome<undefined>> {
+    const rule = matchRule(match);
+    if (this.#rules.has(rule)) return { ok: true, value: undefined };
+    if (this.#rules.size >= MAX_MATCHES) return local('too many match rules');
+    this.#rules.add(rule);
+    const outcome = await this.call(BUS_METHODS.addMatch, [rule]);
+    if (!outcome.ok) this.#rules.delete(rule);
+    return outcome;
+  }
+
+  /**
+   * Anybody on the bus can send us a signal that looks like systemd's. It carries its sender's unique name, which cannot
+   * be forged; so the owners of watched names are followed, and only theirs are heard.
+   */
+  async #followOwner(name: string): Promise<Outcome<undefined>> {
+    const connection = this.#connection;
+    const matched = await this.#addMatch(ownerMatch(name));
+    if (!matched.ok) return matched;
+    const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
+    if (this.#connection !== connection) return { ok: false, error: { kind: 'closed' } };
+    // A change that came in the meantime is newer than this answer. A name without owner is an error, and no failure.
+    if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
+    return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
+  }
+
+  #retry(): void {
+    const waitMs = this.#settings.backoffMs(this.#attempt);
+    this.#attempt += 1;
+    // Also a wait of 0 goes through the timer: the constructor's caller has its link before anything happens.
+    this.#timer = setTimeout(() => void this.#try(), waitMs);
+  }
+
+  async #try(): Promise<void> {
+    const reached = await this.#reach();
+    if (this.#stopped) {
+      if ('connection' in reached) reached.connection.lose('stopped');
+    } else if ('failed' in reached) {
+      this.#sayDown(reached.failed);
+      this.#retry();
+    } else {
+      await this.#settle(reached.connection);
+    }
+  }
+
+  /** The first of the paths that greets us; the reason of the last that does not. */
+  async #reach(): Promise<Awaited<ReturnType<typeof connectBus>>> {
+    const found = this.#settings.paths();
+    if (!found.ok) return { failed: found.detail };
+    let reached: Awaited<ReturnType<typeof connectBus>> = { failed: 'the bus has no address' };
+    for (const path of found.paths) {
+      const hooks = {
+        signal: (signal: Signal) => this.#heard(signal),
+        complaint: (reason: string) => this.#owner.complaint?.(reason),
+        lost: (reason: string) => lost(reason),
+      };
+      const triedAt = performance.now();
+      const lost = (reason: string): void => this.#lost(reason, performance.now() - triedAt);
+      reached = await connectBus(path, this.#settings.connectDeadlineMs ?? CONNECT_DEADLINE_MS, hooks);
+      if ('connection' in reached) break;
+    }
+    return reached;
+  }
+
+  async #settle(connection: Connection): Promise<void> {
+    if (!connection.open) return; // It was lost between greeting and here: the next attempt is on its way.
+    this.#connection = connection;
+    try {
+      await this.#owner.up();
+    } catch (error) {
+      connection.lose(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (this.#connection === connection) this.#reason = undefined;
+  }
+
+  #lost(reason: string, livedMs: number): void {
+    this.#connection = undefined;
+    this.#rules.clear();
+    this.#followed.clear();
+    this.#owners.clear();
+    if (this.#stopped) return;
+    if (livedMs >= STEADY_MS) this.#attempt = 0;
+    this.#sayDown(reason);
+    this.#retry();
+  }
+
+  #sayDown(reason: string): void {
+    if (this.#reason === reason) return;
+    this.#reason = reason;
+    this.#owner.down(reason);
+  }
+
+  #heard(signal: Signal): void {
+    if (signal.sender === BUS_NAME) {
+      // The bus tells each connection its own names, unasked.
+      if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
+      const change = signalValues(NAME_OWNER_CHANGED, signal);
+      if (change !== undefined) this.#ownerIs(change[0], change[2]);
+    } else if (![...this.#owners.values()].includes(signal.sender)) {
+      return;
+    }
+    this.#owner.signal(signal);
+  }
+
+  #ownerIs(name: string, owner: string): void {
+    if (!this.#followed.has(name)) return;
+    this.#owners.set(name, owner);
+    this.#owner.ownerChanged?.(name, owner !== '');
+  }
+}
+
+function local(detail: string): Outcome<never> {
+  return { ok: false, error: { kind: 'local', detail } };
+}

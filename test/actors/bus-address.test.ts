@@ -1,0 +1,58 @@
+// Bus addresses: every spelling that an environment may hold.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type BusPaths,
+  type Environment,
+  systemBusPaths,
+  userBusPaths,
+} from '../../src/actors/bus-address.js';
+
+const UID = 1000;
+
+function expected(paths: readonly string[] | RegExp, found: BusPaths): void {
+  if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.detail, paths);
+  else assert.deepEqual(found, { ok: true, paths });
+}
+
+const USER: readonly (readonly [env: Environment, paths: readonly string[] | RegExp])[] = [
+  [{}, ['/run/user/1000/bus']],
+  [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
+  [{ XDG_RUNTIME_DIR: '', DBUS_SESSION_BUS_ADDRESS: '' }, ['/run/user/1000/bus']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a/b' }, ['/a/b']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a/b,guid=00ff' }, ['/a/b']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:guid=00ff,path=/a/b' }, ['/a/b']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%20b%c3%a9' }, ['/a bé']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:runtime=yes', XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a;unix:path=/b' }, ['/a', '/b']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:abstract=/a;unix:path=/b;' }, ['/b']],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:abstract=/tmp/x' }, /abstract sockets are not supported/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'tcp:host=localhost,port=1' }, /only unix sockets/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unixexec:path=/bin/sh' }, /only unix sockets/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:' }, /no path/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'nonsense' }, /only unix sockets/],
+  [{ DBUS_SESSION_BUS_ADDRESS: ';;' }, /empty/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2' }, /percent escape/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2cb' }, /not supported/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }, /that of the system bus/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],
+  [
+    { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' },
+    /that of the system bus/,
+  ],
+];
+
+for (const [env, paths] of USER) {
+  test(`the user's bus from ${JSON.stringify(env)}`, () => expected(paths, userBusPaths(env, UID)));
+}
+
+const SYSTEM: readonly (readonly [env: Environment, paths: readonly string[] | RegExp])[] = [
+  [{}, ['/var/run/dbus/system_bus_socket']],
+  [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, ['/s']],
+  [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:abstract=/s' }, /abstract/],
+];
+
+for (const [env, paths] of SYSTEM) {
+  test(`the system's bus from ${JSON.stringify(env)}`, () => expected(paths, systemBusPaths(env, UID)));
+}

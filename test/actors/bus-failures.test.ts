@@ -1,0 +1,339 @@
+// What a bus can do to us: each row is a way in which dbus-next by itself dies, hangs or forgets.
+
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { SystemBus, UserBus } from '../../src/actors/bus.js';
+import { BUS_METHODS } from '../../src/protocol/dbus/daemon.js';
+import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../src/protocol/dbus/systemd.js';
+import { NotingOwner } from './bus-owner.js';
+import {
+  errorReply,
+  messageBytes,
+  reply,
+  type Script,
+  type ScriptedBus,
+  scriptedBus,
+  signal,
+  signature,
+  tempDir,
+  text,
+} from './bus-script.js';
+
+const SHORT_MS = 150;
+
+function options(path: string) {
+  return {
+    paths: () => ({ ok: true, paths: [path] }) as const,
+    backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
+    connectDeadlineMs: SHORT_MS,
+    callDeadlineMs: SHORT_MS,
+  };
+}
+
+async function scripted(t: TestContext, scriptOf: (connection: number) => Script): Promise<ScriptedBus> {
+  const bus = await scriptedBus(scriptOf);
+  t.after(() => bus.close());
+  return bus;
+}
+
+/** A bus that answers GetNameOwner with `:1.9`, and everything else with nothing. */
+const HONEST: Script = {
+  call: (socket, { serial, text: heard }) => {
+    socket.write(heard.includes('GetNameOwner') ? reply(serial, 's', text(':1.9')) : reply(serial));
+  },
+};
+
+const HUGE = Buffer.from([0x6c, 2, 1, 1, 0, 0, 0, 0x20, 1, 0, 0, 0, 16, 0, 0, 0]);
+const LYING_ARRAY = Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0x7f]), Buffer.alloc(4)]);
+
+const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
+  ['accepts and never answers', { greet: () => undefined }, /no greeting within/],
+  ['closes during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
+  ['rejects the mechanism', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
+  [
+    'says no line end in the handshake',
+    { greet: (socket) => socket.write('x'.repeat(9000)) },
+    /endless handshake/,
+  ],
+  ['never answers Hello', { hello: () => undefined }, /no greeting within/],
+  ['closes at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
+  [
+    'refuses Hello',
+    {
+      hello: (socket, serial) =>
+        socket.write(errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded')),
+    },
+    /refused the greeting: org.freedesktop.DBus.Error.LimitsExceeded/,
+  ],
+  [
+    'greets without a name',
+    { hello: (socket, serial) => socket.write(reply(serial)) },
+    /refused the greeting/,
+  ],
+  ['announces 512 MB', { hello: (socket) => socket.write(HUGE) }, /over the limit/],
+  [
+    'speaks another protocol',
+    { hello: (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n') },
+    /byte order/,
+  ],
+  [
+    'sends a body that is too short',
+    { hello: (socket, serial) => socket.write(reply(serial, 'ss', text('x'))) },
+    /broke the protocol/,
+  ],
+  [
+    'sends an array longer than its message',
+    { hello: (socket, serial) => socket.write(reply(serial, 'a(y)', LYING_ARRAY)) },
+    /an array longer than the message/,
+  ],
+  [
+    'sends an array of nothing',
+    { hello: (socket, serial) => socket.write(reply(serial, 'a()', LYING_ARRAY)) },
+    /bad signature/,
+  ],
+];
+
+for (const [what, script, reason] of ENDS_CONNECTION) {
+  test(`a bus that ${what} is left, and tried again`, async (t) => {
+    const bus = await scripted(t, (connection) => (connection === 1 ? script : HONEST));
+    const owner = new NotingOwner();
+    const link = new UserBus(options(bus.path), owner);
+    t.after(() => link.stop());
+    const down = await owner.noted(/^down/);
+    assert.match(owner.notes[down] ?? '', reason);
+    await owner.noted(/^up/, down);
+    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+  });
+}
+
+test('no socket is a reason, told once, and no end', async (t) => {
+  const dir = tempDir();
+  t.after(() => rmSync(dir, { recursive: true }));
+  const owner = new NotingOwner();
+  const attempts = new EventEmitter();
+  const backoffMs = (attempt: number): number => {
+    attempts.emit(`attempt ${attempt}`);
+    return 1;
+  };
+  const fifth = once(attempts, 'attempt 5');
+  const link = new UserBus({ ...options(`${dir}/bus`), backoffMs }, owner);
+  t.after(() => link.stop());
+  await owner.noted(/^down: .*ENOENT/);
+  await fifth;
+  assert.equal(owner.notes.length, 1);
+  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), {
+    ok: false,
+    error: { kind: 'closed' },
+  });
+});
+
+test('a malformed message later settles the calls, and the connection is made anew', async (t) => {
+  const bus = await scripted(t, (connection) => ({
+    call: (socket, { serial }) => {
+      if (connection === 1) socket.write(reply(serial + 100, 'as', LYING_ARRAY));
+      else HONEST.call?.(socket, { serial, text: 'GetNameOwner' });
+    },
+  }));
+  const owner = new NotingOwner();
+  const link = new UserBus({ ...options(bus.path), callDeadlineMs: 5_000 }, owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  const calls = [link.call(BUS_METHODS.getNameOwner, ['a.b']), link.call(BUS_METHODS.getNameOwner, ['a.c'])];
+  for (const call of calls) assert.deepEqual(await call, { ok: false, error: { kind: 'closed' } });
+  await owner.noted(/^up/, await owner.noted(/^down: the bus broke the protocol/));
+  assert.equal((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok, true);
+});
+
+/** What a bus answers to the first call, and how that call ends. The next call works on the same connection. */
+const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Buffer, expected: object])[] = [
+  ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
+  ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],
+  ['an unknown message type', (serial) => messageBytes(9, [[5, 'u', serial]]), { kind: 'timeout' }],
+  ['a reply to another call', (serial) => reply(serial + 1000), { kind: 'timeout' }],
+  [
+    'an error',
+    (serial) => errorReply(serial, 'some.Error', 'because'),
+    { kind: 'dbus', name: 'some.Error', text: 'because' },
+  ],
+  [
+    'an error without text',
+    (serial) => errorReply(serial, 'some.Error'),
+    { kind: 'dbus', name: 'some.Error', text: '' },
+  ],
+  [
+    'another signature',
+    (serial) => reply(serial, 'g', signature('s')),
+    { kind: 'local', detail: "GetNameOwner answered with the signature 'g'" },
+  ],
+];
+
+for (const [what, answer, expected] of ONE_CALL) {
+  test(`a call that is answered with ${what} ends, and only that call`, async (t) => {
+    let calls = 0;
+    const bus = await scripted(t, () => ({
+      call: (socket, heard) => {
+        calls += 1;
+        if (calls === 1) socket.write(answer(heard.serial));
+        else HONEST.call?.(socket, heard);
+      },
+    }));
+    const owner = new NotingOwner();
+    const link = new UserBus(options(bus.path), owner);
+    t.after(() => link.stop());
+    await owner.noted(/^up/);
+    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: false, error: expected });
+    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+    assert.equal(bus.connections(), 1);
+  });
+}
+
+test('an answer behind one that dbus-next throws at is still read, though nothing more arrives', async (t) => {
+  const bus = await scripted(t, () => ({
+    call: (socket, { serial }) => {
+      // Well-formed, but a path that is none: dbus-next refuses the message. Both go out in one piece.
+      const bad = messageBytes(4, [
+        [1, 'o', 'nonsense'],
+        [2, 's', 'a.b'],
+        [3, 's', 'C'],
+        [7, 's', ':1.9'],
+      ]);
+      socket.write(Buffer.concat([bad, reply(serial, 's', text(':1.9'))]));
+    },
+  }));
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+  assert.deepEqual(owner.notes, ['up', 'complaint: Invalid object path: nonsense']);
+});
+
+test('arguments that are not of the signature are refused before anything is sent', async (t) => {
+  const bus = await scripted(t, () => HONEST);
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  const wrong = [7] as unknown as readonly [string];
+  const outcome = await link.call(BUS_METHODS.getNameOwner, wrong);
+  assert.equal(outcome.ok ? '' : outcome.error.kind, 'local');
+  assert.equal(bus.heard.length, 0);
+  assert.equal((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok, true);
+});
+
+test('a method that mutates is refused on the system bus, by type and at run time, and nothing is sent', async (t) => {
+  const bus = await scripted(t, () => HONEST);
+  const owner = new NotingOwner();
+  const link = new SystemBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  // @ts-expect-error The compiler must refuse this line.
+  const outcome = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
+  assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'StartUnit is not for this bus' } });
+  assert.equal(bus.heard.length, 0);
+});
+
+test('an owner that cannot get up gives the connection up, and gets another', async (t) => {
+  const bus = await scripted(t, () => HONEST);
+  const owner = new NotingOwner();
+  owner.onUp = () => {
+    owner.onUp = () => Promise.resolve();
+    return Promise.reject(new Error('the first read failed'));
+  };
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/, await owner.noted(/^down: the first read failed/));
+  assert.equal(bus.connections(), 2);
+});
+
+test('a signal that cannot be handled costs the connection, not the thread', async (t) => {
+  const bus = await scripted(t, () => ({
+    call: (socket, heard) => {
+      HONEST.call?.(socket, heard);
+      if (heard.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
+    },
+  }));
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  owner.onSignal = () => {
+    throw new Error('a bug');
+  };
+  await link.watch({ sender: SYSTEMD_NAME, member: 'Bad' });
+  await owner.noted(/^up/, await owner.noted(/^down: a signal could not be handled: a bug/));
+});
+
+test('only the owner of a watched name is heard, also when it changes', async (t) => {
+  const ownerChange = Buffer.concat([
+    text(`${SYSTEMD_NAME}`),
+    Buffer.alloc((4 - ((SYSTEMD_NAME.length + 5) % 4)) % 4),
+    text(':1.9'),
+    Buffer.alloc(3),
+    text(':1.10'),
+  ]);
+  const bus = await scripted(t, () => ({
+    call: (socket, heard) => {
+      HONEST.call?.(socket, heard);
+      if (!heard.text.includes('member=')) return;
+      if (heard.text.includes('NameOwnerChanged')) return;
+      socket.write(signal(':1.66', 'a.b', 'Forged'));
+      socket.write(signal(':1.9', 'a.b', 'Genuine'));
+      socket.write(
+        signal('org.freedesktop.DBus', 'org.freedesktop.DBus', 'NameOwnerChanged', 'sss', ownerChange),
+      );
+      socket.write(signal(':1.9', 'a.b', 'Late'));
+      socket.write(signal(':1.10', 'a.b', 'New'));
+    },
+  }));
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
+  await owner.noted(/New/);
+  assert.deepEqual(owner.notes.slice(1), [
+    'signal: Genuine',
+    `owner of ${SYSTEMD_NAME}: true`,
+    'signal: NameOwnerChanged',
+    'signal: New',
+  ]);
+});
+
+test('a bus is stopped before it is connected, and says nothing more', async (t) => {
+  const bus = await scripted(t, () => ({ greet: () => undefined }));
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
+  link.stop();
+  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), {
+    ok: false,
+    error: { kind: 'closed' },
+  });
+  assert.deepEqual(owner.notes, []);
+});
+
+test('calls without an answer are bounded', async (t) => {
+  const bus = await scripted(t, () => ({ call: () => undefined }));
+  const owner = new NotingOwner();
+  const link = new UserBus(options(bus.path), owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  const calls = Array.from({ length: 300 }, () => link.call(BUS_METHODS.getNameOwner, ['a.b']));
+  const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
+  assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
+  assert.equal(kinds.filter((kind) => kind === 'local').length, 44);
+});
+
+test('the second of two addresses is tried when the first does not answer', async (t) => {
+  const bus = await scripted(t, () => HONEST);
+  const owner = new NotingOwner();
+  const paths = () => ({ ok: true, paths: [`${bus.path}-absent`, bus.path] }) as const;
+  const link = new UserBus({ ...options(''), paths }, owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  assert.deepEqual(owner.notes, ['up']);
+});

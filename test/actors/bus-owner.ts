@@ -1,0 +1,57 @@
+// An actor's side of a bus, for tests: notes what it is told, and lets a test wait for it.
+
+import { EventEmitter, once } from 'node:events';
+import type { BusOwner } from '../../src/actors/bus.js';
+import type { Signal } from '../../src/protocol/dbus/method.js';
+
+const DEADLINE_MS = 5_000;
+
+export class NotingOwner implements BusOwner {
+  readonly notes: string[] = [];
+  readonly signals: Signal[] = [];
+  /** What `up` does, beyond noting it. */
+  onUp: () => Promise<void> = () => Promise.resolve();
+  /** What `signal` does, beyond noting it. */
+  onSignal: (signal: Signal) => void = () => undefined;
+  readonly #changed = new EventEmitter();
+
+  async up(): Promise<void> {
+    await this.onUp();
+    this.#note('up');
+  }
+
+  down(reason: string): void {
+    this.#note(`down: ${reason}`);
+  }
+
+  signal(signal: Signal): void {
+    this.signals.push(signal);
+    this.onSignal(signal);
+    this.#note(`signal: ${signal.member}`);
+  }
+
+  ownerChanged(name: string, owned: boolean): void {
+    this.#note(`owner of ${name}: ${owned}`);
+  }
+
+  complaint(reason: string): void {
+    this.#note(`complaint: ${reason}`);
+  }
+
+  #note(note: string): void {
+    this.notes.push(note);
+    this.#changed.emit('note');
+  }
+
+  /** Resolves when the notes hold a match, at or behind `from`; gives its index. */
+  async noted(pattern: RegExp, from = 0): Promise<number> {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    for (;;) {
+      const found = this.notes.findIndex((note, index) => index >= from && pattern.test(note));
+      if (found >= 0) return found;
+      await once(this.#changed, 'note', { signal }).catch((cause: unknown) => {
+        throw new Error(`never noted ${pattern}; noted were: ${JSON.stringify(this.notes)}`, { cause });
+      });
+    }
+  }
+}

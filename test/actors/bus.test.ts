@@ -1,0 +1,193 @@
+// The bus over a real dbus-daemon of our own: calls, errors, signals, its death and its return.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { UserBus } from '../../src/actors/bus.js';
+import type { LogindBus } from '../../src/actors/bus-logind.js';
+import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../src/protocol/dbus/daemon.js';
+import { LOGIND_METHODS } from '../../src/protocol/dbus/logind.js';
+import { signalValues } from '../../src/protocol/dbus/method.js';
+import { SYSTEMD_METHODS } from '../../src/protocol/dbus/systemd.js';
+import { NotingOwner } from './bus-owner.js';
+import { tempDir } from './bus-script.js';
+
+const run = promisify(execFile);
+
+interface Daemon {
+  readonly path: string;
+  readonly address: string;
+  start(): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** A dbus-daemon in a folder of its own; it ends with the test. */
+async function daemon(t: TestContext): Promise<Daemon> {
+  const dir = tempDir();
+  const path = `${dir}/bus`;
+  const address = `unix:path=${path}`;
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${address}`];
+    child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    if (child.stdout !== null) await once(child.stdout, 'data');
+  };
+  const kill = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'close');
+    child.kill(signal);
+    await gone;
+  };
+  t.after(async () => {
+    await kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true });
+  });
+  await start();
+  return { path, address, start, kill, signal: (signal) => child?.kill(signal) };
+}
+
+async function connected(t: TestContext, bus: Daemon, callDeadlineMs = 5_000) {
+  const owner = new NotingOwner();
+  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const link = new UserBus(
+    { paths, backoffMs: (attempt) => (attempt === 0 ? 0 : 20), callDeadlineMs },
+    owner,
+  );
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  return { owner, link };
+}
+
+test('a call answers with plain values', async (t) => {
+  const { link } = await connected(t, await daemon(t));
+  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), { ok: true, value: BUS_NAME });
+  const all = await link.call(getAll(BUS_NAME), [BUS_NAME], { path: '/org/freedesktop/DBus' });
+  assert.ok(all.ok);
+  const { Features: features, Interfaces: interfaces } = all.value;
+  assert.ok(Array.isArray(features) && features.every((one) => typeof one === 'string'));
+  assert.ok(Array.isArray(interfaces) && interfaces.length > 0);
+});
+
+test('an error of the peer is a value', async (t) => {
+  const { link } = await connected(t, await daemon(t));
+  const outcome = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
+  assert.ok(!outcome.ok && outcome.error.kind === 'dbus');
+  assert.equal(outcome.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
+  const absent = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
+  assert.ok(!absent.ok && absent.error.kind === 'dbus', 'there is no systemd on this bus');
+  const rule = await link.watch({ sender: BUS_NAME, path: 'no path' });
+  assert.ok(!rule.ok && rule.error.kind === 'dbus');
+  assert.equal(rule.error.name, 'org.freedesktop.DBus.Error.MatchRuleInvalid');
+});
+
+test('a method without object needs a path', async (t) => {
+  const { link } = await connected(t, await daemon(t));
+  const outcome = await link.call(SYSTEMD_METHODS.getAll, ['']);
+  assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'GetAll needs a path' } });
+});
+
+test('watched signals arrive, others do not', async (t) => {
+  const bus = await daemon(t);
+  const { owner, link } = await connected(t, bus);
+  await run('busctl', [`--address=${bus.address}`, 'status']);
+  assert.deepEqual(owner.signals, []);
+  const watched = await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
+  assert.deepEqual(watched, { ok: true, value: undefined });
+  await run('busctl', [`--address=${bus.address}`, 'status']);
+  await owner.noted(/^signal: NameOwnerChanged/);
+  const [first] = owner.signals;
+  assert.ok(first !== undefined);
+  const [name = '', before, after] = signalValues(NAME_OWNER_CHANGED, first) ?? [];
+  assert.match(name, /^:1\.\d+$/);
+  assert.deepEqual([before, after], ['', name]);
+});
+
+test('a signal sent to us by anybody else is not heard', async (t) => {
+  const bus = await daemon(t);
+  const { owner, link } = await connected(t, bus);
+  await link.watch({ sender: 'org.freedesktop.systemd1' });
+  await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
+  const names = await run('busctl', [`--address=${bus.address}`, 'list', '--unique', '--no-legend']);
+  const ours = names.stdout
+    .split('\n')
+    .find((line) => line.includes(String(process.pid)))
+    ?.split(' ')[0];
+  const args = [`--bus=${bus.address}`, '--type=signal', `--dest=${ours}`];
+  const forged = ['/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager.Reloading', 'boolean:true'];
+  await run('dbus-send', [...args, ...forged]);
+  // The sender's going away is announced after what it sent.
+  const from = owner.notes.length;
+  await run('busctl', [`--address=${bus.address}`, 'status']);
+  await owner.noted(/NameOwnerChanged/, from);
+  assert.ok(!owner.notes.some((note) => note.includes('Reloading')));
+});
+
+for (const how of ['SIGKILL', 'SIGTERM'] as const) {
+  test(`the bus ends by ${how}: calls are settled, and its return is noticed`, async (t) => {
+    const bus = await daemon(t);
+    const { owner, link } = await connected(t, bus);
+    bus.signal('SIGSTOP');
+    const pending = link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
+    const dead = bus.kill(how);
+    bus.signal('SIGCONT');
+    const outcome = await pending;
+    await dead;
+    const down = await owner.noted(/^down/);
+    // A SIGTERM may find the call answered first.
+    assert.ok(outcome.ok || outcome.error.kind === 'closed');
+    if (how === 'SIGKILL') assert.equal(outcome.ok, false);
+    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), {
+      ok: false,
+      error: { kind: 'closed' },
+    });
+    rmSync(bus.path, { force: true });
+    await bus.start();
+    await owner.noted(/^up/, down);
+    assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
+  });
+}
+
+test('a bus that stands still times out, and goes on afterwards', async (t) => {
+  const bus = await daemon(t);
+  const { owner, link } = await connected(t, bus, 100);
+  bus.signal('SIGSTOP');
+  const outcome = await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
+  assert.deepEqual(outcome, { ok: false, error: { kind: 'timeout' } });
+  bus.signal('SIGCONT');
+  assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME], { deadlineMs: 5_000 })).ok, true);
+  assert.deepEqual(owner.notes, ['up']);
+});
+
+test('nobody who calls us gets anything', async (t) => {
+  const bus = await daemon(t);
+  const { link } = await connected(t, bus);
+  const names = await run('busctl', [`--address=${bus.address}`, 'list', '--unique', '--no-legend']);
+  const ours =
+    names.stdout
+      .split('\n')
+      .find((line) => line.includes(String(process.pid)))
+      ?.split(' ')[0] ?? '';
+  const call = ['call', ours, '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
+  await assert.rejects(run('busctl', [`--address=${bus.address}`, '--timeout=1', ...call]));
+  assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
+});
+
+test('three kinds of bus, each with its own methods', () => {
+  // Never run: the compiler is the test.
+  const typed = (user: UserBus, logind: LogindBus): void => {
+    void user.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
+    void logind.call(LOGIND_METHODS.reboot, [false]);
+    void logind.call(LOGIND_METHODS.canReboot, []);
+    // @ts-expect-error Units are not changed over logind's bus.
+    void logind.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
+    // @ts-expect-error The machine is not restarted over the user's bus.
+    void user.call(LOGIND_METHODS.reboot, [false]);
+    // @ts-expect-error Two arguments are wanted.
+    void user.call(SYSTEMD_METHODS.startUnit, ['x.service']);
+  };
+  assert.equal(typeof typed, 'function');
+});

@@ -1,0 +1,85 @@
+// The process that holds the node (launch-script.ts), seen from the test process: its reports, its orders, its end.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { LAUNCH } from './launch-script.js';
+
+const CLOSE_DEADLINE_MS = 10_000;
+/** Enough of the end of the console to see why a boot failed. */
+const CONSOLE_CHARACTERS = 16_384;
+
+export class Keeper {
+  /** The process whose descendants are the node. */
+  readonly holder: Promise<number>;
+  /** The end of what the console showed. */
+  console = '';
+  readonly #child: ChildProcess;
+  readonly #reports: Readable;
+  readonly #orders: Writable;
+  readonly #failure: Promise<never>;
+  #onEnded: (status: number) => void = () => undefined;
+
+  constructor(settings: Readonly<Record<string, string>>) {
+    const [command, ...args] = LAUNCH;
+    // A session of its own: Ctrl-C reaches the tests, and their end reaches the keeper through its standard input.
+    this.#child = spawn(command, args, {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1', LANG: 'C', ...settings },
+    });
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      output?.setEncoding('utf8').on('data', (text: string) => {
+        this.console = (this.console + text).slice(-CONSOLE_CHARACTERS);
+      });
+    }
+    this.#reports = this.#child.stdio[3] as Readable;
+    this.#orders = this.#child.stdio[4] as Writable;
+    this.#orders.on('error', (error) => this.#orders.destroy(error));
+    const lines = createInterface({ input: this.#reports });
+    this.#failure = new Promise((_, reject) => {
+      this.#child.on('error', reject);
+      lines.on('close', () => reject(new Error('the node ended unasked')));
+    });
+    // After a close nobody may be left who waits for it.
+    this.#failure.catch(() => undefined);
+    this.holder = new Promise((resolve) => {
+      lines.on('line', (line) => {
+        const [word, number] = line.split(' ');
+        if (word === 'keeper') resolve(Number(number));
+        else this.#onEnded(Number(number));
+      });
+    });
+  }
+
+  /** The same promise, but rejected as soon as the keeper fails. */
+  orFailure<T>(wanted: Promise<T>): Promise<T> {
+    return Promise.race([wanted, this.#failure]);
+  }
+
+  boot(): void {
+    this.#orders.write('boot\n');
+  }
+
+  /** The status with which the running container ends. */
+  ended(deadlineMs: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`the node did not end in ${deadlineMs} ms`)),
+        deadlineMs,
+      );
+      this.#onEnded = (status) => {
+        clearTimeout(timer);
+        resolve(status);
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, 'close', { signal: AbortSignal.timeout(CLOSE_DEADLINE_MS) });
+    this.#child.stdin?.end();
+    await gone;
+  }
+}

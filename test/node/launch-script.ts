@@ -1,0 +1,101 @@
+// The shell half of the test node: what holds mounts, namespaces and the cgroup, and gives them back. Text only: node.ts runs it.
+//
+// What is needed to boot, and why (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and no systemd of its own):
+// - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the kernel (cgroup2 need
+//   not be mounted: it is mounted here). The whole system on the root file system: overlayfs does not see through mounts.
+// - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root. The group is mounted
+//   over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host has, and two nodes do not share
+//   nspawn's `payload` group. Controllers that the host keeps in version 1 (memory, cpu) are then missing inside the node.
+// - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us nor meet another nspawn.
+// - CAP_SYS_RESOURCE is not needed: systemd in a container ignores that it may not lower OOM scores.
+//
+// Who ends whom: the test process holds the keeper's standard input. Its end, however it comes about (close, crash, SIGKILL,
+// Ctrl-C), is the end of that pipe; then the keeper kills the PID namespace and removes the cgroup. If the keeper itself is
+// killed, the parent-death signal takes the PID namespace along, and with the last process all mounts vanish; then, and only
+// then, an empty folder and an empty cgroup stay.
+
+/** Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, says `ended STATUS` on descriptor 3. */
+const BOOT_LOOP = String.raw`
+set -eu
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t tmpfs -o mode=755 tonearm-node /run
+mkdir -p /run/systemd/nspawn
+ROOT=$DIR/root
+mount -t overlay tonearm-node -o "lowerdir=/,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
+
+# What this machine's administrator switched on is not part of the node: only what the packages themselves want is started.
+rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger
+rm -rf "$ROOT"/var/log/journal "$ROOT"/etc/polkit-1/rules.d/*
+: > "$ROOT/etc/fstab"
+echo "$NODE_HOSTNAME" > "$ROOT/etc/hostname"
+echo "$MACHINE_ID" > "$ROOT/etc/machine-id"
+rm -f "$ROOT/var/lib/dbus/machine-id"
+ln -s /etc/machine-id "$ROOT/var/lib/dbus/machine-id"
+systemctl --quiet --root="$ROOT" mask getty.target apt-daily.timer apt-daily-upgrade.timer
+chroot "$ROOT" id "$NODE_USER" >/dev/null 2>&1 ||
+  chroot "$ROOT" useradd --create-home --shell /bin/bash --user-group "$NODE_USER"
+mkdir -p "$ROOT/var/lib/systemd/linger"
+: > "$ROOT/var/lib/systemd/linger/$NODE_USER"
+systemctl --quiet --root="$ROOT" --global enable $SOUND_UNITS
+
+while read -r word <&4 && [ "$word" = boot ]; do
+  status=0
+  systemd-nspawn --quiet --register=no --keep-unit --directory="$ROOT" --boot --console=pipe --resolv-conf=off \
+    --timezone=off --private-network --hostname="$NODE_HOSTNAME" --machine="$NODE_HOSTNAME" </dev/null 3>&- 4<&- || status=$?
+  echo "ended $status" >&3
+done
+`;
+
+/** Runs in a mount namespace of its own: `sh -c KEEPER keeper BOOT_LOOP`, with DIR and the node's settings in its environment. */
+const KEEPER = String.raw`
+set -eu
+boot_loop=$1
+mount -t tmpfs -o mode=755 tonearm-node "$DIR"
+mkdir "$DIR/upper" "$DIR/work" "$DIR/root" "$DIR/cgroup"
+mount -t cgroup2 cgroup2 "$DIR/cgroup"
+group=$DIR/cgroup/$(basename "$DIR")
+inner=
+clean_up() {
+  [ -z "$inner" ] || kill -KILL "$inner" 2>/dev/null || true
+  wait
+  tries=0
+  while ! rmdir_tree && [ $tries -lt 100 ]; do
+    tries=$((tries + 1))
+    [ ! -w "$group/cgroup.kill" ] || echo 1 > "$group/cgroup.kill"
+    sleep 0.02
+  done
+  # What the test process put there lies below the mount.
+  umount -l "$DIR" && rm -rf --one-file-system "$DIR"
+}
+rmdir_tree() {
+  [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+}
+trap clean_up EXIT
+# A report that nobody reads any more must fail, not kill: killed, the keeper would clean up nothing.
+trap '' INT HUP TERM PIPE
+mkdir "$group"
+# The child enters the group before it makes the namespace whose root that group is to be, and looks for its parent once
+# the signal of that one's death is armed.
+sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' enter "$group" \
+  env --default-signal setpriv --pdeathsig KILL \
+  sh -c '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"' check $$ \
+  unshare --pid --mount --ipc --uts --cgroup --propagation private --fork --kill-child=KILL --mount-proc \
+  sh -c "$boot_loop" boot-loop &
+inner=$!
+echo "keeper $inner" >&3
+exec 3>&- 4<&-
+cat > /dev/null
+`;
+
+/** The command that holds a node: standard input is its life line, descriptor 3 its reports, descriptor 4 its orders. */
+export const LAUNCH: readonly [command: string, ...args: string[]] = [
+  'unshare',
+  '--mount',
+  '--propagation',
+  'private',
+  'sh',
+  '-c',
+  KEEPER,
+  'keeper',
+  BOOT_LOOP,
+];

@@ -1,0 +1,30 @@
+// Boots the real node once and runs every scenario over it, one after the other. A scenario is a function in scenarios/
+// that declares tests over the node; it leaves the node as it found it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { bootNode, type Node, whyNoNode } from './node.js';
+import { busScenarios } from './scenarios/bus.js';
+import { closeScenarios } from './scenarios/close.js';
+import { groundScenarios } from './scenarios/ground.js';
+
+const why = whyNoNode();
+
+if (why !== undefined && process.env['TONEARM_REQUIRE_ALL'] === '1') {
+  test('a node can be booted', () => assert.fail(why));
+}
+
+describe('the real node', { skip: why ?? false }, () => {
+  let booted: Node | undefined;
+  const node = (): Node => booted ?? assert.fail('the node has not booted');
+
+  before(async () => {
+    booted = await bootNode();
+  });
+  after(() => booted?.close());
+
+  describe('ground', () => groundScenarios(node));
+  describe('the bus', () => busScenarios(node));
+});
+
+describe('the end of a node', { skip: why ?? false }, () => closeScenarios());

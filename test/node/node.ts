@@ -1,0 +1,259 @@
+// A real node for tests: systemd as PID 1 in a container over this machine's own root, with a lingering user `pi`, session bus,
+// sound server, logind and polkit, all real. Its network is a namespace of its own; nothing of it is left when it is closed.
+// One process boots one node (about a second); several at once do not meet.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { connectInto } from './http-door.js';
+import { Keeper } from './keeper.js';
+import { childrenOf, findLeader } from './process-tree.js';
+import { type Ran, toTheEnd } from './run.js';
+import { waitFor } from './wait-for.js';
+
+export type { Ran } from './run.js';
+
+export const NODE_USER = 'pi';
+export const NODE_HOSTNAME = 'tonearm-node';
+
+const BOOT_DEADLINE_MS = 30_000;
+const WAKE_INTERVAL_MS = 50;
+const NEEDED_COMMANDS = ['systemd-nspawn', 'unshare', 'nsenter', 'setpriv', 'systemctl', 'tar', 'useradd'];
+const SOUND_UNITS = {
+  pulseaudio: 'pulseaudio.service pulseaudio.socket',
+  pipewire: 'pipewire.socket pipewire-pulse.socket wireplumber.service',
+} as const;
+
+export interface NodeOptions {
+  /** The sound server of user `pi`; default PulseAudio. */
+  readonly sound?: keyof typeof SOUND_UNITS;
+}
+
+export interface Node {
+  /** The user id of `pi`. */
+  readonly uid: number;
+  /** Runs a command inside, as root, to its end. */
+  root(...command: readonly string[]): Promise<Ran>;
+  /** Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
+  user(...command: readonly string[]): Promise<Ran>;
+  /** Starts a command inside that goes on by itself. It gets SIGTERM when the node goes down. */
+  spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams;
+  spawnUser(...command: readonly string[]): ChildProcessWithoutNullStreams;
+  /** Writes a file inside, folders included; owner root, `mode` in chmod's notation, default 644. */
+  writeFile(path: string, text: string, mode?: string): Promise<void>;
+  /** Writes a unit file and reloads that manager. `user` units lie in pi's ~/.config/systemd/user. */
+  writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void>;
+  /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
+  outside(path: string): string;
+  /** Copies a folder of this machine into the node. */
+  install(from: string, to?: string): Promise<void>;
+  /** Path of a unix socket on this side that leads to a TCP port of the node's loopback: `http.request({ socketPath })`. */
+  door(port?: number): Promise<string>;
+  /** Restarts the node by `how` (default: `systemctl reboot`) and resolves when it is up again. The file system stays. */
+  reboot(how?: () => Promise<unknown>): Promise<void>;
+  /** Switches the node off by `how` (default: `systemctl poweroff`); `start` switches it on again. */
+  powerOff(how?: () => Promise<unknown>): Promise<void>;
+  start(): Promise<void>;
+  /** Ends everything at once and resolves when nothing is left. */
+  close(): Promise<void>;
+}
+
+function onPath(command: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
+}
+
+/** One line that says why no node can be booted here; nothing if it can. */
+export function whyNoNode(): string | undefined {
+  if (process.getuid?.() !== 0) return 'the test node needs root';
+  const missing = NEEDED_COMMANDS.filter((command) => !onPath(command));
+  return missing.length === 0 ? undefined : `the test node needs ${missing.join(', ')}`;
+}
+
+/** Boots a node. Rejects, with the console's text, if it does not come up. */
+export async function bootNode(options: NodeOptions = {}): Promise<Node> {
+  const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
+  const keeper = new Keeper({
+    DIR: dir,
+    MACHINE_ID: randomBytes(16).toString('hex'),
+    NODE_USER,
+    NODE_HOSTNAME,
+    SOUND_UNITS: SOUND_UNITS[options.sound ?? 'pulseaudio'],
+  });
+  const node = new NspawnNode(keeper, dir);
+  try {
+    await node.start();
+    return node;
+  } catch (error) {
+    await node.close();
+    throw new Error(`the node did not boot; its console said:\n${keeper.console}`, { cause: error });
+  }
+}
+
+class NspawnNode implements Node {
+  uid = 0;
+  readonly #keeper: Keeper;
+  readonly #dir: string;
+  #leader = 0;
+  readonly #entered = new Set<ChildProcessWithoutNullStreams>();
+  readonly #doors = new Map<number, Promise<{ path: string; close(): Promise<void> }>>();
+
+  constructor(keeper: Keeper, dir: string) {
+    this.#keeper = keeper;
+    this.#dir = dir;
+  }
+
+  async start(): Promise<void> {
+    const holder = await this.#keeper.orFailure(this.#keeper.holder);
+    this.#keeper.boot();
+    this.#leader = await this.#keeper.orFailure(
+      waitFor('systemd as PID 1', BOOT_DEADLINE_MS, () => findLeader(holder)),
+    );
+    await this.#keeper.orFailure(this.#untilUp());
+  }
+
+  async #untilUp(): Promise<void> {
+    // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
+    const settled = ({ stdout }: Ran) => (/^(running|degraded)$/m.test(stdout) ? true : undefined);
+    await waitFor('the system manager', BOOT_DEADLINE_MS, async () =>
+      settled(await this.root('systemctl', 'is-system-running', '--wait')),
+    );
+    this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
+    await waitFor('the user manager', BOOT_DEADLINE_MS, async () =>
+      settled(await this.user('systemctl', '--user', 'is-system-running', '--wait')),
+    );
+  }
+
+  /** Starts a command in the node's namespaces. */
+  #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
+    const child = spawn('nsenter', ['-t', String(this.#leader), '-a', '--', ...command]);
+    this.#entered.add(child);
+    child.once('close', () => this.#entered.delete(child));
+    return child;
+  }
+
+  #asUser(command: readonly string[]): string[] {
+    const runtime = `/run/user/${this.uid}`;
+    const bus = `DBUS_SESSION_BUS_ADDRESS=unix:path=${runtime}/bus`;
+    const identity = ['--reuid', NODE_USER, '--regid', NODE_USER, '--init-groups', '--reset-env'];
+    return [
+      'setpriv',
+      ...identity,
+      'env',
+      `--chdir=/home/${NODE_USER}`,
+      `XDG_RUNTIME_DIR=${runtime}`,
+      bus,
+      ...command,
+    ];
+  }
+
+  root(...command: readonly string[]): Promise<Ran> {
+    return toTheEnd(this.#enter(command));
+  }
+
+  user(...command: readonly string[]): Promise<Ran> {
+    return toTheEnd(this.#enter(this.#asUser(command)));
+  }
+
+  spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams {
+    return this.#enter(command);
+  }
+
+  spawnUser(...command: readonly string[]): ChildProcessWithoutNullStreams {
+    return this.#enter(this.#asUser(command));
+  }
+
+  async writeFile(path: string, text: string, mode = '644'): Promise<void> {
+    const script = 'mkdir -p "$1" && cat > "$2" && chmod "$3" "$2"';
+    const child = this.#enter(['sh', '-c', script, 'write', dirname(path), path, mode]);
+    mustSucceed(`writing ${path}`, await toTheEnd(child, text));
+  }
+
+  async writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void> {
+    if (scope === 'system') {
+      await this.writeFile(`/etc/systemd/system/${name}`, text);
+      mustSucceed('daemon-reload', await this.root('systemctl', 'daemon-reload'));
+      return;
+    }
+    const folder = `/home/${NODE_USER}/.config/systemd/user`;
+    mustSucceed(`making ${folder}`, await this.user('mkdir', '-p', folder));
+    const child = this.#enter(this.#asUser(['tee', `${folder}/${name}`]));
+    mustSucceed(`writing ${name}`, await toTheEnd(child, text));
+    mustSucceed('daemon-reload', await this.user('systemctl', '--user', 'daemon-reload'));
+  }
+
+  outside(path: string): string {
+    return `/proc/${this.#leader}/root${path}`;
+  }
+
+  async install(from: string, to = '/opt/tonearm'): Promise<void> {
+    // Through a pipe: the overlay does not promise to show what changes below it after the mount.
+    const pack = spawn('tar', ['-C', from, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const parts: Buffer[] = [];
+    for await (const part of pack.stdout) parts.push(part as Buffer);
+    const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';
+    const child = this.#enter(['sh', '-c', script, 'install', to]);
+    mustSucceed(`installing ${from}`, await toTheEnd(child, Buffer.concat(parts)));
+  }
+
+  async door(port = 8018): Promise<string> {
+    const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
+    this.#doors.set(port, open);
+    return (await open).path;
+  }
+
+  async reboot(how: () => Promise<unknown> = () => this.root('systemctl', 'reboot')): Promise<void> {
+    await this.#end(how, 133);
+    await this.start();
+  }
+
+  powerOff(how: () => Promise<unknown> = () => this.root('systemctl', 'poweroff')): Promise<void> {
+    return this.#end(how, 0);
+  }
+
+  /** nspawn's status: 133 for a reboot, 0 for a power-off. */
+  async #end(how: () => Promise<unknown>, expected: number): Promise<void> {
+    const ended = this.#keeper.ended(BOOT_DEADLINE_MS);
+    const waking = setInterval(() => this.#wakeEntered(), WAKE_INTERVAL_MS);
+    const asked = how().then(() => this.#terminateEntered());
+    const [status] = await this.#keeper
+      .orFailure(Promise.all([ended, asked]))
+      .finally(() => clearInterval(waking));
+    await this.#closeDoors();
+    if (status !== expected) throw new Error(`the node ended with status ${status} instead of ${expected}`);
+  }
+
+  /**
+   * systemd's last act waits 10 s for the end of processes that are not its children, as ours are not (their parent is
+   * nsenter, outside). A login session would be ended by now, and so are they.
+   */
+  #terminateEntered(): void {
+    for (const { pid } of this.#entered) {
+      for (const inside of childrenOf(pid ?? 0)) process.kill(inside, 'SIGTERM');
+    }
+  }
+
+  /**
+   * That last act also stops and continues every process. nsenter, seeing its child stopped, stops itself outside, where
+   * nobody continues it: its dead child stays a zombie, and the node could not end.
+   */
+  #wakeEntered(): void {
+    for (const child of this.#entered) child.kill('SIGCONT');
+  }
+
+  async #closeDoors(): Promise<void> {
+    const doors = [...this.#doors.values()];
+    this.#doors.clear();
+    for (const door of doors) await (await door).close();
+  }
+
+  async close(): Promise<void> {
+    await this.#closeDoors();
+    await this.#keeper.close();
+  }
+}
+
+function mustSucceed(what: string, { status, stderr }: Ran): void {
+  if (status !== 0) throw new Error(`${what} failed with status ${status}: ${stderr}`);
+}

@@ -1,0 +1,82 @@
+// What a node leaves behind: nothing, however its test process ends.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+
+const BOOT = new URL('../node.js', import.meta.url);
+
+const PROGRAM = `
+import { bootNode } from ${JSON.stringify(BOOT.href)};
+const node = await bootNode();
+await node.door();
+process.stdout.write('up');
+process.stdin.once('data', async () => {
+  await node.close();
+  process.exit(0);
+});
+`;
+
+/** Every trace that a node with this folder can leave on this machine. */
+function traces(dir: string): string[] {
+  const name = dir.slice(dir.lastIndexOf('/') + 1);
+  const found = existsSync(dir) ? [dir] : [];
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  found.push(...mounts.split('\n').filter((line) => line.includes(name)));
+  for (const pid of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    if (processMentions(pid, name)) found.push(`process ${pid}`);
+  }
+  for (const root of ['/sys/fs/cgroup', '/sys/fs/cgroup/unified']) {
+    if (existsSync(`${root}/${name}`)) found.push(`${root}/${name}`);
+  }
+  return found;
+}
+
+/** By environment or arguments: the keeper and its children carry the folder's name in one of them. */
+function processMentions(pid: string, name: string): boolean {
+  try {
+    const own = `${readFileSync(`/proc/${pid}/cmdline`)}${readFileSync(`/proc/${pid}/environ`)}`;
+    return own.includes(name) || readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(name);
+  } catch {
+    return false; // It ended while we looked.
+  }
+}
+
+async function bootedElsewhere() {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const said = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), once(child, 'close')]);
+  assert.deepEqual(said, ['up']);
+  return child;
+}
+
+/** The folder of the node that process `pid` holds: its keeper has it in its environment. */
+function folderOf(pid: number): string {
+  const keeper = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0];
+  const dir = /(?:^|\0)DIR=([^\0]*)/.exec(readFileSync(`/proc/${keeper}/environ`, 'utf8'))?.[1];
+  return dir ?? assert.fail('the keeper has no folder');
+}
+
+const ENDS: readonly (readonly [how: string, end: (child: ReturnType<typeof spawn>) => unknown])[] = [
+  ['close', (child) => child.stdin?.write('x')],
+  ['Ctrl-C', (child) => child.kill('SIGINT')],
+  ['a crash', (child) => child.kill('SIGKILL')],
+];
+
+export function closeScenarios(): void {
+  for (const [how, end] of ENDS) {
+    test(`after ${how} nothing is left`, async () => {
+      const child = await bootedElsewhere();
+      const dir = folderOf(child.pid ?? 0);
+      assert.notDeepEqual(traces(dir), [], 'a running node has traces, or this test sees nothing');
+      const gone = once(child, 'close');
+      end(child);
+      await gone;
+      await waitFor('the last trace to go', 10_000, () => (traces(dir).length === 0 ? true : undefined));
+    });
+  }
+}
