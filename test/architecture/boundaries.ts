@@ -71,6 +71,16 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
+/**
+ * Files that only some may import, because they give a power away: turning the machine off is the power actor's alone, and a
+ * raw link to a bus would let any actor call anything.
+ */
+export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
+  'src/actors/bus-logind.ts': ['src/actors/power/'],
+  'src/actors/bus-link.ts': ['src/actors/bus'],
+  'src/actors/bus-connection.ts': ['src/actors/bus'],
+};
+
 /** Files that load typebox: the main thread reaches them by import() only. */
 export const LAZY: readonly string[] = [
   'src/protocol/actor/schemas.ts',

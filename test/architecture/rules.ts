@@ -5,6 +5,7 @@ import {
   EDGES,
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
+  HOLDERS,
   LAZY,
   LONG,
   NOT_IN_MAIN,
@@ -76,6 +77,12 @@ const packages: Check = (all) => {
     return many ? [...strangers, `${name} is imported by more than ${holders.files} files`] : strangers;
   });
 };
+
+const holders: Check = each('src/', (file) =>
+  file.imports
+    .filter(({ target }) => HOLDERS[target]?.every((prefix) => !file.path.startsWith(prefix)))
+    .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
+);
 
 /** Files that are loaded together with the first one. `how` says which imports count. */
 function reach(
@@ -157,6 +164,7 @@ const names: Check = each('', ({ path }) =>
 export const RULES = {
   boundaries,
   packages,
+  'who holds what': holders,
   'main thread decodes nothing': mainDecodesNothing,
   'main thread starts without schemas': mainStartsWithoutSchemas,
   'time at the edges': timeAtTheEdges,

@@ -32,6 +32,8 @@ const BARE = /\bimport\s*['"]/g;
 const DYNAMIC = /(\btypeof\s+)?\bimport\s*\(\s*(['"]?)/g;
 /** What stands before the parenthesis of a block that is no function. */
 const NO_FUNCTION = /\b(?:if|for|while|switch|catch|with|case|await)\s*$/;
+/** What precedes the brace of a class; without this, the body of the function before it passes for a return type. */
+const CLASS_HEAD = /\bclass\s+\w+[^{};]*$/;
 /** A parameter list, perhaps with a return type, at the end of what precedes a brace. */
 const HEAD = /\)\s*(?::\s*\S(?:[^;={}]|=>|\{[^{}]*\})*)?$/;
 const HEAD_CHARS = 600;
@@ -79,6 +81,7 @@ function beginsFunction(code: string, brace: number): boolean {
   if (before.endsWith('=>')) return true;
   // A type or a value, perhaps inside a return type.
   if (/[<:|&,([=]$/.test(before)) return false;
+  if (CLASS_HEAD.test(before)) return false;
   const head = HEAD.exec(before);
   if (head === null) return false;
   const opening = openingOf(before, head.index);
