@@ -110,10 +110,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): 
     gateway
       .close()
       .then(() => supervisor.stop())
-      .then(({ late }) => {
-        if (late.length > 0) logger.log('warn', 'did not stop in time', { backends: late.join(' ') });
-        process.exit(EXIT.ok);
-      });
+      .then(() => process.exit(EXIT.ok));
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);

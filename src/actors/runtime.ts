@@ -1,0 +1,155 @@
+// What every actor has in common: it answers pings, turns commands into answers, publishes in batches and stops when
+// told. It knows no backend, and it never catches what an actor throws outside a promise: that ends the thread.
+
+import type { Backend } from '../protocol/actor/backends.js';
+import type { ActionEvent, Collection } from '../protocol/actor/collections.js';
+import type { Answer, Command } from '../protocol/actor/commands.js';
+import type { FromActor, Item, LogFields, LogLevel, ToActor } from '../protocol/actor/messages.js';
+import { type ActorTask, type Port, typedPort } from '../protocol/actor/port.js';
+import type { BackendSettings } from '../protocol/actor/settings.js';
+
+/** As many as the supervisor lets wait for one child: more means that answers do not leave. */
+const COMMANDS_UNDER_WAY_MAX = 256;
+/** A turn that says more leaves as several messages, so that the main thread never takes in a huge one at once. */
+const BATCH_ITEMS_MAX = 1024;
+
+/** How an actor speaks. Everything said in one turn of its event loop leaves as one batch, in the order in which it was said. */
+export interface Publisher {
+  /** Adds or replaces the record `key`; `json` is its whole text. */
+  put(collection: Collection, key: string, json: string): void;
+  drop(collection: Collection, key: string): void;
+  event(type: ActionEvent, json: string): void;
+  /** Say `up` behind the puts that make the collections whole; `connecting` empties them, no drops are needed. */
+  status(state: 'connecting' | 'up', detail?: string): void;
+  log(level: LogLevel, message: string, fields?: LogFields): void;
+}
+
+export interface Actor<C> {
+  /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
+  handle(command: C): Promise<Answer>;
+  /** Called once. When it settles the actor holds nothing open any more. */
+  stop(): Promise<void>;
+}
+
+type Outlet = Pick<Port<FromActor, unknown>, 'send'>;
+
+/** Collects what is said until the turn ends. */
+class Outbox implements Publisher {
+  readonly #port: Outlet;
+  #items: Item[] = [];
+  #leaves: NodeJS.Immediate | undefined;
+
+  constructor(port: Outlet) {
+    this.#port = port;
+  }
+
+  put(collection: Collection, key: string, json: string): void {
+    this.say({ kind: 'put', collection, key, json });
+  }
+
+  drop(collection: Collection, key: string): void {
+    this.say({ kind: 'drop', collection, key });
+  }
+
+  event(type: ActionEvent, json: string): void {
+    this.say({ kind: 'event', type, json });
+  }
+
+  status(state: 'connecting' | 'up', detail?: string): void {
+    this.say({ kind: 'status', state, ...(detail === undefined ? {} : { detail }) });
+  }
+
+  log(level: LogLevel, message: string, fields?: LogFields): void {
+    this.say({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
+  }
+
+  say(item: Item): void {
+    this.#items.push(item);
+    if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
+    else this.#leaves ??= setImmediate(() => this.flush());
+  }
+
+  /** Sends what was said so far. Once the port is closed this goes nowhere, which is right for a timer of a stopped actor. */
+  flush(): void {
+    clearImmediate(this.#leaves);
+    this.#leaves = undefined;
+    if (this.#items.length === 0) return;
+    const batch = this.#items;
+    this.#items = [];
+    this.#port.send(batch);
+  }
+}
+
+/** The commands of one actor: how many are under way, and how each ends. */
+class Desk<C> {
+  readonly #actor: Actor<C>;
+  readonly #outbox: Outbox;
+  #underWay = 0;
+
+  constructor(actor: Actor<C>, outbox: Outbox) {
+    this.#actor = actor;
+    this.#outbox = outbox;
+  }
+
+  take(id: number, command: C): void {
+    if (this.#underWay >= COMMANDS_UNDER_WAY_MAX) {
+      this.#answer(id, { ok: false, fault: 'unavailable', detail: 'Too many commands are under way' });
+      return;
+    }
+    // Counted only once there is a promise: a synchronous throw passes through here and ends the thread.
+    const ending = this.#actor.handle(command);
+    this.#underWay += 1;
+    ending
+      .catch((error: unknown) => this.#failed(error))
+      .then((answer) => {
+        this.#underWay -= 1;
+        this.#answer(id, answer);
+      });
+  }
+
+  #answer(id: number, answer: Answer): void {
+    this.#outbox.say({ kind: 'answer', id, answer });
+  }
+
+  #failed(error: unknown): Answer {
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#outbox.log('error', 'a command ended in an unexpected error', { stack });
+    return { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' };
+  }
+}
+
+/** Serves the port until the actor is told to stop, or until nobody holds the other end. */
+function served<B extends Backend>(
+  port: Port<FromActor, ToActor<B>>,
+  desk: Desk<Command<B>>,
+  outbox: Outbox,
+): Promise<void> {
+  return new Promise((resolve) => {
+    port.listen((message) => {
+      if (message.kind === 'command') desk.take(message.id, message.command);
+      else if (message.kind === 'ping') outbox.say({ kind: 'pong', id: message.id });
+      else resolve();
+    }, resolve);
+  });
+}
+
+/**
+ * An actor's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped
+ * as it was told; rejects when `start` throws or `stop` rejects, which the supervisor takes for a death.
+ */
+export async function runActor<B extends Backend>(
+  task: ActorTask<BackendSettings[B]>,
+  start: (settings: BackendSettings[B], publish: Publisher) => Actor<Command<B>>,
+): Promise<void> {
+  const port = typedPort<FromActor, ToActor<B>>(task.port);
+  const outbox = new Outbox(port);
+  try {
+    const actor = start(task.settings, outbox);
+    await served(port, new Desk(actor, outbox), outbox);
+    await actor.stop();
+  } finally {
+    // The last words leave also when it ends badly: they say why.
+    outbox.flush();
+    port.close();
+  }
+}

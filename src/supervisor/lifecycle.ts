@@ -1,0 +1,103 @@
+// A child's life as a state machine: one state, one closed set of signals, and what is to be done at each step.
+// Pure: it starts no thread and sets no timer, it only says so.
+
+import { afterDeath, type RestartPolicy } from './restarts.js';
+
+export type Phase = 'starting' | 'connecting' | 'up' | 'restarting' | 'failed' | 'stopping' | 'stopped';
+
+export interface Lifecycle {
+  readonly phase: Phase;
+  /** Deaths of the thread since the process started. */
+  readonly restarts: number;
+  /** Times of recent deaths, oldest first. */
+  readonly deaths: readonly number[];
+  /** Why it is not up, in words fit for `/health`. */
+  readonly detail?: string;
+}
+
+export type Signal =
+  | { readonly kind: 'start' }
+  /** The actor's own word on its peer. */
+  | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
+  /** The thread has gone; `at` is on the monotonic clock. */
+  | { readonly kind: 'ended'; readonly how: string; readonly at: number }
+  /** The child's one timer fired. */
+  | { readonly kind: 'due' }
+  | { readonly kind: 'stop' };
+
+/** A new phase silences the child's timer, so only setting it is an effect. */
+export type Effect =
+  | { readonly kind: 'spawn' }
+  | { readonly kind: 'set timer'; readonly ms: number }
+  | { readonly kind: 'ask to stop' }
+  | { readonly kind: 'kill' };
+
+export interface Step {
+  readonly next: Lifecycle;
+  readonly effects: readonly Effect[];
+}
+
+export interface LifecyclePolicy {
+  readonly restarts: RestartPolicy;
+  readonly stopWithinMs: number;
+}
+
+export const UNBORN: Lifecycle = { phase: 'stopped', restarts: 0, deaths: [] };
+
+type Handler<K extends Signal['kind']> = (
+  life: Lifecycle,
+  signal: Extract<Signal, { kind: K }>,
+  policy: LifecyclePolicy,
+) => Step;
+type Row = { readonly [K in Signal['kind']]?: Handler<K> };
+
+const spawn = (life: Lifecycle): Step => ({
+  next: { ...life, phase: 'starting' },
+  effects: [{ kind: 'spawn' }],
+});
+
+const heard: Handler<'status'> = ({ restarts, deaths }, { state, detail }) => ({
+  next: { phase: state, restarts, deaths, ...(detail === undefined ? {} : { detail }) },
+  effects: [],
+});
+
+const died: Handler<'ended'> = (life, { how, at }, policy) => {
+  const { verdict, waitMs, deaths } = afterDeath(life.deaths, at, policy.restarts);
+  const rest =
+    verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.restarts.windowMs / 1000} s` : '';
+  return {
+    next: { phase: verdict, restarts: life.restarts + 1, deaths, detail: `thread ended: ${how}${rest}` },
+    effects: [{ kind: 'set timer', ms: waitMs }],
+  };
+};
+
+const askToStop: Handler<'stop'> = (life, _signal, policy) => ({
+  next: { ...life, phase: 'stopping' },
+  effects: [{ kind: 'ask to stop' }, { kind: 'set timer', ms: policy.stopWithinMs }],
+});
+
+const gone = (life: Lifecycle): Step => ({ next: { ...life, phase: 'stopped' }, effects: [] });
+const late = (life: Lifecycle): Step => ({ next: life, effects: [{ kind: 'kill' }] });
+
+const RUNNING: Row = { status: heard, ended: died, stop: askToStop };
+const WAITING: Row = { due: spawn, stop: gone };
+
+/** What is not in the table changes nothing: a status in `stopping`, a second `start`, a second `stop`. */
+const TABLE: { readonly [P in Phase]: Row } = {
+  stopped: { start: spawn },
+  starting: RUNNING,
+  connecting: RUNNING,
+  up: RUNNING,
+  restarting: WAITING,
+  failed: WAITING,
+  stopping: { ended: gone, due: late },
+};
+
+export function step<K extends Signal['kind']>(
+  life: Lifecycle,
+  signal: Extract<Signal, { kind: K }> & { readonly kind: K },
+  policy: LifecyclePolicy,
+): Step {
+  const handler: Handler<K> | undefined = TABLE[life.phase][signal.kind];
+  return handler ? handler(life, signal, policy) : { next: life, effects: [] };
+}

@@ -1,0 +1,158 @@
+// The supervisor: one loop over one closed set of inputs. It starts the children, keeps them alive, carries questions and
+// answers, and stops them. It knows no backend's business.
+
+import type { Backend } from '../protocol/actor/backends.js';
+import type { Answer, Command } from '../protocol/actor/commands.js';
+import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import type { Settings } from '../protocol/actor/settings.js';
+import { ASK_DEADLINE_MS, fault } from './asks.js';
+import { Child } from './child.js';
+import { CHILDREN, type ChildSpec } from './children.js';
+import { type Clock, systemClock } from './clock.js';
+import { deathOf } from './death.js';
+import { HEARTBEAT, type HeartbeatPolicy } from './heartbeat.js';
+import type { Input, StopReport } from './inputs.js';
+import type { Logger } from './log.js';
+import { RESTARTS, type RestartPolicy } from './restarts.js';
+import { HEAP_LIMITS, type HeapLimits, Threads } from './threads.js';
+
+export interface SupervisorOptions {
+  readonly settings: Settings;
+  /** The directory, with a trailing slash, that the entries of the children are relative to. */
+  readonly root: URL;
+  readonly logger: Logger;
+  readonly children?: readonly ChildSpec[];
+  readonly restarts?: RestartPolicy;
+  readonly heartbeat?: HeartbeatPolicy;
+  readonly askWithinMs?: number;
+  readonly heapLimits?: HeapLimits;
+  readonly clock?: Clock;
+}
+
+type Handlers = { readonly [K in Input['kind']]: (input: Extract<Input, { readonly kind: K }>) => void };
+
+export class Supervisor implements Backends {
+  readonly #options: SupervisorOptions;
+  readonly #specs: readonly ChildSpec[];
+  readonly #clock: Clock;
+  readonly #heartbeat: HeartbeatPolicy;
+  readonly #threads: Threads;
+  readonly #children = new Map<Backend, Child>();
+  #cancelBeat: (() => void) | undefined;
+  #cancelPongDue: (() => void) | undefined;
+  #stopped: Promise<StopReport> | undefined;
+
+  constructor(options: SupervisorOptions) {
+    const { settings, logger, children = CHILDREN, heapLimits = HEAP_LIMITS } = options;
+    this.#options = options;
+    this.#specs = children.filter(({ enabled }) => enabled(settings));
+    this.#clock = options.clock ?? systemClock;
+    this.#heartbeat = options.heartbeat ?? HEARTBEAT;
+    this.#threads = new Threads(this.#specs.length, heapLimits, this.#clock, (error) =>
+      logger.log('warn', 'a thread without a task failed', { detail: deathOf(error).reason }),
+    );
+  }
+
+  /** Starts the enabled children; `listener` hears of each at once. To be called once. */
+  start(listener: BackendListener): void {
+    const { settings, root, logger, restarts = RESTARTS, askWithinMs = ASK_DEADLINE_MS } = this.#options;
+    const around = {
+      root,
+      threads: this.#threads,
+      clock: this.#clock,
+      logger,
+      listener,
+      restarts,
+      askWithinMs,
+      take: (input: Input) => this.#take(input),
+    };
+    for (const spec of this.#specs) {
+      this.#children.set(spec.backend, new Child(spec, settings[spec.backend], around));
+    }
+    this.#take({ kind: 'start' });
+  }
+
+  ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
+    return new Promise((settle) => this.#take({ kind: 'ask', backend, command, settle }));
+  }
+
+  /** Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive. Never rejects. */
+  stop(): Promise<StopReport> {
+    this.#stopped ??= new Promise((report) => this.#take({ kind: 'stop', report }));
+    return this.#stopped;
+  }
+
+  #take<K extends Input['kind']>(input: Extract<Input, { readonly kind: K }> & { readonly kind: K }): void {
+    this.#handlers[input.kind](input);
+  }
+
+  readonly #handlers: Handlers = {
+    start: () => {
+      for (const child of this.#children.values()) child.start();
+      if (this.#children.size > 0) this.#armBeat();
+    },
+    batch: ({ backend, incarnation, items }) => {
+      this.#children.get(backend)?.receive(incarnation, items);
+      this.#disarmPongDue();
+    },
+    ended: ({ backend, incarnation, death }) => {
+      const child = this.#children.get(backend);
+      child?.ended(incarnation, death);
+      if (this.#stopped !== undefined) child?.stayDown();
+    },
+    due: ({ backend }) => this.#children.get(backend)?.due(),
+    ask: ({ backend, command, settle }) => {
+      const child = this.#children.get(backend);
+      if (child !== undefined) child.ask(command, settle);
+      else settle(fault('unavailable', `The ${backend} backend is not running`));
+    },
+    'ask due': ({ backend, id }) => this.#children.get(backend)?.askDue(id),
+    beat: () => {
+      this.#armBeat();
+      // One round at a time: a second one would put off the deadline of the first.
+      if (this.#cancelPongDue !== undefined) return;
+      const pinged = [...this.#children.values()].filter((child) => child.ping(this.#heartbeat));
+      if (pinged.length > 0) this.#armPongDue();
+    },
+    'pong due': () => {
+      this.#cancelPongDue = undefined;
+      const waiting = [...this.#children.values()].filter((child) => child.judge(this.#heartbeat));
+      if (waiting.length > 0) this.#armPongDue();
+    },
+    stop: ({ report }) => {
+      this.#cancelBeat?.();
+      this.#cancelPongDue?.();
+      this.#stopAll().then(report);
+    },
+  };
+
+  async #stopAll(): Promise<StopReport> {
+    const late: Backend[] = [];
+    const children = [...this.#children.values()].reverse();
+    // First: while one is waited for, no other may come back to life.
+    for (const child of children) child.stayDown();
+    for (const child of children) {
+      if (!(await child.stop())) late.push(child.backend);
+    }
+    await this.#threads.close();
+    return { late };
+  }
+
+  #armBeat(): void {
+    this.#cancelBeat = this.#clock.after(this.#heartbeat.everyMs, () => this.#take({ kind: 'beat' }));
+  }
+
+  #armPongDue(): void {
+    this.#cancelPongDue = this.#clock.after(this.#heartbeat.pongWithinMs, () =>
+      this.#take({ kind: 'pong due' }),
+    );
+  }
+
+  /** All pongs are in: the deadline is not waited for, which saves a wake-up per beat. */
+  #disarmPongDue(): void {
+    if (this.#cancelPongDue === undefined) return;
+    for (const child of this.#children.values()) if (child.owesPong) return;
+    this.#cancelPongDue();
+    this.#cancelPongDue = undefined;
+  }
+}

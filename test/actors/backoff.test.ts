@@ -1,0 +1,37 @@
+// The reconnect policy as a table: contract, section 7.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { backoffMs } from '../../src/actors/backoff.js';
+
+const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
+  [0, 0, 0],
+  [0, 0.99, 0],
+  [-1, 0, 0],
+  [1, 0, 250],
+  [2, 0, 500],
+  [3, 0, 1000],
+  [4, 0, 2000],
+  [7, 0, 16_000],
+  [8, 0, 30_000],
+  [9, 0, 30_000],
+  [10_000, 0, 30_000],
+  [1, 0.5, 219],
+  [4, 0.5, 1750],
+  [4, 1, 1500],
+  [10_000, 1, 22_500],
+];
+
+for (const [attempt, random, delayMs] of ROWS) {
+  test(`attempt ${attempt} with chance ${random} waits ${delayMs} ms`, () => {
+    assert.equal(backoffMs(attempt, random), delayMs);
+  });
+}
+
+test('no attempt ever waits longer than 30 s, and chance spreads each but the first', () => {
+  for (let attempt = 1; attempt < 100; attempt += 1) {
+    assert.ok(backoffMs(attempt, 0) <= 30_000);
+    assert.ok(backoffMs(attempt, 0) > backoffMs(attempt, 0.5));
+    assert.ok(backoffMs(attempt, 0.5) > backoffMs(attempt, 1));
+  }
+});

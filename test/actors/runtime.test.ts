@@ -1,0 +1,242 @@
+// What every actor inherits, seen from the supervisor's end of a real port.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
+import { type Actor, type Publisher, runActor } from '../../src/actors/runtime.js';
+import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
+import type { FromActor, Item, ToActor } from '../../src/protocol/actor/messages.js';
+import { type Port, typedPort } from '../../src/protocol/actor/port.js';
+
+const DEADLINE = { timeout: 30_000 };
+const DONE: Answer = { ok: true };
+
+interface Bench {
+  readonly port: Port<ToActor, FromActor>;
+  readonly batches: FromActor[];
+  readonly publish: Publisher;
+  readonly ended: Promise<void>;
+  /** Fulfils as soon as an item of that kind is there, with all items so far. */
+  readonly until: (kind: Item['kind'], count?: number) => Promise<Item[]>;
+}
+
+function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
+  const { port1, port2 } = new MessageChannel();
+  const port = typedPort<ToActor, FromActor>(port1);
+  const batches: FromActor[] = [];
+  const looks = new Set<() => void>();
+  port.listen(
+    (batch) => {
+      batches.push(batch);
+      for (const look of [...looks]) look();
+    },
+    () => undefined,
+  );
+  const publishers: Publisher[] = [];
+  const ended = runActor<'audio'>(
+    { port: port2, settings: { enabled: true, serveCookie: false } },
+    (_settings, publish) => {
+      publishers.push(publish);
+      return { handle: async () => DONE, stop: async () => undefined, ...actor };
+    },
+  );
+  t.after(() => port.close());
+  const [publish] = publishers;
+  assert.ok(publish);
+  const until: Bench['until'] = (kind, count = 1) =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const items = batches.flat();
+        if (items.filter((item) => item.kind === kind).length < count) return;
+        looks.delete(look);
+        resolve(items);
+      };
+      looks.add(look);
+      look();
+    });
+  return { port, batches, publish, ended, until };
+}
+
+function command(id: number): ToActor<'audio'> {
+  return { kind: 'command', id, command: { do: 'cookie' } };
+}
+
+test('everything said in one turn is one batch, in order', DEADLINE, async (t) => {
+  const { batches, publish, until } = bench(t, {});
+  publish.put('audio.outputs', '1', '{}');
+  publish.drop('audio.clients', '2');
+  publish.event('power.action', '{"action":"reboot"}');
+  publish.status('up');
+  publish.status('connecting', 'why');
+  await Promise.resolve();
+  publish.log('info', 'said', { times: 1 });
+  await until('log');
+  assert.deepEqual(batches, [
+    [
+      { kind: 'put', collection: 'audio.outputs', key: '1', json: '{}' },
+      { kind: 'drop', collection: 'audio.clients', key: '2' },
+      { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' },
+      { kind: 'status', state: 'up' },
+      { kind: 'status', state: 'connecting', detail: 'why' },
+      { kind: 'log', level: 'info', message: 'said', fields: { times: 1 } },
+    ],
+  ]);
+  publish.status('up');
+  await until('status', 3);
+  assert.equal(batches.length, 2);
+});
+
+test('a huge turn leaves in bounded batches, complete and in order', DEADLINE, async (t) => {
+  const { batches, publish, until } = bench(t, {});
+  for (let key = 0; key < 2500; key += 1) publish.drop('audio.outputs', String(key));
+  publish.status('up');
+  const items = await until('status');
+  assert.deepEqual(
+    batches.map(({ length }) => length),
+    [1024, 1024, 453],
+  );
+  const keys = items.flatMap((item) => (item.kind === 'drop' ? [Number(item.key)] : []));
+  assert.deepEqual(
+    keys,
+    Array.from({ length: 2500 }, (_, key) => key),
+  );
+});
+
+test('a ping gets the pong of its number, also while commands wait', DEADLINE, async (t) => {
+  const { port, until } = bench(t, { handle: () => new Promise(() => undefined) });
+  port.send(command(1));
+  port.send({ kind: 'ping', id: 7 });
+  assert.deepEqual(await until('pong'), [{ kind: 'pong', id: 7 }]);
+});
+
+test('a command gets the answer of its number', DEADLINE, async (t) => {
+  const seen: AudioCommand[] = [];
+  const { port, until } = bench(t, {
+    handle: async (given) => {
+      seen.push(given);
+      return { ok: true, bytes: new Uint8Array([1, 2]) };
+    },
+  });
+  port.send(command(3));
+  assert.deepEqual(await until('answer'), [
+    { kind: 'answer', id: 3, answer: { ok: true, bytes: new Uint8Array([1, 2]) } },
+  ]);
+  assert.deepEqual(seen, [{ do: 'cookie' }]);
+});
+
+test('a change that a command makes leaves before its answer', DEADLINE, async (t) => {
+  const publishers: Publisher[] = [];
+  const { port, publish, until } = bench(t, {
+    handle: async () => {
+      publishers[0]?.put('audio.server', '', '{}');
+      return DONE;
+    },
+  });
+  publishers.push(publish);
+  port.send(command(1));
+  assert.deepEqual(
+    (await until('answer')).map(({ kind }) => kind),
+    ['put', 'answer'],
+  );
+});
+
+test(
+  'a handler that rejects is an internal fault without the reason, which is logged',
+  DEADLINE,
+  async (t) => {
+    const { port, until } = bench(t, {
+      handle: async () => {
+        throw new Error('inner matter');
+      },
+    });
+    port.send(command(1));
+    const [log, answer] = await until('answer');
+    assert.ok(log?.kind === 'log' && String(log.fields?.['stack']).includes('inner matter'));
+    assert.deepEqual(answer, {
+      kind: 'answer',
+      id: 1,
+      answer: { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' },
+    });
+  },
+);
+
+test('more than 256 commands under way are refused, and room comes back', DEADLINE, async (t) => {
+  const finish: (() => void)[] = [];
+  const { port, until } = bench(t, {
+    handle: () => new Promise((resolve) => finish.push(() => resolve(DONE))),
+  });
+  for (let id = 1; id <= 257; id += 1) port.send(command(id));
+  const [refused] = await until('answer');
+  assert.deepEqual(refused, {
+    kind: 'answer',
+    id: 257,
+    answer: { ok: false, fault: 'unavailable', detail: 'Too many commands are under way' },
+  });
+  finish[0]?.();
+  await until('answer', 2);
+  port.send(command(258));
+  port.send({ kind: 'ping', id: 1 });
+  const items = await until('pong');
+  assert.equal(items.filter(({ kind }) => kind === 'answer').length, 2);
+  assert.equal(finish.length, 257);
+});
+
+test(
+  'stop is carried out once; what is said meanwhile still leaves, what is said later does not',
+  DEADLINE,
+  async (t) => {
+    let stops = 0;
+    const publishers: Publisher[] = [];
+    const { port, publish, ended, until, batches } = bench(t, {
+      stop: async () => {
+        stops += 1;
+        publishers[0]?.log('info', 'closing');
+      },
+    });
+    publishers.push(publish);
+    port.send({ kind: 'stop' });
+    port.send({ kind: 'stop' });
+    await ended;
+    publish.log('info', 'too late');
+    await until('log');
+    assert.equal(stops, 1);
+    assert.equal(batches.flat().length, 1);
+  },
+);
+
+test('an actor whose supervisor is gone stops', DEADLINE, async (t) => {
+  let stops = 0;
+  const { port, ended } = bench(t, {
+    stop: async () => {
+      stops += 1;
+    },
+  });
+  port.close();
+  await ended;
+  assert.equal(stops, 1);
+});
+
+test('a stop that rejects ends the run with its error', DEADLINE, async (t) => {
+  const { port, ended } = bench(t, {
+    stop: async () => {
+      throw new Error('cannot let go');
+    },
+  });
+  port.send({ kind: 'stop' });
+  await assert.rejects(ended, /cannot let go/);
+});
+
+test('a start that throws ends the run with its error, behind its last words', DEADLINE, async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  t.after(() => port1.close());
+  const heard = new Promise((resolve) => port1.once('message', resolve));
+  const run = runActor<'audio'>(
+    { port: port2, settings: { enabled: true, serveCookie: false } },
+    (_settings, publish) => {
+      publish.log('error', 'last words');
+      throw new Error('cannot start');
+    },
+  );
+  await assert.rejects(run, /cannot start/);
+  assert.deepEqual(await heard, [{ kind: 'log', level: 'error', message: 'last words' }]);
+});

@@ -1,0 +1,85 @@
+// Questions to children: every one is answered once, in time and in order, whatever becomes of the child.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { prepare, stage } from './harness.js';
+
+const DEADLINE = { timeout: 60_000 };
+
+test('a command that rejects is an internal fault, and the thread lives on', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'rejects-command' });
+  await witness.untilState('audio', 'up');
+  const first = await say('audio', 'who');
+  const answer = await say('audio', 'fail');
+  assert.deepEqual(answer, {
+    ok: false,
+    fault: 'internal',
+    detail: 'The command ended in an unexpected error',
+  });
+  await witness.until(() =>
+    witness.lines.some(({ fields }) => String(fields['stack']).includes('a secret path')),
+  );
+  assert.deepEqual(await say('audio', 'who'), first);
+});
+
+test('an answer behind the deadline is a time-out, and its lateness harms nobody', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'answers-late' }, { askWithinMs: 100 });
+  await witness.untilState('audio', 'up');
+  assert.deepEqual(await say('audio', 'keep'), {
+    ok: false,
+    fault: 'timeout',
+    detail: 'The audio backend gave no answer within 0.1 s',
+  });
+  const kept = say('audio', 'keep');
+  assert.equal((await kept).ok, false);
+  // Loses a race only against a machine that stands still for a tenth of a second, so it may try again.
+  let released = await say('audio', 'release');
+  while (!released.ok) released = await say('audio', 'release');
+  assert.ok(released.text !== '"kept"');
+});
+
+test('commands that are asked while the thread starts wait for it', DEADLINE, async (t) => {
+  const { say } = stage(t, { audio: 'obedient' });
+  assert.equal((await say('audio', 'who')).ok, true);
+});
+
+test('a backend that is not enabled or not started is unavailable', DEADLINE, async (t) => {
+  const unavailable = { ok: false, fault: 'unavailable', detail: 'The power backend is not running' };
+  const { say } = stage(t, { audio: 'obedient' });
+  assert.deepEqual(await say('power', 'who'), unavailable);
+  assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
+});
+
+test('no more than 256 commands wait for one child, and the bound is per child', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'throws-in-command', power: 'obedient' });
+  await witness.untilState('audio', 'up');
+  let settled = 0;
+  const waiting = Array.from({ length: 256 }, () => say('audio', 'wait').finally(() => (settled += 1)));
+  const refused = await say('audio', 'wait');
+  assert.equal(refused.ok ? '' : refused.fault, 'unavailable');
+  assert.equal(settled, 0);
+  assert.equal((await say('power', 'who')).ok, true);
+  t.after(() => Promise.all(waiting));
+});
+
+test(
+  'a batch arrives whole and in order: changes before the state behind them, and before the answer',
+  DEADLINE,
+  async (t) => {
+    const { say, witness } = stage(t, { audio: 'changes' });
+    await witness.untilState('audio', 'up');
+    witness.story.length = 0;
+    await say('audio', 'publish');
+    assert.deepEqual(witness.story, [
+      'put 1',
+      'drop 2',
+      'connecting',
+      'put 3',
+      'event power.action',
+      'up',
+      'put 4',
+    ]);
+    const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
+    assert.equal(connecting?.[1].detail, 'the sound server is away');
+  },
+);

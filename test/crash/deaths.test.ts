@@ -1,0 +1,202 @@
+// Every way in which a thread can die: it is replaced, its health tells why, those who asked are answered, and its
+// neighbour notices nothing.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer } from '../../src/protocol/actor/commands.js';
+import { RESTARTS } from '../../src/supervisor/restarts.js';
+import type { SupervisorOptions } from '../../src/supervisor/supervisor.js';
+import { type Stage, stage } from './harness.js';
+
+const DEADLINE = { timeout: 60_000 };
+/** Long enough for a thread that only lacks the processor, short enough for a test. */
+const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000 };
+
+function textOf(answer: Answer): string {
+  assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);
+  return answer.text ?? '';
+}
+
+function faultOf(answer: Answer): string {
+  return answer.ok ? 'none' : answer.fault;
+}
+
+/** Asks the neighbour of the dying child; it must be the same thread from first to last. */
+async function neighbour({ say, witness }: Stage): Promise<string> {
+  await witness.untilState('power', 'up');
+  assert.equal(witness.now('power')?.restarts, 0);
+  return textOf(await say('power', 'who'));
+}
+
+interface DeathRow {
+  readonly fixture: string;
+  readonly detail: RegExp;
+  readonly options?: Partial<SupervisorOptions>;
+}
+
+const DEATHS_ON_COMMAND: readonly DeathRow[] = [
+  { fixture: 'throws-in-timer', detail: /^thread ended: thrown later$/ },
+  { fixture: 'throws-in-command', detail: /^thread ended: thrown in a command$/ },
+  { fixture: 'rejects-later', detail: /^thread ended: rejected later$/ },
+  { fixture: 'exits', detail: /^thread ended: exit code 7$/ },
+  {
+    fixture: 'runs-out-of-memory',
+    detail: /^thread ended: out of memory$/,
+    options: { heapLimits: { maxOldGenerationSizeMb: 16 } },
+  },
+  {
+    fixture: 'hangs',
+    detail: /^thread ended: hung: busy and no answer to a ping for \d+ s$/,
+    options: { heartbeat: QUICK_PULSE },
+  },
+  { fixture: 'floods', detail: /^thread ended: flooded the main thread with messages$/ },
+];
+
+for (const { fixture, detail, options } of DEATHS_ON_COMMAND) {
+  test(`an actor that ${fixture} is replaced, and its neighbour lives on`, DEADLINE, async (t) => {
+    const scene = stage(t, { audio: fixture, power: 'obedient' }, options);
+    const { say, witness } = scene;
+    const before = await neighbour(scene);
+    await witness.untilState('audio', 'up');
+    const first = textOf(await say('audio', 'who'));
+    const dying = say('audio', 'die');
+    await witness.untilState('audio', 'restarting', 1);
+    assert.match(witness.now('audio')?.detail ?? '', detail);
+    assert.ok(['none', 'unavailable'].includes(faultOf(await dying)));
+    await witness.untilState('audio', 'up', 1);
+    assert.notEqual(textOf(await say('audio', 'who')), first);
+    assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting', 'up']);
+    assert.equal(witness.now('audio')?.restarts, 1);
+    assert.equal(witness.now('audio')?.detail, undefined);
+    const afterDeath = witness.story.slice(witness.story.indexOf('restarting'));
+    assert.deepEqual(afterDeath, ['restarting', 'up'], 'the dead thread goes on speaking');
+    assert.equal(await neighbour(scene), before);
+  });
+}
+
+const DEATHS_AT_BIRTH: readonly DeathRow[] = [
+  { fixture: 'throws-at-load', detail: /^thread ended: no such luck$/ },
+  { fixture: 'throws-at-start', detail: /^thread ended: cannot start$/ },
+  {
+    fixture: 'not-a-function',
+    detail: /^thread ended: No handler function exported from .*not-a-function\.js$/,
+  },
+  { fixture: 'missing-entry', detail: /^thread ended: Cannot find module .*missing-entry\.js/ },
+  { fixture: 'returns-early', detail: /^thread ended: returned without being asked to$/ },
+  {
+    fixture: 'hangs-at-load',
+    detail: /^thread ended: hung: /,
+    options: { heartbeat: QUICK_PULSE },
+  },
+];
+
+for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
+  test(`an actor that is ${fixture} dies with a reason, and its neighbour lives on`, DEADLINE, async (t) => {
+    const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
+    const scene = stage(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
+    const { say, witness } = scene;
+    await witness.untilState('audio', 'restarting', 1);
+    assert.match(witness.now('audio')?.detail ?? '', detail);
+    const before = await neighbour(scene);
+    await witness.untilState('audio', 'failed', 2);
+    assert.match(witness.now('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
+    assert.deepEqual(witness.states('audio'), ['connecting', 'restarting', 'failed']);
+    assert.equal(faultOf(await say('audio', 'who')), 'unavailable');
+    assert.equal(await neighbour(scene), before);
+  });
+}
+
+test(
+  'an actor that idles and never reads its mailbox is killed at the second chance',
+  DEADLINE,
+  async (t) => {
+    const heartbeat = { everyMs: 20, pongWithinMs: 300 };
+    const { witness } = stage(t, { audio: 'deaf' }, { heartbeat });
+    await witness.untilState('audio', 'restarting', 1);
+    assert.match(witness.now('audio')?.detail ?? '', /^thread ended: deaf: idle and no answer/);
+  },
+);
+
+test(
+  'what a thread said before it died is heard, and nothing that it says afterwards',
+  DEADLINE,
+  async (t) => {
+    const restarts = { waitsMs: [0, 0, 0], windowMs: 60_000, restMs: 60_000 };
+    const { witness } = stage(t, { audio: 'throws-at-start' }, { restarts });
+    await witness.untilState('audio', 'failed', 4);
+    const words = witness.lines.map(({ message }) => message).filter((message) => message.includes('words'));
+    assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
+  },
+);
+
+test('a long speech before the death is heard to its end', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'speaks-then-exits' });
+  await witness.untilState('audio', 'up');
+  const dying = say('audio', 'die');
+  // The main thread is busy elsewhere: speech and death wait for it together.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await dying;
+  const speech = witness.story.slice(2, witness.story.indexOf('restarting'));
+  assert.equal(speech.length, 20 * 1024);
+  assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
+});
+
+test('an error in a thread whose task has ended harms nobody', DEADLINE, async (t) => {
+  const scene = stage(t, { audio: 'fails-twice', power: 'obedient' });
+  const before = await neighbour(scene);
+  await scene.witness.until(() => (scene.witness.now('audio')?.restarts ?? 0) >= 20);
+  assert.equal(await neighbour(scene), before);
+});
+
+test('the log tells of each state once, and of the stack', DEADLINE, async (t) => {
+  const { witness } = stage(
+    t,
+    { audio: 'throws-at-load' },
+    { restarts: { ...RESTARTS, waitsMs: [0, 0, 0] } },
+  );
+  await witness.untilState('audio', 'failed', 4);
+  const lines = witness.lines.map(({ level, message }) => `${level} ${message}`);
+  assert.deepEqual(lines, [
+    'info backend is connecting',
+    'warn backend is restarting',
+    'error backend is failed',
+  ]);
+  assert.match(String(witness.lines[1]?.fields['stack']), /throws-at-load/);
+  assert.equal(witness.lines[1]?.fields['backend'], 'audio');
+});
+
+test('asks that wait for a dying thread are answered unavailable, oldest first', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'throws-in-command' });
+  await witness.untilState('audio', 'up');
+  const order: number[] = [];
+  const waiting = [1, 2, 3].map(async (number) => {
+    const answer = await say('audio', 'wait');
+    order.push(number);
+    return faultOf(answer);
+  });
+  const dying = say('audio', 'die');
+  assert.deepEqual(await Promise.all(waiting), ['unavailable', 'unavailable', 'unavailable']);
+  assert.equal(faultOf(await dying), 'unavailable');
+  assert.deepEqual(order, [1, 2, 3]);
+});
+
+test('fifty deaths leave no thread, port or timer behind', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'throws-in-command', power: 'obedient' });
+  const resources = (): Record<string, number> => {
+    const count: Record<string, number> = {};
+    for (const kind of process.getActiveResourcesInfo()) count[kind] = (count[kind] ?? 0) + 1;
+    return count;
+  };
+  await witness.untilState('power', 'up');
+  await witness.untilState('audio', 'up');
+  await say('audio', 'die');
+  await witness.untilState('audio', 'up', 1);
+  const before = resources();
+  for (let deaths = 2; deaths <= 51; deaths += 1) {
+    await say('audio', 'die');
+    await witness.untilState('audio', 'up', deaths);
+  }
+  const after = resources();
+  assert.equal(after['MessagePort'], before['MessagePort']);
+  assert.deepEqual(after, before);
+});

@@ -1,0 +1,134 @@
+// Puts fixtures under a real supervisor in real threads, writes down what it says, and waits for what is to come.
+
+import type { TestContext } from 'node:test';
+import type { Backend, BackendHealth } from '../../src/protocol/actor/backends.js';
+import type { Answer } from '../../src/protocol/actor/commands.js';
+import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
+import type { Settings } from '../../src/protocol/actor/settings.js';
+import type { ChildSpec } from '../../src/supervisor/children.js';
+import type { Logger } from '../../src/supervisor/log.js';
+import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
+
+export const SETTINGS: Settings = {
+  bind: ['lo'],
+  logLevel: 'info',
+  api: { port: 8018, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 256 } },
+  systemd: { enabled: true, system: [], user: [], internal: [] },
+  audio: { enabled: true, serveCookie: false },
+  power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
+  upgrade: { enabled: true, progressSocket: '/nowhere/upgrade.sock', stateFile: '/nowhere/run.json' },
+};
+
+/** Restarts at once and without end. */
+const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
+
+/** One child per backend that is named, each with the fixture of that name. */
+export type Cast = { readonly [B in Backend]?: string };
+
+function specsOf(cast: Cast, stopWithinMs: number): ChildSpec[] {
+  return Object.entries(cast).map(([backend, fixture]) => ({
+    backend: backend as Backend,
+    entry: `fixtures/${fixture}.js`,
+    enabled: () => true,
+    stopWithinMs,
+  }));
+}
+
+export interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** Everything that a supervisor said, and whoever waits for more. */
+export class Witness implements BackendListener, Logger {
+  readonly healths: [Backend, BackendHealth][] = [];
+  /** Changes and states in the order in which they came, as short words. */
+  readonly story: string[] = [];
+  readonly lines: Line[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  changes(_backend: Backend, changes: readonly Change[]): void {
+    for (const change of changes) {
+      this.story.push(change.kind === 'event' ? `event ${change.type}` : `${change.kind} ${change.key}`);
+    }
+    this.#look();
+  }
+
+  health(backend: Backend, health: BackendHealth): void {
+    this.healths.push([backend, health]);
+    this.story.push(health.state);
+    this.#look();
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.lines.push({ level, message, fields });
+    this.#look();
+  }
+
+  now(backend: Backend): BackendHealth | undefined {
+    return this.healths.findLast(([of]) => of === backend)?.[1];
+  }
+
+  states(backend: Backend): string[] {
+    return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
+  }
+
+  /** Fulfils as soon as `condition` holds behind something that was said. */
+  until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!condition()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  untilState(backend: Backend, state: string, restarts = 0): Promise<void> {
+    return this.until(() => {
+      const health = this.now(backend);
+      return health?.state === state && health.restarts >= restarts;
+    });
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+export interface Stage {
+  readonly supervisor: Supervisor;
+  readonly witness: Witness;
+  /** Asks with a word that the fixture knows. */
+  readonly say: (backend: Backend, word: string) => Promise<Answer>;
+}
+
+export function prepare(
+  cast: Cast,
+  options: Partial<SupervisorOptions> & { readonly stopWithinMs?: number } = {},
+): Stage {
+  const witness = new Witness();
+  const supervisor = new Supervisor({
+    settings: SETTINGS,
+    root: new URL('./', import.meta.url),
+    logger: witness,
+    children: specsOf(cast, options.stopWithinMs ?? 5000),
+    restarts: TIRELESS,
+    ...options,
+  });
+  // The fixtures speak the audio backend's language whatever they are called.
+  const say = (backend: Backend, word: string) =>
+    supervisor.ask<Backend>(backend, { do: 'default', output: word });
+  return { supervisor, witness, say };
+}
+
+/** A started supervisor that the test's end stops. */
+export function stage(t: TestContext, ...args: Parameters<typeof prepare>): Stage {
+  const prepared = prepare(...args);
+  t.after(() => prepared.supervisor.stop());
+  prepared.supervisor.start(prepared.witness);
+  return prepared;
+}

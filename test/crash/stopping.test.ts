@@ -1,0 +1,120 @@
+// The end of the supervisor: in reverse order, in time, from every state, and with nothing left behind.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Cast, prepare, stage } from './harness.js';
+
+const DEADLINE = { timeout: 60_000 };
+
+test('children stop in reverse order of their start', DEADLINE, async (t) => {
+  const { supervisor, witness } = stage(t, { audio: 'obedient', systemd: 'obedient', power: 'obedient' });
+  for (const backend of ['audio', 'systemd', 'power'] as const) await witness.untilState(backend, 'up');
+  assert.deepEqual(await supervisor.stop(), { late: [] });
+  const stopped = witness.lines.filter(({ message }) => message === 'stops as told');
+  assert.deepEqual(
+    stopped.map(({ fields }) => fields['backend']),
+    ['power', 'systemd', 'audio'],
+  );
+});
+
+test(
+  'a child that ignores the stop is killed and reported, and the others stop cleanly',
+  DEADLINE,
+  async (t) => {
+    const cast: Cast = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
+    const { supervisor, witness } = stage(t, cast, { stopWithinMs: 1000 });
+    for (const backend of ['audio', 'systemd', 'power'] as const) await witness.untilState(backend, 'up');
+    assert.deepEqual(await supervisor.stop(), { late: ['systemd'] });
+    const warnings = witness.lines.filter(({ level }) => level === 'warn');
+    assert.deepEqual(
+      warnings.map(({ fields }) => fields),
+      [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }],
+    );
+    assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
+  },
+);
+
+test('a stop that ends with an error is told, and is not late', DEADLINE, async (t) => {
+  const { supervisor, witness } = stage(t, { audio: 'rejects-stop' });
+  await witness.untilState('audio', 'up');
+  assert.deepEqual(await supervisor.stop(), { late: [] });
+  assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');
+  assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
+});
+
+test('children stop while they start', DEADLINE, async (t) => {
+  const { supervisor } = stage(t, { audio: 'obedient', power: 'obedient' });
+  assert.deepEqual(await supervisor.stop(), { late: [] });
+});
+
+test('a child that hangs while it loads is killed', DEADLINE, async (t) => {
+  const { supervisor } = stage(t, { audio: 'hangs-at-load' }, { stopWithinMs: 200 });
+  assert.deepEqual(await supervisor.stop(), { late: ['audio'] });
+});
+
+for (const [state, waitsMs] of [
+  ['restarting', [3_600_000]],
+  ['failed', []],
+] as const) {
+  test(`a child that is ${state} stops at once and is not started again`, DEADLINE, async (t) => {
+    const restarts = { waitsMs, windowMs: 60_000, restMs: 3_600_000 };
+    const { supervisor, witness } = stage(t, { audio: 'throws-at-load' }, { restarts });
+    await witness.untilState('audio', state, 1);
+    assert.deepEqual(await supervisor.stop(), { late: [] });
+    assert.equal(witness.now('audio')?.state, state);
+  });
+}
+
+test('a child that waits for its restart is not started while another stops', DEADLINE, async (t) => {
+  const cast: Cast = { audio: 'throws-at-load', power: 'ignores-stop' };
+  const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, restMs: 60_000 };
+  const { supervisor, witness } = stage(t, cast, { stopWithinMs: 1000, restarts });
+  await witness.untilState('audio', 'restarting', 1);
+  assert.deepEqual(await supervisor.stop(), { late: ['power'] });
+  assert.equal(witness.now('audio')?.restarts, 1);
+});
+
+test('a child that dies while another stops stays down', DEADLINE, async (t) => {
+  const cast: Cast = { audio: 'throws-in-command', power: 'ignores-stop' };
+  const { supervisor, witness, say } = stage(t, cast, { stopWithinMs: 1000 });
+  await witness.untilState('audio', 'up');
+  await witness.untilState('power', 'up');
+  const stopping = supervisor.stop();
+  await say('audio', 'die');
+  assert.deepEqual(await stopping, { late: ['power'] });
+  assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
+});
+
+test('asks that wait at the stop are answered, and later ones at once', DEADLINE, async (t) => {
+  const { supervisor, witness, say } = stage(t, { audio: 'throws-in-command' });
+  await witness.untilState('audio', 'up');
+  const waiting = say('audio', 'wait');
+  const stopping = supervisor.stop();
+  const late = await say('audio', 'who');
+  assert.deepEqual(late, { ok: false, fault: 'unavailable', detail: 'The audio backend is stopping' });
+  assert.equal((await waiting).ok, false);
+  await stopping;
+  assert.equal((await say('audio', 'who')).ok, false);
+});
+
+test('stopping twice is stopping once, and stopping before the start is allowed', DEADLINE, async (t) => {
+  const { supervisor } = stage(t, { audio: 'obedient' });
+  assert.equal(supervisor.stop(), supervisor.stop());
+  assert.deepEqual(await prepare({ audio: 'obedient' }).supervisor.stop(), { late: [] });
+});
+
+test('a process whose supervisor has stopped ends by itself', DEADLINE, async (t) => {
+  const script = fileURLToPath(new URL('./whole-life.js', import.meta.url));
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const [code] = await once(child, 'close');
+  assert.equal(code, 0);
+  assert.equal(output, '{"late":["systemd","audio"]}\n');
+});
