@@ -13,7 +13,7 @@ import { Outbox } from './outbox.js';
  */
 type State = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
-/** `left`: after `bye`. `gone`: the peer's doing. `slow`: the consumer could not be served. `cut`: `bye` took too long. */
+/** `left`: after `bye`. `gone`: the peer's doing. `slow`: the consumer could not be served in time. `cut`: `bye` took too long. */
 export type Ending = 'left' | 'gone' | 'slow' | 'cut';
 
 export interface StreamOptions {
@@ -88,8 +88,12 @@ export class EventStream implements OpenStream {
     if (this.#state !== 'flowing' && this.#isOpen()) this.#options.sink.cork(() => this.#pump());
   }
 
+  /**
+   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), and that looks like a peer that left.
+   * So whoever is gone while behind was too slow: a peer that leaves by itself in that state cannot be told apart.
+   */
   gone(): void {
-    this.#end('gone');
+    this.#end(this.#state === 'behind' ? 'slow' : 'gone');
   }
 
   /** Writes what is owed until a write is refused. */

@@ -271,6 +271,17 @@ test('a consumer over 1 MiB behind is closed and counted; the others are not del
   assert.deepEqual(node.hub.stats(), { open: 1, closedSlow: 1 });
 });
 
+test('a consumer that is gone while it is behind is counted as slow; one that had taken everything is not', () => {
+  const node = new Node();
+  const stalled = node.consumer('', 0);
+  const quick = node.consumer();
+  const recovered = node.consumer('', 0);
+  node.progress(1);
+  recovered.readAll();
+  for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
+  assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 1 });
+});
+
 test('streams beyond the limit are refused untouched, until one goes', () => {
   const node = new Node(1);
   const first = node.consumer();

@@ -1,0 +1,72 @@
+// Checks decoded bodies against their schemas and says in one sentence what is wrong. Loads typebox: body.ts imports it
+// when it is first needed, nothing else may.
+
+import { Check } from 'typebox/schema';
+import { MoveBody, MuteBody, VolumeBody } from '../protocol/actor/schemas.js';
+import type { Decoded } from './body.js';
+import { problem } from './problem.js';
+
+/** As much of JSON Schema as the bodies use. */
+interface PlainSchema {
+  readonly type?: string;
+  readonly anyOf?: readonly PlainSchema[];
+  readonly properties?: Readonly<Record<string, PlainSchema>>;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** Characters of a refused value that a problem's detail repeats. */
+const SHOWN_CHARACTERS = 60;
+
+export function checkMute(json: unknown): Decoded<MuteBody> {
+  return Check(MuteBody, json) ? { ok: true, value: json } : refusal(MuteBody, json);
+}
+
+export function checkVolume(json: unknown): Decoded<VolumeBody> {
+  return Check(VolumeBody, json) ? { ok: true, value: json } : refusal(VolumeBody, json);
+}
+
+export function checkMove(json: unknown): Decoded<MoveBody> {
+  return Check(MoveBody, json) ? { ok: true, value: json } : refusal(MoveBody, json);
+}
+
+function refusal(schema: PlainSchema, json: unknown): Decoded<never> {
+  return problem('bad-body', explain(schema, json));
+}
+
+/** Typebox lists the errors of every branch of a union; people want the one fault of the field that they sent. */
+function explain(schema: PlainSchema, json: unknown): string {
+  const variants = schema.anyOf ?? [schema];
+  const known: Record<string, PlainSchema> = Object.assign({}, ...variants.map((one) => one.properties));
+  const names = Object.keys(known).join(' or ');
+  if (json === undefined) return `A body is needed: an object with ${names}`;
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    return `The body must be an object with ${names}, got ${shown(json)}`;
+  }
+  const fields = Object.entries(json);
+  const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
+  if (stranger !== undefined) return `${quoted(stranger[0])}: there is no such field, only ${names}`;
+  for (const [field, value] of fields) {
+    const expected = known[field];
+    if (expected === undefined || Check(expected, value)) continue;
+    return `${field}: must be ${expectation(expected)}, got ${shown(value)}`;
+  }
+  return fields.length === 0 ? `${names}: is missing` : `Only one of ${names} can be given`;
+}
+
+function expectation(schema: PlainSchema): string {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(expectation).join(' or ');
+  const { type = 'a value', minimum, maximum } = schema;
+  if (minimum !== undefined && maximum !== undefined) return `a number between ${minimum} and ${maximum}`;
+  if (type === 'integer') return 'a non-negative integer';
+  return type === 'boolean' ? 'true or false' : `a non-empty ${type}`;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}...`;
+}
+
+function quoted(name: string): string {
+  return shown(name);
+}

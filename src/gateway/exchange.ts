@@ -1,0 +1,234 @@
+// One request and its response: the only file that touches uWebSockets.js' request and response objects.
+// It knows their rules (the request dies when the handler returns, a response must not be touched after an abort,
+// writes outside the handler are corked), so that nothing else has to. It decides nothing.
+
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { ByteSink, OpenStream } from './events/occurrence.js';
+import { type HeaderPair, type Reply, statusLine } from './reply.js';
+
+/** Contract, section 3: larger bodies are 413. */
+export const BODY_LIMIT_BYTES = 64 * 1024;
+/** Read and thrown away, so that the sender of a body that is too large gets to read the answer instead of a reset. */
+const DISCARD_LIMIT_BYTES = 1024 * 1024;
+/** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */
+const BODY_DEADLINE_MS = 10_000;
+
+/** A body as it arrived; `gone`: there is nobody left to answer. */
+export type ReceivedBody =
+  | { readonly kind: 'whole'; readonly bytes: Buffer }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'too-slow' }
+  | { readonly kind: 'gone' };
+
+/** A response that will be a stream. Nothing is sent before the first write, so that it can still be refused. */
+export interface StreamSeat {
+  readonly sink: ByteSink;
+  /** From now on `stream` hears of the connection. */
+  attach(stream: OpenStream): void;
+}
+
+/**
+ * A comment line of an event stream. What the kernel did not take stays in uWebSockets.js' own buffer, which moves only
+ * with the next cork or write, and a write's result tells whether it is empty (measured). So this is written first when
+ * the connection is writable again, also if no write was refused: a cork may have left a rest behind.
+ */
+const DRAIN_COMMENT = ':\n';
+
+type State = 'open' | 'streaming' | 'answered' | 'gone';
+
+export class Exchange {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string;
+  /** Percent-encoded as sent, without the query. */
+  readonly path: string;
+  readonly #response: HttpResponse;
+  readonly #onSettled: () => void;
+  #request: HttpRequest | undefined;
+  #state: State = 'open';
+  #headers: readonly HeaderPair[] = [];
+  #onGone: (() => void) | undefined;
+
+  /** `onSettled` is called once, if the exchange outlives its handler: answered, or the peer is gone. */
+  constructor(response: HttpResponse, request: HttpRequest, onSettled: () => void) {
+    this.#response = response;
+    this.#request = request;
+    this.#onSettled = onSettled;
+    this.method = request.getCaseSensitiveMethod();
+    this.path = request.getUrl();
+  }
+
+  /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
+  header(name: string): string {
+    return this.#head().getHeader(name);
+  }
+
+  /** The first of these headers that came more than once, though it may be sent once only. Same rule as `header`. */
+  repeated(names: readonly string[]): string | undefined {
+    const seen = new Set<string>();
+    let twice: string | undefined;
+    this.#head().forEach((name) => {
+      if (!names.includes(name)) return;
+      if (seen.has(name)) twice ??= name;
+      seen.add(name);
+    });
+    return twice;
+  }
+
+  /** The raw query without its question mark. Same rule as `header`. */
+  query(): string {
+    return this.#head().getQuery() ?? '';
+  }
+
+  /** Headers that every answer of this exchange will carry, streams too. */
+  carry(headers: readonly HeaderPair[]): void {
+    this.#headers = headers;
+  }
+
+  /** Called by the server when the handler has returned. True: the answer comes later. */
+  outliveHandler(): boolean {
+    this.#request = undefined;
+    if (this.#state === 'answered' || this.#state === 'gone') return false;
+    this.#response.onAborted(() => this.#lose());
+    return true;
+  }
+
+  /** Collects the body. Called in the handler's synchronous part, at most once. Always settles. */
+  receiveBody(): Promise<ReceivedBody> {
+    const declared = Number(this.header('content-length') || 0);
+    if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
+    return new Promise((resolve) => {
+      const settle = (body: ReceivedBody): void => {
+        clearTimeout(deadline);
+        this.#onGone = undefined;
+        resolve(body);
+      };
+      const deadline = setTimeout(() => settle({ kind: 'too-slow' }), BODY_DEADLINE_MS);
+      this.#onGone = () => settle({ kind: 'gone' });
+      this.#collect(settle);
+    });
+  }
+
+  /** Answers, once. After the peer has gone it does nothing. */
+  answer(reply: Reply): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'answered';
+    if (this.#request !== undefined) {
+      this.#write(reply);
+      return;
+    }
+    this.#response.cork(() => this.#write(reply));
+    this.#onSettled();
+  }
+
+  /** Gets ready to answer with an event stream. Called in the handler's synchronous part. */
+  seatStream(headers: readonly HeaderPair[]): StreamSeat {
+    const response = this.#response;
+    const begin = (): void => {
+      if (this.#state !== 'open') return;
+      this.#state = 'streaming';
+      response.writeStatus(statusLine(200));
+      this.#writeHeaders([...headers, ...this.#headers]);
+    };
+    const write = (bytes: Uint8Array | string): boolean => {
+      begin();
+      return this.#state === 'streaming' && response.write(bytes);
+    };
+    const sink: ByteSink = {
+      write,
+      cork: (writes) => {
+        if (this.#state !== 'answered' && this.#state !== 'gone') response.cork(writes);
+      },
+      end: () => {
+        begin();
+        if (this.#state !== 'streaming') return;
+        this.#state = 'answered';
+        response.cork(() => response.end());
+        this.#settleLater();
+      },
+      cut: () => {
+        if (this.#state === 'answered' || this.#state === 'gone') return;
+        this.#state = 'gone';
+        response.close();
+        this.#settleLater();
+      },
+    };
+    const attach = (stream: OpenStream): void => {
+      // A stream that ended within its first write has no connection left to listen to.
+      if (this.#state !== 'streaming') return;
+      this.#onGone = () => stream.gone();
+      response.onWritable(() => {
+        let isDrained = false;
+        sink.cork(() => {
+          isDrained = write(DRAIN_COMMENT);
+        });
+        if (isDrained) stream.writable();
+        return true;
+      });
+    };
+    return { sink, attach };
+  }
+
+  /** Cuts the connection without an answer: the last resort when an answer cannot be made. */
+  cut(): void {
+    if (this.#state === 'answered' || this.#state === 'gone') return;
+    this.#response.close();
+  }
+
+  #collect(settle: (body: ReceivedBody) => void): void {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    this.#response.onData((chunk, isLast) => {
+      size += chunk.byteLength;
+      if (size > BODY_LIMIT_BYTES) {
+        chunks.length = 0;
+        if (isLast || size > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
+        return;
+      }
+      // The memory behind a chunk is taken away when this returns.
+      if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk)));
+      if (isLast) settle({ kind: 'whole', bytes: Buffer.concat(chunks) });
+    });
+  }
+
+  #write(reply: Reply): void {
+    const { body, close = false } = reply;
+    this.#response.writeStatus(statusLine(reply.status));
+    this.#writeHeaders(reply.headers);
+    this.#writeHeaders(this.#headers);
+    if (body !== undefined && this.method !== 'HEAD') {
+      this.#response.end(body, close);
+      return;
+    }
+    // `end` would send a body also to HEAD, and `endWithoutBody` with any argument leaves the response pending, which
+    // ends the process (both measured).
+    if (close) this.#response.writeHeader('Connection', 'close');
+    if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    this.#response.endWithoutBody();
+  }
+
+  #writeHeaders(headers: readonly HeaderPair[]): void {
+    for (const [name, value] of headers) this.#response.writeHeader(name, oneLine(value));
+  }
+
+  #head(): HttpRequest {
+    if (this.#request === undefined) throw new Error('The request is read after its handler has returned');
+    return this.#request;
+  }
+
+  #lose(): void {
+    if (this.#state === 'answered' || this.#state === 'gone') return;
+    this.#state = 'gone';
+    this.#onGone?.();
+    this.#onSettled();
+  }
+
+  /** An exchange that ends within its handler was never counted as pending. */
+  #settleLater(): void {
+    if (this.#request === undefined) this.#onSettled();
+  }
+}
+
+/** uWebSockets.js writes header values as they are (measured): a line break would begin another header. */
+function oneLine(value: string): string {
+  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
+}

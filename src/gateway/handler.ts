@@ -1,0 +1,236 @@
+// Serves one request: trust, then route, then method, then what the route asks for. Every request is answered here.
+// It reads headers before it awaits anything, and lets nothing have an effect before trust has been checked.
+
+import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
+import { type BodyName, decodeBody } from './body.js';
+import { corsHeaders, optionsReply } from './cors.js';
+import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
+import { healthRecord } from './health-record.js';
+import type { Mirror } from './mirror.js';
+import { type Page, type PageMaker, pageReply, RememberedPage } from './page.js';
+import { type Problem, problem, problemReply } from './problem.js';
+import { ACCEPTED, type HeaderPair, type Reply } from './reply.js';
+import { RESOURCES, type Resource } from './resources.js';
+import type { Endpoint, Match, Router } from './router.js';
+import type { Action, Route } from './routes.js';
+import type { ExchangeHandler } from './server.js';
+import type { EventStreams } from './streams.js';
+import { distrustOrigin, HostCheck, type OriginStanding, originStanding, type TrustRules } from './trust.js';
+
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+
+export interface HandlerParts {
+  readonly router: Router;
+  readonly rules: TrustRules;
+  readonly mirror: Mirror;
+  readonly pages: PageMaker;
+  readonly backends: Backends;
+  readonly streams: EventStreams;
+  /** The page of `GET /server`. */
+  readonly serverPage: Page;
+  /** The text of `GET /openapi.json`; asked for once. */
+  readonly openapi: () => Promise<string>;
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Milliseconds since the start. */
+  readonly uptimeMs: () => number;
+  readonly log: Log;
+}
+
+type ActionOf<K extends Action['kind']> = Extract<Action, { readonly kind: K }>;
+type Served = void | Promise<void>;
+
+/** Headers that make a request ambiguous when they come twice: which one counts would be anyone's guess. */
+const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type'] as const;
+
+const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
+const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
+const STREAM_HEADERS: readonly HeaderPair[] = [
+  ['Content-Type', 'text/event-stream'],
+  ['Cache-Control', 'no-cache'],
+  ['X-Accel-Buffering', 'no'],
+];
+
+const BODY_PROBLEMS = {
+  'too-large': problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`),
+  'too-slow': problem('bad-request', 'The body did not arrive in time'),
+} as const;
+
+export class RequestHandler implements ExchangeHandler {
+  readonly #parts: HandlerParts;
+  readonly #power: RememberedPage;
+  readonly #started: number;
+  #openapi: Promise<Page> | undefined;
+  readonly #hosts: HostCheck;
+  #closing = false;
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts;
+    this.#power = new RememberedPage(parts.pages);
+    this.#started = parts.now();
+    this.#hosts = new HostCheck(parts.rules);
+  }
+
+  /** From now on every request is 503. */
+  shutDown(): void {
+    this.#closing = true;
+  }
+
+  serve(exchange: Exchange): Served {
+    const { rules, router } = this.#parts;
+    const { method } = exchange;
+    const host = exchange.header('host');
+    const origin = exchange.header('origin');
+    const standing = originStanding(origin, host, rules);
+    exchange.carry(corsHeaders(origin, standing, rules));
+    const refusal = this.#hosts.distrust(host) ?? distrustSender(exchange, origin, standing);
+    if (refusal !== undefined) return refuse(exchange, refusal);
+    if (this.#closing)
+      return refuseForGood(exchange, problem('shutting-down', 'The service is about to end'));
+    const match = router.match(exchange.path);
+    if (!match.ok) return refuse(exchange, match);
+    if (method === 'OPTIONS') {
+      const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
+      exchange.carry([]);
+      return exchange.answer(optionsReply({ origin, standing, privateNetwork }, match.endpoint.allow, rules));
+    }
+    const route = routeFor(match.endpoint, method);
+    if (route === undefined) return refuseMethod(exchange, match.endpoint);
+    return this.#perform(exchange, route.action, match);
+  }
+
+  onFault(exchange: Exchange, error: unknown): void {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
+    try {
+      refuse(exchange, problem('gateway-failed', 'The log of the service says more'));
+    } catch (secondError) {
+      this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
+      exchange.cut();
+    }
+  }
+
+  #perform(exchange: Exchange, action: Action, match: Match): Served {
+    switch (action.kind) {
+      case 'mirror':
+        return exchange.answer(this.#mirrorReply(exchange, action.resource));
+      case 'mutation':
+        return this.#mutate(exchange, action, match);
+      case 'text':
+        return this.#answerText(exchange, action);
+      case 'cookie':
+        return this.#answerCookie(exchange, action);
+      case 'server':
+        return exchange.answer(pageReply(this.#parts.serverPage, exchange.header('if-none-match')));
+      case 'health':
+        return exchange.answer(this.#healthReply());
+      case 'openapi':
+        return this.#answerOpenapi(exchange);
+      case 'events':
+        return this.#openStream(exchange);
+    }
+  }
+
+  #mirrorReply(exchange: Exchange, resource: Resource): Reply {
+    const { mirror } = this.#parts;
+    const page = mirror.read(resource);
+    if (page !== undefined) return pageReply(page, exchange.header('if-none-match'));
+    const { backend } = RESOURCES[resource];
+    const health = mirror.healthOf(backend);
+    const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
+    return problemReply(problem('unavailable', `${backend} is ${health?.state ?? 'not enabled'}${reason}`));
+  }
+
+  async #mutate(exchange: Exchange, action: ActionOf<'mutation'>, match: Match): Promise<void> {
+    const contentType = exchange.header('content-type');
+    const body = await exchange.receiveBody();
+    if (body.kind === 'gone') return;
+    // What is left of the body on the connection would be taken for the next request, so the connection ends.
+    if (body.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[body.kind]);
+    const read = <K extends BodyName>(name: K) => decodeBody(name, contentType, body.bytes);
+    const answer = await action.run(this.#parts.backends, read, match.params);
+    if (answer.ok) exchange.answer(ACCEPTED);
+    else refuse(exchange, answer);
+  }
+
+  async #answerText(exchange: Exchange, action: ActionOf<'text'>): Promise<void> {
+    const ifNoneMatch = exchange.header('if-none-match');
+    const answer = await action.ask(this.#parts.backends);
+    if (!answer.ok) return refuse(exchange, answer);
+    if (answer.text === undefined)
+      throw new Error('The backend answered without the text that was asked for');
+    return exchange.answer(pageReply(this.#power.of(answer.text, this.#parts.now()), ifNoneMatch));
+  }
+
+  async #answerCookie(exchange: Exchange, action: ActionOf<'cookie'>): Promise<void> {
+    const answer = await action.ask(this.#parts.backends);
+    if (!answer.ok) return refuse(exchange, answer);
+    if (answer.bytes === undefined) throw new Error('The backend answered without the cookie');
+    exchange.answer({
+      status: 200,
+      headers: [
+        ['Content-Type', 'application/octet-stream'],
+        ['Content-Disposition', 'attachment; filename="cookie"'],
+        NEVER_KEEP,
+      ],
+      body: answer.bytes,
+    });
+  }
+
+  #healthReply(): Reply {
+    const { version, uptimeMs, mirror, streams } = this.#parts;
+    const record = healthRecord(version, uptimeMs(), mirror.allHealth(), streams.stats());
+    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body: JSON.stringify(record) };
+  }
+
+  async #answerOpenapi(exchange: Exchange): Promise<void> {
+    const ifNoneMatch = exchange.header('if-none-match');
+    const { openapi, pages } = this.#parts;
+    this.#openapi ??= openapi().then((text) => pages.make(text, this.#started));
+    exchange.answer(pageReply(await this.#openapi, ifNoneMatch));
+  }
+
+  #openStream(exchange: Exchange): void {
+    const query = exchange.query();
+    const lastEventId = exchange.header('last-event-id') || undefined;
+    if (exchange.method === 'HEAD') {
+      const refusal = this.#parts.streams.checkQuery(query, lastEventId);
+      if (refusal === undefined) exchange.answer({ status: 200, headers: STREAM_HEADERS });
+      else refuse(exchange, problem('bad-query', refusal));
+      return;
+    }
+    const seat = exchange.seatStream(STREAM_HEADERS);
+    const result = this.#parts.streams.open(query, lastEventId, seat.sink);
+    if (result.kind === 'open') seat.attach(result.stream);
+    else if (result.kind === 'bad-query') refuse(exchange, problem('bad-query', result.detail));
+    else refuse(exchange, problem('too-many-streams', 'api.sse.maxClients streams are open'));
+  }
+}
+
+/** HEAD is GET whose answer has no body; the exchange leaves it out. */
+function routeFor(endpoint: Endpoint, method: string): Route | undefined {
+  if (method === 'GET' || method === 'HEAD') return endpoint.get;
+  return method === 'POST' ? endpoint.post : undefined;
+}
+
+/** What a GET asks for is the same whoever asks, so only the others are looked at. */
+function distrustSender(exchange: Exchange, origin: string, standing: OriginStanding): Problem | undefined {
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return undefined;
+  const twice = exchange.repeated(SINGLE_HEADERS);
+  if (twice !== undefined) return problem('bad-request', `The header ${twice} came more than once`);
+  return distrustOrigin(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
+}
+
+function refuse(exchange: Exchange, found: Problem): void {
+  exchange.answer(problemReply(found));
+}
+
+function refuseForGood(exchange: Exchange, found: Problem): void {
+  exchange.answer({ ...problemReply(found), close: true });
+}
+
+function refuseMethod(exchange: Exchange, endpoint: Endpoint): void {
+  const found = problem('wrong-method', `${endpoint.path} has ${endpoint.allow}`);
+  exchange.answer(problemReply(found, [['Allow', endpoint.allow]]));
+}

@@ -1,0 +1,257 @@
+// The document of `GET /openapi.json`: OpenAPI 3.1, made of the route table, the problem table and the schemas.
+// Loads typebox; gateway.ts imports it when somebody asks for the document. Pure.
+
+import { type TSchema, Type } from 'typebox';
+import type { Backend } from '../protocol/actor/backends.js';
+import type { EventType } from '../protocol/actor/collections.js';
+import type { FaultCode } from '../protocol/actor/faults.js';
+import * as schemas from '../protocol/actor/schemas.js';
+import type { BodyName } from './body.js';
+import { PROBLEMS, type ProblemCode } from './problem.js';
+import type { Resource } from './resources.js';
+import type { Action, Route } from './routes.js';
+
+/** A JSON object of the document. */
+type Node = Readonly<Record<string, unknown>>;
+
+const PowerAction = Type.Object({ action: Type.Union([Type.Literal('reboot'), Type.Literal('poweroff')]) });
+const BackendUpdate = Type.Object({
+  backend: schemas.BackendName,
+  state: Type.String(),
+  detail: Type.Optional(Type.String()),
+});
+
+const COMPONENTS = {
+  Server: schemas.ServerRecord,
+  Health: schemas.HealthRecord,
+  Service: schemas.ServiceRecord,
+  Services: Type.Array(schemas.ServiceRecord),
+  Audio: schemas.AudioRecord,
+  AudioServer: schemas.AudioServerRecord,
+  Outputs: Type.Array(schemas.OutputRecord),
+  Clients: Type.Array(schemas.ClientRecord),
+  Power: schemas.PowerRecord,
+  Upgrade: schemas.UpgradeRecord,
+  UpgradeInfo: Type.Union([schemas.UpgradeStatus, schemas.UpgradeRun]),
+  UpgradeProgress: Type.Object({ event: Type.String() }),
+  PowerAction,
+  BackendUpdate,
+  ServerInfo: Type.Union([Type.Literal('connected'), Type.Literal('love'), Type.Literal('bye')]),
+  MuteBody: schemas.MuteBody,
+  VolumeBody: schemas.VolumeBody,
+  MoveBody: schemas.MoveBody,
+  OpenApi: Type.Object({ openapi: Type.String() }),
+  Problem: schemas.ProblemRecord,
+} as const satisfies Record<string, TSchema>;
+
+type ComponentName = keyof typeof COMPONENTS;
+
+const RESOURCE_SCHEMAS: Readonly<Record<Resource, ComponentName>> = {
+  audio: 'Audio',
+  'audio.server': 'AudioServer',
+  'audio.outputs': 'Outputs',
+  'audio.clients': 'Clients',
+  services: 'Services',
+  upgrade: 'Upgrade',
+};
+
+const BODY_SCHEMAS: Readonly<Record<BodyName, { name: ComponentName; required: boolean } | undefined>> = {
+  none: undefined,
+  mute: { name: 'MuteBody', required: false },
+  volume: { name: 'VolumeBody', required: true },
+  move: { name: 'MoveBody', required: true },
+};
+
+const EVENT_SCHEMAS: Readonly<Record<EventType, ComponentName>> = {
+  'server.info': 'ServerInfo',
+  'service.updated': 'Service',
+  'audio.updated': 'Clients',
+  'audio.removed': 'Clients',
+  'audio.output.updated': 'Outputs',
+  'audio.output.removed': 'Outputs',
+  'power.action': 'PowerAction',
+  'upgrade.info': 'UpgradeInfo',
+  'upgrade.progress': 'UpgradeProgress',
+  'backend.updated': 'BackendUpdate',
+};
+
+const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
+
+const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
+  audio: ['bad-value', 'no-such-output', 'no-such-client', 'no-volume'],
+  systemd: ['no-such-unit', 'read-only-scope'],
+  power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
+  upgrade: ['run-in-progress'],
+};
+
+/** Every request can meet these. */
+const ANYWHERE: readonly ProblemCode[] = [
+  'bad-request',
+  'bad-path',
+  'foreign-host',
+  'gateway-failed',
+  'shutting-down',
+];
+const MUTATION_PROBLEMS: readonly ProblemCode[] = [
+  ...(['foreign-origin', 'not-found', 'bad-body', 'body-too-large', 'unsupported-type'] as const),
+  ...BACKEND_FAULTS,
+];
+
+const EVENT_QUERY: readonly Node[] = [
+  queryParameter('types', 'Only these events, separated by commas', Type.String()),
+  queryParameter('backend', 'Only events of these backends, separated by commas', Type.String()),
+  queryParameter('exclude', 'All events but these, separated by commas; not server.info', Type.String()),
+  queryParameter(
+    'keepalive',
+    'Seconds of silence before a "love": 10 to 120',
+    Type.String({ pattern: '^\\d{2,3}s?$' }),
+  ),
+  queryParameter(
+    'snapshot',
+    '1: begin with the current state',
+    Type.Union([Type.Literal('0'), Type.Literal('1')]),
+  ),
+  queryParameter(
+    'lastEventId',
+    'As the header Last-Event-ID, for clients that cannot set one',
+    Type.String(),
+  ),
+];
+
+/** `routes` are those that exist with the configuration. */
+export function openapiDocument(routes: readonly Route[], version: string): Node {
+  const paths: Record<string, Record<string, Node>> = {};
+  for (const route of routes) {
+    const path = paths[route.path] ?? {};
+    path[route.method.toLowerCase()] = operation(route);
+    paths[route.path] = path;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'tonearm',
+      version,
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Controls one networked audio node. Every path also answers with or without one trailing slash, and HEAD wherever GET does.',
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: { schemas: COMPONENTS },
+  };
+}
+
+function operation({ method, path, summary, action }: Route): Node {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+  const parameters = [...names.map(pathParameter), ...(action.kind === 'events' ? EVENT_QUERY : [])];
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
+    summary,
+    tags: [path.split('/')[1]],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...requestBody(action),
+    ...(action.kind === 'events' ? { 'x-events': eventTable() } : {}),
+    responses: { ...successes(action), ...problems(action) },
+  };
+}
+
+function requestBody(action: Action): Node {
+  const body = action.kind === 'mutation' ? BODY_SCHEMAS[action.body] : undefined;
+  if (body === undefined) return {};
+  return {
+    requestBody: { required: body.required, content: { 'application/json': { schema: ref(body.name) } } },
+  };
+}
+
+function successes(action: Action): Node {
+  switch (action.kind) {
+    case 'mutation':
+      return { 202: { description: 'The backend accepted the command' } };
+    case 'events':
+      return {
+        200: {
+          description: 'Server-sent events',
+          content: { 'text/event-stream': { schema: Type.String() } },
+        },
+      };
+    case 'cookie':
+      return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
+    case 'health':
+      return { 200: json('Health') };
+    case 'server':
+      return cacheable('Server');
+    case 'openapi':
+      return cacheable('OpenApi');
+    case 'text':
+      return cacheable('Power');
+    case 'mirror':
+      return cacheable(RESOURCE_SCHEMAS[action.resource]);
+  }
+}
+
+function problems(action: Action): Node {
+  const titles = new Map<number, string[]>();
+  for (const code of new Set([...ANYWHERE, ...problemsOf(action)])) {
+    const { status, title } = PROBLEMS[code];
+    titles.set(status, [...(titles.get(status) ?? []), title]);
+  }
+  const content = { 'application/problem+json': { schema: ref('Problem') } };
+  return Object.fromEntries(
+    [...titles].map(([status, all]) => {
+      const headers = status === 503 ? { headers: { 'Retry-After': { schema: Type.Integer() } } } : {};
+      return [status, { description: all.join('; '), ...headers, content }];
+    }),
+  );
+}
+
+function problemsOf(action: Action): readonly ProblemCode[] {
+  switch (action.kind) {
+    case 'mutation':
+      return [...MUTATION_PROBLEMS, ...FAULTS_OF[action.backend]];
+    case 'cookie':
+      return ['no-cookie', ...BACKEND_FAULTS];
+    case 'text':
+      return BACKEND_FAULTS;
+    case 'mirror':
+      return ['unavailable'];
+    case 'events':
+      return ['bad-query', 'too-many-streams'];
+    default:
+      return [];
+  }
+}
+
+function cacheable(name: ComponentName): Node {
+  const headers = {
+    ETag: { schema: Type.String() },
+    'X-Cache-Updated-At': {
+      description: 'Time of the last change',
+      schema: Type.String({ format: 'date-time' }),
+    },
+  };
+  return {
+    200: { ...json(name), headers },
+    304: { description: 'Not changed since If-None-Match', headers },
+  };
+}
+
+function json(name: ComponentName): Node {
+  return { description: name, content: { 'application/json': { schema: ref(name) } } };
+}
+
+function eventTable(): Node {
+  return Object.fromEntries(Object.entries(EVENT_SCHEMAS).map(([type, name]) => [type, ref(name)]));
+}
+
+function pathParameter(name: string): Node {
+  const description = name === 'scope' ? 'user or system' : `${name}: percent-encoded`;
+  return { name, in: 'path', required: true, description, schema: Type.String({ minLength: 1 }) };
+}
+
+function queryParameter(name: string, description: string, schema: TSchema): Node {
+  return { name, in: 'query', required: false, description, schema };
+}
+
+function ref(name: ComponentName): Node {
+  return { $ref: `#/components/schemas/${name}` };
+}

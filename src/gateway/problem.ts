@@ -1,0 +1,86 @@
+// Every way a request can fail, as one table: fault code -> HTTP status and title; and the RFC 9457 document made of it. Pure.
+
+import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
+import type { Reply } from './reply.js';
+
+/** Failures that the gateway finds by itself, before any backend is asked. */
+const GATEWAY_PROBLEMS = {
+  'bad-request': { status: 400, title: 'The request is malformed' },
+  'bad-path': { status: 400, title: 'The path is malformed' },
+  'bad-query': { status: 400, title: 'The query is not acceptable' },
+  'bad-body': { status: 400, title: 'The body is not acceptable' },
+  'foreign-host': { status: 403, title: 'The node does not answer under this host name' },
+  'foreign-origin': { status: 403, title: 'The origin may not use this interface' },
+  'not-found': { status: 404, title: 'There is no such route' },
+  'wrong-method': { status: 405, title: 'The route has no such method' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-type': { status: 415, title: 'The body is not JSON' },
+  'gateway-failed': { status: 500, title: 'The request failed inside the service' },
+  'too-many-streams': { status: 503, title: 'Too many event streams are open' },
+  'shutting-down': { status: 503, title: 'The service is shutting down' },
+} as const;
+
+const FAULT_STATUS: Readonly<Record<FaultCode, number>> = {
+  'bad-value': 400,
+  'no-such-output': 404,
+  'no-such-client': 404,
+  'no-such-unit': 404,
+  'no-cookie': 404,
+  'no-volume': 409,
+  'read-only-scope': 403,
+  'capability-off': 403,
+  'not-granted': 403,
+  'run-in-progress': 409,
+  inhibited: 409,
+  'in-progress': 409,
+  refused: 502,
+  unavailable: 503,
+  timeout: 504,
+  internal: 502,
+};
+
+export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
+
+/** A failed request. An `Answer` that is not ok is one of these. */
+export interface Problem {
+  readonly ok: false;
+  readonly fault: ProblemCode;
+  /** One sentence that says what happened, fit for a client's eyes. */
+  readonly detail: string;
+}
+
+export interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+}
+
+/** Every problem that exists; the OpenAPI document and the tests go through it. */
+export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
+  ...(Object.fromEntries(
+    (Object.keys(FAULTS) as FaultCode[]).map((code) => [
+      code,
+      { status: FAULT_STATUS[code], title: FAULTS[code] },
+    ]),
+  ) as Record<FaultCode, ProblemKind>),
+  ...GATEWAY_PROBLEMS,
+};
+
+/** Seconds. A lost sound server or bus is usually back within one or two tries (contract, section 7). */
+const RETRY_AFTER_S = 2;
+
+export function problem(fault: ProblemCode, detail: string): Problem {
+  return { ok: false, fault, detail };
+}
+
+/** `headers` come on top of the document's own, for instance `Allow`. */
+export function problemReply(found: Problem, headers: Reply['headers'] = []): Reply {
+  const { status, title } = PROBLEMS[found.fault];
+  const own: [string, string][] = [['Content-Type', 'application/problem+json']];
+  if (status === 503) own.push(['Retry-After', String(RETRY_AFTER_S)]);
+  const type = `urn:tonearm:problem:${found.fault}`;
+  return {
+    status,
+    headers: [...own, ...headers],
+    body: JSON.stringify({ type, title, status, detail: found.detail }),
+  };
+}

@@ -1,0 +1,49 @@
+// What each GET of mirrored state is made of: its backend, its collections, and how their texts join to one JSON text. Pure.
+
+import type { Backend } from '../protocol/actor/backends.js';
+import type { Collection } from '../protocol/actor/collections.js';
+
+/** The texts of a collection's records, in the order in which they were first put. */
+export type Texts = (collection: Collection) => readonly string[];
+
+export interface ResourceSpec {
+  readonly backend: Backend;
+  readonly collections: readonly Collection[];
+  /** Undefined: a record without which the answer would be untrue is missing. */
+  join(texts: Texts): string | undefined;
+}
+
+function list(collection: Collection): (texts: Texts) => string {
+  return (texts) => `[${texts(collection).join(',')}]`;
+}
+
+/** For collections that hold one record. */
+function single(collection: Collection): (texts: Texts) => string | undefined {
+  return (texts) => texts(collection)[0];
+}
+
+const kind = single('audio.kind');
+const server = single('audio.server');
+const outputs = list('audio.outputs');
+const clients = list('audio.clients');
+
+function audio(texts: Texts): string | undefined {
+  const [kindText, serverText] = [kind(texts), server(texts)];
+  if (kindText === undefined || serverText === undefined) return undefined;
+  return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
+}
+
+export const RESOURCES = {
+  audio: {
+    backend: 'audio',
+    collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
+    join: audio,
+  },
+  'audio.server': { backend: 'audio', collections: ['audio.server'], join: server },
+  'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
+  'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
+  services: { backend: 'systemd', collections: ['systemd.services'], join: list('systemd.services') },
+  upgrade: { backend: 'upgrade', collections: ['upgrade.view'], join: single('upgrade.view') },
+} as const satisfies Record<string, ResourceSpec>;
+
+export type Resource = keyof typeof RESOURCES;

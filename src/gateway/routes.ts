@@ -1,0 +1,204 @@
+// All routes of the interface (contract, section 3), as one table: the router, 405, OPTIONS and the OpenAPI document come from it.
+// Data and the building of commands only; what is done with a route stands in handler.ts.
+
+import type { Backend } from '../protocol/actor/backends.js';
+import type { Answer, AudioTarget, Command, SystemdCommand } from '../protocol/actor/commands.js';
+import type { Backends } from '../protocol/actor/messages.js';
+import type { Settings } from '../protocol/actor/settings.js';
+import type { Bodies, BodyName, Decoded } from './body.js';
+import { type Problem, problem } from './problem.js';
+import type { Resource } from './resources.js';
+
+/** The part of the configuration on which it depends which routes exist. */
+export type RouteSettings = Pick<Settings, 'api' | 'systemd' | 'audio' | 'power' | 'upgrade'>;
+
+/** Decoded path parameters by the name in the template. */
+export type Params = ReadonlyMap<string, string>;
+
+/** Receives, decodes and checks the body of the request. */
+export type BodyReader = <K extends BodyName>(name: K) => Promise<Decoded<Bodies[K]>>;
+
+export type Action =
+  | { readonly kind: 'mirror'; readonly resource: Resource }
+  /** An answer that only the backend can give; `text` is JSON, `cookie` bytes. */
+  | { readonly kind: 'text'; readonly ask: (backends: Backends) => Promise<Answer> }
+  | { readonly kind: 'cookie'; readonly ask: (backends: Backends) => Promise<Answer> }
+  | {
+      readonly kind: 'mutation';
+      readonly backend: Backend;
+      readonly body: BodyName;
+      readonly run: (backends: Backends, read: BodyReader, params: Params) => Promise<Answer | Problem>;
+    }
+  | { readonly kind: 'server' | 'health' | 'openapi' | 'events' };
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  /** As the contract and OpenAPI write it, parameters in braces. Every path also answers with or without a trailing slash. */
+  readonly path: string;
+  readonly summary: string;
+  readonly exists: (settings: RouteSettings) => boolean;
+  readonly action: Action;
+}
+
+interface Mutation<B extends Backend, K extends BodyName> {
+  readonly path: string;
+  readonly summary: string;
+  readonly exists: (settings: RouteSettings) => boolean;
+  readonly backend: B;
+  readonly body: K;
+  readonly command: (params: Params, body: Bodies[K]) => Command<B> | Problem;
+}
+
+type Exists = Route['exists'];
+
+const always: Exists = () => true;
+const withAudio: Exists = ({ audio }) => audio.enabled;
+const withSystemd: Exists = ({ systemd }) => systemd.enabled;
+const withPower: Exists = ({ power }) => power.enabled;
+const withUpgrade: Exists = ({ upgrade }) => upgrade.enabled;
+
+function get(path: string, summary: string, exists: Exists, action: Action): Route {
+  return { method: 'GET', path, summary, exists, action };
+}
+
+function post<B extends Backend, K extends BodyName>(row: Mutation<B, K>): Route {
+  const { path, summary, exists, backend, body, command } = row;
+  const run = async (backends: Backends, read: BodyReader, params: Params): Promise<Answer | Problem> => {
+    const decoded = await read(body);
+    if (!decoded.ok) return decoded;
+    const built = command(params, decoded.value);
+    return 'fault' in built ? built : backends.ask(backend, built);
+  };
+  return { method: 'POST', path, summary, exists, action: { kind: 'mutation', backend, body, run } };
+}
+
+function param(params: Params, name: string): string {
+  const value = params.get(name);
+  if (value === undefined) throw new Error(`The route's template has no {${name}}`);
+  return value;
+}
+
+/** What can be muted and set in volume, and how its path names it. */
+const TARGETS: readonly { path: string; what: string; of: (params: Params) => AudioTarget }[] = [
+  { path: '/audio/server', what: 'the default output', of: () => ({ kind: 'server' }) },
+  {
+    path: '/audio/outputs/{output}',
+    what: 'an output',
+    of: (params) => ({ kind: 'output', ref: param(params, 'output') }),
+  },
+  {
+    path: '/audio/clients/{sink}',
+    what: 'a stream',
+    of: (params) => ({ kind: 'client', ref: param(params, 'sink') }),
+  },
+];
+
+const audioTargetRoutes = TARGETS.flatMap(({ path, what, of }) => [
+  post({
+    path: `${path}/mute`,
+    summary: `Mutes ${what}; toggles without a body`,
+    exists: withAudio,
+    backend: 'audio',
+    body: 'mute',
+    command: (params, body) => ({ do: 'mute', target: of(params), ...body }),
+  }),
+  post({
+    path: `${path}/volume`,
+    summary: `Sets or shifts the volume of ${what}`,
+    exists: withAudio,
+    backend: 'audio',
+    body: 'volume',
+    command: (params, body) =>
+      'volume' in body
+        ? { do: 'volume', target: of(params), volume: body.volume }
+        : { do: 'delta', target: of(params), delta: body.delta },
+  }),
+]);
+
+const UNIT_VERBS = ['start', 'stop', 'restart', 'enable', 'disable'] as const;
+
+const unitRoutes = UNIT_VERBS.map((verb) =>
+  post({
+    path: `/services/{scope}/{unit}/${verb}`,
+    summary: `${verb} a unit`,
+    exists: withSystemd,
+    backend: 'systemd',
+    body: 'none',
+    command: (params): SystemdCommand | Problem => {
+      const scope = param(params, 'scope');
+      if (scope === 'user' || scope === 'system') return { do: verb, scope, unit: param(params, 'unit') };
+      return problem('not-found', `There is no scope ${JSON.stringify(scope)}, only user and system`);
+    },
+  }),
+);
+
+export const ROUTES: readonly Route[] = [
+  get('/server', 'The node and its software', always, { kind: 'server' }),
+  get('/health', 'The state of the backends', always, { kind: 'health' }),
+  get('/openapi.json', 'This document', always, { kind: 'openapi' }),
+  get('/events', 'The stream of changes', ({ api }) => api.sse.enabled, { kind: 'events' }),
+  get('/services', 'The whitelisted units', withSystemd, { kind: 'mirror', resource: 'services' }),
+  ...unitRoutes,
+  get('/audio', 'The whole state of the sound server', withAudio, { kind: 'mirror', resource: 'audio' }),
+  get('/audio/server', 'The sound server', withAudio, { kind: 'mirror', resource: 'audio.server' }),
+  get('/audio/outputs', 'The outputs', withAudio, { kind: 'mirror', resource: 'audio.outputs' }),
+  get('/audio/clients', 'The playing streams', withAudio, { kind: 'mirror', resource: 'audio.clients' }),
+  ...audioTargetRoutes,
+  post({
+    path: '/audio/outputs/{output}/default',
+    summary: 'Makes an output the default',
+    exists: withAudio,
+    backend: 'audio',
+    body: 'none',
+    command: (params) => ({ do: 'default', output: param(params, 'output') }),
+  }),
+  post({
+    path: '/audio/clients/{sink}/output',
+    summary: 'Moves a stream to another output',
+    exists: withAudio,
+    backend: 'audio',
+    body: 'move',
+    command: (params, { output }) => ({ do: 'move', client: param(params, 'sink'), output: String(output) }),
+  }),
+  get('/audio/cookie', 'The authentication cookie', ({ audio }) => audio.enabled && audio.serveCookie, {
+    kind: 'cookie',
+    ask: (backends) => backends.ask('audio', { do: 'cookie' }),
+  }),
+  get('/power/', 'The granted power actions', withPower, {
+    kind: 'text',
+    ask: (backends) => backends.ask('power', { do: 'status' }),
+  }),
+  post({
+    path: '/power/power_off',
+    summary: 'Powers the node off',
+    exists: withPower,
+    backend: 'power',
+    body: 'none',
+    command: () => ({ do: 'poweroff' }),
+  }),
+  post({
+    path: '/power/reboot',
+    summary: 'Reboots the node',
+    exists: withPower,
+    backend: 'power',
+    body: 'none',
+    command: () => ({ do: 'reboot' }),
+  }),
+  get('/upgrade', 'The state of upgrades', withUpgrade, { kind: 'mirror', resource: 'upgrade' }),
+  post({
+    path: '/upgrade/check',
+    summary: 'Looks for an upgrade',
+    exists: ({ upgrade }) => upgrade.enabled && upgrade.checkUnit !== undefined,
+    backend: 'upgrade',
+    body: 'none',
+    command: () => ({ do: 'check' }),
+  }),
+  post({
+    path: '/upgrade/start',
+    summary: 'Starts the upgrade',
+    exists: ({ upgrade }) => upgrade.enabled && upgrade.upgradeUnit !== undefined,
+    backend: 'upgrade',
+    body: 'none',
+    command: () => ({ do: 'start' }),
+  }),
+];

@@ -1,0 +1,122 @@
+// Bodies: content type, encoding, JSON, and sentences that name the field and its fault.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type BodyName, checkContentType, decodeBody } from '../../src/gateway/body.js';
+
+describe('content type', () => {
+  const rows: [type: string, accepted: boolean][] = [
+    ['application/json', true],
+    ['Application/JSON', true],
+    ['application/json; charset=utf-8', true],
+    ['application/json;charset="UTF-8"', true],
+    ['application/json; charset=utf8', true],
+    ['application/json; profile=x; charset=utf-8', true],
+    ['application/json;', true],
+    ['application/json; charset=iso-8859-1', false],
+    ['application/json; charset=utf-16', false],
+    ['', false],
+    ['text/plain', false],
+    ['text/plain; x=application/json', false],
+    ['text/json', false],
+    ['application/jsonp', false],
+    ['application/problem+json', false],
+    ['application/x-www-form-urlencoded', false],
+    ['multipart/form-data; boundary=x', false],
+    ['application/json, text/plain', false],
+  ];
+  for (const [type, accepted] of rows) {
+    test(`${JSON.stringify(type)} is ${accepted ? 'accepted' : 'refused'}`, () => {
+      assert.equal(checkContentType(type)?.fault, accepted ? undefined : 'unsupported-type');
+    });
+  }
+});
+
+describe('values', () => {
+  const rows: [name: BodyName, body: string, value: unknown][] = [
+    ['none', '', undefined],
+    ['none', '{}', undefined],
+    ['none', ' null ', undefined],
+    ['mute', '', undefined],
+    ['mute', '{}', undefined],
+    ['mute', '{"muted":true}', { muted: true }],
+    ['mute', '\uFEFF{"muted":false}', { muted: false }],
+    ['volume', '{"volume":0}', { volume: 0 }],
+    ['volume', '{"volume":1.0}', { volume: 1 }],
+    ['volume', '{"volume":5e-1}', { volume: 0.5 }],
+    ['volume', '{"delta":-1}', { delta: -1 }],
+    ['volume', '{"volume":0.1,"volume":0.2}', { volume: 0.2 }],
+    ['move', '{"output":"alsa"}', { output: 'alsa' }],
+    ['move', '{"output":3}', { output: 3 }],
+  ];
+  for (const [name, body, value] of rows) {
+    test(`${name} ${body || 'without body'}`, async () => {
+      assert.deepEqual(await decodeBody(name, 'application/json', Buffer.from(body)), { ok: true, value });
+    });
+  }
+});
+
+describe('faults', () => {
+  const rows: [name: BodyName, body: string, detail: string | RegExp][] = [
+    ['volume', '{"volume":1.2}', 'volume: must be a number between 0 and 1, got 1.2'],
+    ['volume', '{"volume":-0.1}', 'volume: must be a number between 0 and 1, got -0.1'],
+    ['volume', '{"volume":"1"}', 'volume: must be a number between 0 and 1, got "1"'],
+    ['volume', '{"volume":null}', 'volume: must be a number between 0 and 1, got null'],
+    ['volume', '{"volume":1e999}', /^volume: must be a number between 0 and 1/],
+    ['volume', '{"volume":NaN}', /not valid JSON/],
+    ['volume', '{"delta":2}', 'delta: must be a number between -1 and 1, got 2'],
+    ['volume', '{"volume":1,"delta":1}', 'Only one of volume or delta can be given'],
+    ['volume', '{}', 'volume or delta: is missing'],
+    ['volume', '', 'A body is needed: an object with volume or delta'],
+    ['volume', '7', 'The body must be an object with volume or delta, got 7'],
+    ['volume', '[]', 'The body must be an object with volume or delta, got []'],
+    ['volume', '{"loud":1}', '"loud": there is no such field, only volume or delta'],
+    ['volume', '{"volume":1,"__proto__":1}', /"__proto__": there is no such field/],
+    ['mute', '{"muted":1}', 'muted: must be true or false, got 1'],
+    ['mute', '{"mute":true}', '"mute": there is no such field, only muted'],
+    ['mute', '[]', /must be an object/],
+    ['move', '{"output":""}', 'output: must be a non-empty string or a non-negative integer, got ""'],
+    ['move', '{"output":-1}', /non-negative integer, got -1/],
+    ['move', '{"output":1.5}', /got 1.5/],
+    ['none', '{"x":1}', /takes no fields/],
+    ['none', '7', /takes no fields/],
+    ['none', 'nonsense', /not valid JSON/],
+    ['mute', '{"muted":tru}', /not valid JSON/],
+    ['mute', '{\n "muted": true,\n}', /line 3, column 1/],
+    ['mute', '{"muted":true}}', /not valid JSON/],
+    ['mute', '{"muted":true', /not valid JSON/],
+    ['mute', ' ', /not valid JSON/],
+    ['mute', '{muted:true}', /not valid JSON/],
+  ];
+  for (const [name, body, detail] of rows) {
+    test(`${name} ${JSON.stringify(body)}`, async () => {
+      const decoded = await decodeBody(name, 'application/json', Buffer.from(body));
+      assert.ok(!decoded.ok);
+      assert.equal(decoded.fault, 'bad-body');
+      if (typeof detail === 'string') assert.equal(decoded.detail, detail);
+      else assert.match(decoded.detail, detail);
+    });
+  }
+
+  test('bytes that are not UTF-8', async () => {
+    const bytes = Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x7d]);
+    const decoded = await decodeBody('mute', 'application/json', bytes);
+    assert.ok(!decoded.ok && decoded.detail.includes('UTF-8'));
+  });
+
+  test('a long value is repeated in part only', async () => {
+    const body = JSON.stringify({ volume: 'x'.repeat(60_000) });
+    const decoded = await decodeBody('volume', 'application/json', Buffer.from(body));
+    assert.ok(!decoded.ok && decoded.detail.length < 200);
+  });
+
+  test('deep nesting is refused, not followed', async () => {
+    const decoded = await decodeBody('volume', 'application/json', Buffer.from('['.repeat(30_000)));
+    assert.ok(!decoded.ok);
+  });
+
+  test('an empty body has no content type that could be wrong', async () => {
+    const decoded = await decodeBody('mute', 'text/plain', Buffer.alloc(0));
+    assert.ok(decoded.ok);
+  });
+});

@@ -1,0 +1,181 @@
+// What happens on one connection: keep-alive, pipelining, slow, broken and abandoned requests. The process survives all of it.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, test } from 'node:test';
+import type { Answer } from '../../src/protocol/actor/commands.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
+import { RawConnection, statusOf } from './raw-connection.js';
+
+const under = GatewayUnderTest.up();
+const open: RawConnection[] = [];
+after(() => under.close());
+afterEach(async () => {
+  for (const connection of open.splice(0)) connection.destroy();
+  under.backends.answer = { ok: true };
+  under.backends.asked.length = 0;
+  assert.equal((await under.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
+  assert.deepEqual(under.logged, []);
+});
+
+function connection(): RawConnection {
+  const made = new RawConnection(under.port);
+  open.push(made);
+  return made;
+}
+
+const HOST = 'Host: 127.0.0.1\r\n';
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
+const mute = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
+const JSON_TYPE = 'Content-Type: application/json\r\n';
+const statuses = (text: string): string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1] ?? '');
+
+/** A command that waits for the test. */
+function heldAnswer(): (answer: Answer) => void {
+  let settle: (answer: Answer) => void = () => assert.fail('not held');
+  under.backends.answer = new Promise((resolve) => {
+    settle = resolve;
+  });
+  return (answer) => settle(answer);
+}
+
+async function asked(count: number): Promise<void> {
+  while (under.backends.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('one connection', () => {
+  test('serves request after request, GET, HEAD, POST, 304 and problems', async () => {
+    const one = connection();
+    const requests = [
+      get('/audio'),
+      `HEAD /audio HTTP/1.1\r\n${HOST}\r\n`,
+      mute('Content-Length: 0\r\n'),
+      `GET /audio HTTP/1.1\r\n${HOST}If-None-Match: *\r\n\r\n`,
+      get('/nowhere'),
+      `OPTIONS /audio HTTP/1.1\r\n${HOST}\r\n`,
+      get('/power/'),
+      get('/server'),
+    ];
+    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+    for (const [index, request] of requests.entries()) {
+      one.write(request);
+      await one.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
+    }
+    const expected = ['200', '200', '202', '304', '404', '204', '200', '200'];
+    assert.deepEqual(statuses(one.received), expected);
+  });
+
+  test('answers pipelined requests in order', async () => {
+    const one = connection().write(get('/server') + get('/nowhere') + get('/audio/outputs'));
+    const text = await one.until((all) => statuses(all).length === 3);
+    assert.deepEqual(statuses(text), ['200', '404', '200']);
+  });
+
+  test('is closed when a request comes behind one that waits for a backend', async () => {
+    const settle = heldAnswer();
+    const one = connection().write(mute(''));
+    await asked(1);
+    one.write(get('/server'));
+    assert.equal(await one.closed(), '');
+    settle({ ok: true });
+  });
+});
+
+describe('bodies', () => {
+  test('may come in pieces', async () => {
+    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 14\r\n`));
+    for (const piece of ['{"mu', 'ted"', ':true', '}']) {
+      one.write(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await one.until((text) => text.startsWith('HTTP/1.1 202 '));
+    assert.deepEqual(under.backends.asked[0]?.command, {
+      do: 'mute',
+      target: { kind: 'server' },
+      muted: true,
+    });
+  });
+
+  test('may be chunked', async () => {
+    const head = mute(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`);
+    const one = connection().write(`${head}6\r\n{"mute\r\n8\r\nd":true}\r\n0\r\n\r\n`);
+    await one.until((text) => text.startsWith('HTTP/1.1 202 '));
+  });
+
+  test('are not asked for when they are announced as enormous', async () => {
+    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
+    assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
+    assert.deepEqual(under.backends.asked, []);
+  });
+
+  test('in endless chunks are cut off', async () => {
+    const one = connection().write(mute(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`));
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    for (let sent = 0; sent < 20; sent += 1) one.write(chunk);
+    assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
+    assert.deepEqual(under.backends.asked, []);
+  });
+
+  test('of GET are ignored', async () => {
+    const one = connection().write(
+      `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\nhello${get('/server')}`,
+    );
+    const text = await one.until((all) => statuses(all).length === 2);
+    assert.deepEqual(statuses(text), ['200', '200']);
+  });
+
+  test('that are abandoned ask nothing', async () => {
+    const one = connection().write(`${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
+    await under.fetch({ path: '/server' });
+    one.destroy();
+    await under.fetch({ path: '/server' });
+    assert.deepEqual(under.backends.asked, []);
+  });
+});
+
+describe('clients that go away', () => {
+  test('while a backend works', async () => {
+    const settle = heldAnswer();
+    const one = connection().write(mute(''));
+    await asked(1);
+    one.destroy();
+    await under.fetch({ path: '/server' });
+    settle({ ok: true });
+  });
+
+  test('while a question to a backend waits', async () => {
+    const settle = heldAnswer();
+    const one = connection().write(get('/power/'));
+    await asked(1);
+    one.destroy();
+    await under.fetch({ path: '/server' });
+    settle({ ok: true, text: '{}' });
+  });
+
+  test('in the middle of the head', async () => {
+    connection().write('GET /audio HTTP/1.1\r\nHo').destroy();
+    await under.fetch({ path: '/server' });
+  });
+});
+
+describe('heads', () => {
+  const rows: [what: string, text: string, status: number][] = [
+    ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],
+    ['headers of 8 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(8000)}\r\n\r\n`, 431],
+    ['a path of 3 kB', get(`/${'x'.repeat(3000)}`), 404],
+    ['a path of 8 kB', get(`/${'x'.repeat(8000)}`), 431],
+    ['HTTP/1.0', `GET /server HTTP/1.0\r\n${HOST}\r\n`, 505],
+    ['bytes that are not ASCII', get('/\xff\xfe'), 404],
+  ];
+  for (const [what, text, status] of rows) {
+    test(`${what}: ${status}`, async () => assert.equal(await statusOf(under.port, text), status));
+  }
+
+  test('a line break in a name of the path reaches no header', async () => {
+    const text = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;
+    const one = connection().write(text);
+    const received = await one.until((all) => all.includes('}'));
+    assert.match(received, /^HTTP\/1\.1 405 /);
+    assert.doesNotMatch(received, /^X-Evil/m);
+  });
+});

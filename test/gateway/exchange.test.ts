@@ -1,0 +1,100 @@
+// The byte sink under a stream, on a real connection without a hub: what a refused write means, and when writing may go on.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ByteSink } from '../../src/gateway/events/occurrence.js';
+import type { Exchange } from '../../src/gateway/exchange.js';
+import { createServer } from '../../src/gateway/server.js';
+import { RawConnection } from './raw-connection.js';
+
+/** An odd size, so that the kernel's buffers do not end where a piece does. */
+const PIECE = Buffer.alloc(100_001, 'x');
+/** More than the kernel holds back for a connection on loopback. */
+const PIECES_MAX = 1000;
+
+interface Scene {
+  readonly sink: ByteSink;
+  readonly writable: Promise<void>;
+  readonly gone: Promise<void>;
+}
+
+/** Serves every request with a stream and hands it to the test. */
+async function openScene(context: { after(end: () => Promise<void>): void }) {
+  let opened: (scene: Scene) => void = () => undefined;
+  const scene = new Promise<Scene>((resolve) => {
+    opened = resolve;
+  });
+  const server = createServer({
+    serve: (exchange: Exchange) => {
+      const seat = exchange.seatStream([['Content-Type', 'text/event-stream\r\nX-Evil: 1']]);
+      seat.sink.write(Buffer.from('first'));
+      let [becameWritable, left]: (() => void)[] = [];
+      const writable = new Promise<void>((resolve) => {
+        becameWritable = resolve;
+      });
+      const gone = new Promise<void>((resolve) => {
+        left = resolve;
+      });
+      seat.attach({ writable: () => becameWritable?.(), gone: () => left?.() });
+      opened({ sink: seat.sink, writable, gone });
+    },
+    onFault: (_exchange, error) => assert.fail(String(error)),
+  });
+  const listening = server.listen(['127.0.0.1'], 0);
+  assert.ok(listening.ok);
+  const client = new RawConnection(listening.port).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  context.after(async () => {
+    client.destroy();
+    await server.close();
+  });
+  await client.until((text) => text.includes('first'));
+  return { client, ...(await scene) };
+}
+
+test('a refused piece arrives whole though nothing is written after it, and then writing may go on', async (context) => {
+  const { client, sink, writable } = await openScene(context);
+  client.pause();
+  let pieces = 0;
+  let isTaken = true;
+  while (isTaken && pieces < PIECES_MAX) {
+    sink.cork(() => {
+      isTaken = sink.write(PIECE);
+    });
+    pieces += 1;
+  }
+  assert.equal(isTaken, false);
+  client.resume();
+  await client.until((text) => text.length > pieces * PIECE.length);
+  await writable;
+  sink.cork(() => sink.write(Buffer.from('last')));
+  await client.until((text) => text.includes('last'));
+});
+
+test('a line break in a header value begins no other header', async (context) => {
+  const { client } = await openScene(context);
+  assert.match(client.received, /\r\nContent-Type: text\/event-stream X-Evil: 1\r\n/);
+});
+
+test('after the peer has gone the sink does nothing', async (context) => {
+  const { client, sink, gone } = await openScene(context);
+  client.destroy();
+  await gone;
+  assert.equal(sink.write(PIECE), false);
+  sink.cork(() => assert.fail('corked without a connection'));
+  sink.end();
+  sink.cut();
+});
+
+test('a cut connection is closed without an end of the response', async (context) => {
+  const { client, sink } = await openScene(context);
+  sink.cut();
+  assert.doesNotMatch(await client.closed(), /\r\n0\r\n\r\n$/);
+  sink.end();
+});
+
+test('an ended stream ends in order, and is written to no more', async (context) => {
+  const { client, sink } = await openScene(context);
+  sink.end();
+  assert.equal(sink.write(PIECE), false);
+  await client.until((text) => text.endsWith('\r\n0\r\n\r\n'));
+});

@@ -1,0 +1,242 @@
+// Batches in, occurrences and pages out.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Occurrence } from '../../src/gateway/events/occurrence.js';
+import { Mirror } from '../../src/gateway/mirror.js';
+import { PageMaker } from '../../src/gateway/page.js';
+import type { Resource } from '../../src/gateway/resources.js';
+import type { Backend, BackendState } from '../../src/protocol/actor/backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { drop, put } from './scripted-backends.js';
+
+class Scene {
+  now = 1000;
+  readonly mirror: Mirror;
+
+  constructor(enabled: readonly Backend[] = ['audio', 'systemd', 'upgrade']) {
+    this.mirror = new Mirror(enabled, new PageMaker('boot'), () => this.now);
+  }
+
+  apply(...changes: Change[]): string[] {
+    return this.mirror.apply(changes).map(line);
+  }
+
+  health(backend: Backend, state: BackendState, detail?: string): string[] {
+    const health = { state, since: this.now, restarts: 0, ...(detail === undefined ? {} : { detail }) };
+    return this.mirror.health(backend, health).map(line);
+  }
+
+  text(resource: Resource): string | undefined {
+    return this.mirror.read(resource)?.whole.body?.toString();
+  }
+}
+
+/** One occurrence in one line. */
+function line(occurrence: Occurrence): string {
+  if (occurrence.kind !== 'records') return `${occurrence.type} ${occurrence.json}`;
+  const records = occurrence.records.map(({ key, json }) => `${key}=${json}`).join(' ');
+  return `${occurrence.type} ${occurrence.removal ? '-' : '+'} ${records}`;
+}
+
+const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
+const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
+const unit = (key: string, value: unknown): Change => put('systemd.services', key, value);
+
+test('changes of one collection in one batch are one event', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.apply(client('1', 'a'), client('2', 'b')), ['audio.updated + 1="a" 2="b"']);
+});
+
+test('the newest text of a record wins within a batch', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.apply(client('1', 'a'), client('2', 'b'), client('1', 'c')), [
+    'audio.updated + 1="c" 2="b"',
+  ]);
+});
+
+test('an equal text is no change, and keeps the page', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  scene.health('audio', 'up');
+  const page = scene.mirror.read('audio.clients');
+  assert.deepEqual(scene.apply(client('1', 'a')), []);
+  assert.equal(scene.mirror.read('audio.clients'), page);
+});
+
+test('silent collections make no event and do not part a run', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.apply(client('1', 'a'), put('audio.server', '', 's'), client('2', 'b')), [
+    'audio.updated + 1="a" 2="b"',
+  ]);
+});
+
+test('another collection, a removal and an action end a run, and the order is kept', () => {
+  const scene = new Scene(['audio', 'power']);
+  assert.deepEqual(
+    scene.apply(
+      client('1', 'a'),
+      output('1', 'x'),
+      client('2', 'b'),
+      drop('audio.clients', '1'),
+      { kind: 'event', type: 'power.action', json: '{}' },
+      client('1', 'c'),
+    ),
+    [
+      'audio.updated + 1="a"',
+      'audio.output.updated + 1="x"',
+      'audio.updated + 2="b"',
+      'audio.removed - 1="a"',
+      'power.action {}',
+      'audio.updated + 1="c"',
+    ],
+  );
+});
+
+test('a removal carries the last text; removing what is not there is nothing', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'), client('2', 'b'));
+  assert.deepEqual(scene.apply(drop('audio.clients', '1'), drop('audio.clients', '2')), [
+    'audio.removed - 1="a" 2="b"',
+  ]);
+  assert.deepEqual(scene.apply(drop('audio.clients', '1')), []);
+});
+
+test('a collection of shape each makes one event per record', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.apply(unit('user/a', 1), unit('user/b', 2)), [
+    'service.updated + user/a=1',
+    'service.updated + user/b=2',
+  ]);
+});
+
+test('leaving up tells the state, then removes what has a removal event', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'), output('3', 'x'), put('audio.server', '', 's'));
+  scene.health('audio', 'up');
+  assert.deepEqual(scene.health('audio', 'connecting', 'no socket'), [
+    'backend.updated {"backend":"audio","state":"connecting","detail":"no socket"}',
+    'audio.output.removed - 3="x"',
+    'audio.removed - 1="a"',
+  ]);
+  assert.deepEqual(scene.apply(client('1', 'a')), ['audio.updated + 1="a"']);
+});
+
+test('the death of a thread during the first reading removes what was read', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  assert.deepEqual(scene.health('audio', 'restarting'), [
+    'backend.updated {"backend":"audio","state":"restarting"}',
+    'audio.removed - 1="a"',
+  ]);
+});
+
+test('without a removal event only real differences are told after a restart', () => {
+  const scene = new Scene();
+  scene.apply(unit('user/a', 1), unit('user/b', 1));
+  scene.health('systemd', 'up');
+  assert.deepEqual(scene.health('systemd', 'restarting'), [
+    'backend.updated {"backend":"systemd","state":"restarting"}',
+  ]);
+  assert.deepEqual(scene.apply(unit('user/a', 1), unit('user/b', 2)), ['service.updated + user/b=2']);
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '[1,2]');
+});
+
+test('texts from before a loss are forgotten once the backend is up again', () => {
+  const scene = new Scene();
+  scene.apply(unit('user/a', 1));
+  scene.health('systemd', 'up');
+  scene.health('systemd', 'connecting');
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '[]');
+  assert.deepEqual(scene.apply(unit('user/a', 1)), ['service.updated + user/a=1']);
+});
+
+test('a state is told when it or its detail changes, and only then', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.health('audio', 'connecting'), []);
+  assert.equal(scene.health('audio', 'connecting', 'refused').length, 1);
+  assert.deepEqual(scene.health('audio', 'connecting', 'refused'), []);
+  assert.equal(scene.health('audio', 'up').length, 1);
+});
+
+test('a backend that is not enabled has no state', () => {
+  const scene = new Scene(['audio']);
+  assert.deepEqual(scene.health('power', 'up'), []);
+  assert.equal(scene.mirror.healthOf('power'), undefined);
+});
+
+test('nothing is read while a backend is not up', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  assert.equal(scene.mirror.read('audio.clients'), undefined);
+  scene.health('audio', 'up');
+  assert.equal(scene.text('audio.clients'), '["a"]');
+  scene.health('audio', 'failed');
+  assert.equal(scene.mirror.read('audio.clients'), undefined);
+});
+
+test('/audio joins its parts, and is not told while one is missing', () => {
+  const scene = new Scene();
+  scene.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
+  scene.health('audio', 'up');
+  assert.equal(scene.mirror.read('audio'), undefined);
+  scene.apply(put('audio.server', '', {}));
+  assert.equal(scene.text('audio'), '{"kind":"pipewire","server":{},"outputs":["x"],"clients":["a","b"]}');
+  assert.equal(scene.text('audio.server'), '{}');
+});
+
+test('a page is kept until the next change of what it is made of', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'), output('0', 'x'));
+  scene.health('audio', 'up');
+  const [clients, outputs] = [scene.mirror.read('audio.clients'), scene.mirror.read('audio.outputs')];
+  assert.equal(scene.mirror.read('audio.clients'), clients);
+  scene.now = 2000;
+  scene.apply(client('1', 'b'));
+  assert.equal(scene.mirror.read('audio.outputs'), outputs);
+  const changed = scene.mirror.read('audio.clients');
+  assert.notEqual(changed?.etag, clients?.etag);
+  assert.deepEqual(
+    changed?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At'),
+    ['X-Cache-Updated-At', '1970-01-01T00:00:02.000Z'],
+  );
+});
+
+test('records keep the order in which they came, also when they change', () => {
+  const scene = new Scene();
+  scene.apply(unit('system/z', 'z'), unit('user/a', 'a'));
+  scene.apply(unit('system/z', 'zz'));
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '["zz","a"]');
+});
+
+test('a snapshot tells each backend, then its records in collection order', () => {
+  const scene = new Scene(['audio', 'upgrade']);
+  scene.apply(client('1', 'a'), client('2', 'b'), output('0', 'x'), put('audio.server', '', 's'));
+  scene.apply(put('upgrade.view', '', {}), put('upgrade.run', '', 'r'), put('upgrade.status', '', 's'));
+  scene.health('audio', 'up');
+  assert.deepEqual(scene.mirror.snapshot().map(line), [
+    'backend.updated {"backend":"audio","state":"up"}',
+    'audio.output.updated + 0="x"',
+    'audio.updated + 1="a" 2="b"',
+    'backend.updated {"backend":"upgrade","state":"connecting"}',
+    'upgrade.info + ="s"',
+    'upgrade.info + ="r"',
+  ]);
+});
+
+test('a snapshot taken while a backend is away tells what will come back without a word', () => {
+  const scene = new Scene(['systemd']);
+  scene.apply(unit('user/a.service', 'as it was'), unit('user/b.service', 'as it was'));
+  scene.health('systemd', 'up');
+  scene.health('systemd', 'connecting');
+  scene.apply(unit('user/b.service', 'changed'));
+  assert.deepEqual(scene.mirror.snapshot().map(line), [
+    'backend.updated {"backend":"systemd","state":"connecting"}',
+    'service.updated + user/a.service="as it was"',
+    'service.updated + user/b.service="changed"',
+  ]);
+  assert.deepEqual(scene.apply(unit('user/a.service', 'as it was')), [], 'nobody is told again');
+});

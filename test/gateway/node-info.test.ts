@@ -1,0 +1,39 @@
+// What GET /server says about the machine.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { goArchitecture, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
+
+const names: [text: string, name: string | undefined][] = [
+  ['NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', 'Debian GNU/Linux 12 (bookworm)'],
+  ["PRETTY_NAME='Alpine Linux'\n", 'Alpine Linux'],
+  ['PRETTY_NAME=Void\n', 'Void'],
+  ['PRETTY_NAME="A \\"quoted\\" \\$name"', 'A "quoted" $name'],
+  ['PRETTY_NAME=""\n', undefined],
+  ['PRETTY_NAME=\n', undefined],
+  ['#PRETTY_NAME="x"\n', undefined],
+  ['', undefined],
+];
+for (const [text, name] of names) {
+  test(`os-release ${JSON.stringify(text)} names ${name}`, () => assert.equal(prettyName(text), name));
+}
+
+const architectures: [node: string, go: string][] = [
+  ['x64', 'amd64'],
+  ['arm64', 'arm64'],
+  ['arm', 'arm'],
+  ['ia32', '386'],
+  ['ppc64', 'ppc64le'],
+  ['riscv64', 'riscv64'],
+  ['s390x', 's390x'],
+];
+for (const [node, go] of architectures) {
+  test(`${node} is ${go}`, () => assert.equal(goArchitecture(node), go));
+}
+
+test('this machine has a name, a platform and a system', () => {
+  const info = readNodeInfo();
+  assert.match(info.platform, /^linux\/\w+$/);
+  assert.notEqual(info.hostname, '');
+  assert.notEqual(info.osVersion, '');
+});

@@ -1,0 +1,79 @@
+// The document itself; that answers conform to it is checked with every request of the other tests.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { ROUTES } from '../../src/gateway/routes.js';
+import { EVENT_TYPES } from '../../src/protocol/actor/collections.js';
+import { GatewayUnderTest, type OpenApi, type Operation } from './gateway-under-test.js';
+
+const under = GatewayUnderTest.up();
+after(() => under.close());
+
+async function document(): Promise<OpenApi> {
+  return (await under.json('/openapi.json')) as OpenApi;
+}
+
+function operations(of: OpenApi): [path: string, method: string, operation: Operation][] {
+  return Object.entries(of.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, string, Operation] => [path, method, operation]),
+  );
+}
+
+test('it holds exactly the routes of the table', async () => {
+  const listed = operations(await document()).map(([path, method]) => `${method.toUpperCase()} ${path}`);
+  assert.deepEqual(listed.sort(), ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test('operation ids are unique', async () => {
+  const ids = operations(await document()).map(([, , { operationId }]) => operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.match(id, /^[A-Za-z0-9_]+$/);
+});
+
+test('every parameter of a path is declared, and none else', async () => {
+  for (const [path, , { parameters = [] }] of operations(await document())) {
+    const declared = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+    assert.deepEqual(
+      declared,
+      [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]),
+    );
+  }
+});
+
+test('every reference leads somewhere, and every schema compiles', async () => {
+  const whole = await document();
+  const text = JSON.stringify(whole);
+  for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    assert.ok(Object.hasOwn(whole.components.schemas, name ?? ''), name);
+  }
+  const ajv = new Ajv2020({ strict: true, formats: { 'date-time': true }, allowUnionTypes: true });
+  for (const schema of Object.values(whole.components.schemas)) ajv.compile(schema);
+});
+
+test('every response has a description, and every problem is a problem document', async () => {
+  for (const [path, method, { responses }] of operations(await document())) {
+    for (const [status, { description, content }] of Object.entries(responses)) {
+      assert.notEqual(description, '');
+      if (Number(status) >= 400) {
+        assert.deepEqual(Object.keys(content ?? {}), ['application/problem+json'], `${method} ${path}`);
+      }
+    }
+  }
+});
+
+test('only mute may come without the body that it can have', async () => {
+  const required = operations(await document())
+    .filter(([, , { requestBody }]) => requestBody !== undefined)
+    .map(([path, , { requestBody }]) => `${path.split('/').at(-1)} ${requestBody?.required}`);
+  assert.deepEqual([...new Set(required)].sort(), ['mute false', 'output true', 'volume true']);
+});
+
+test('the stream names every event and every query parameter', async () => {
+  const events = (await document()).paths['/events']?.['get'] as Operation & { 'x-events': object };
+  assert.deepEqual(Object.keys(events['x-events']).sort(), [...EVENT_TYPES].sort());
+  assert.deepEqual(
+    (events.parameters ?? []).map(({ name }) => name),
+    ['types', 'backend', 'exclude', 'keepalive', 'snapshot', 'lastEventId'],
+  );
+});

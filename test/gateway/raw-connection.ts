@@ -1,0 +1,85 @@
+// A TCP connection to the gateway that speaks exactly the bytes it is told to, for requests that no HTTP client would send.
+
+import { connect, type Socket } from 'node:net';
+
+export class RawConnection {
+  readonly #socket: Socket;
+  #received = '';
+  #closed = false;
+  #onChange: (() => void) | undefined;
+
+  constructor(port: number) {
+    this.#socket = connect(port, '127.0.0.1');
+    this.#socket.setEncoding('latin1');
+    this.#socket.on('data', (text: string) => {
+      this.#received += text;
+      this.#onChange?.();
+    });
+    // A reset is how the other end may close; what was received before it is what the tests look at.
+    this.#socket.on('error', () => this.#socket.destroy());
+    this.#socket.on('close', () => {
+      this.#closed = true;
+      this.#onChange?.();
+    });
+  }
+
+  get received(): string {
+    return this.#received;
+  }
+
+  write(text: string | Uint8Array): this {
+    this.#socket.write(text);
+    return this;
+  }
+
+  /** Resolves when everything received so far satisfies the test, rejects when the connection closes before. */
+  until(test: (received: string) => boolean): Promise<string> {
+    return this.#wait(() => {
+      if (test(this.#received)) return true;
+      if (this.#closed) throw new Error(`closed after ${JSON.stringify(this.#received)}`);
+      return false;
+    });
+  }
+
+  /** Resolves with all that was received when the other end closes. */
+  closed(): Promise<string> {
+    return this.#wait(() => this.#closed);
+  }
+
+  /** Stops reading, as a consumer that hangs. */
+  pause(): this {
+    this.#socket.pause();
+    return this;
+  }
+
+  resume(): this {
+    this.#socket.resume();
+    return this;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #wait(isDone: () => boolean): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        try {
+          if (isDone()) resolve(this.#received);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#onChange = look;
+      look();
+    });
+  }
+}
+
+/** Sends one text on a fresh connection and answers with the status of the first response. */
+export async function statusOf(port: number, text: string): Promise<number> {
+  const connection = new RawConnection(port).write(text);
+  const received = await connection.until((all) => all.includes('\r\n\r\n'));
+  connection.destroy();
+  return Number(received.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3));
+}

@@ -1,0 +1,65 @@
+// Paths to endpoints: slashes, percent-encoding and names with odd characters.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Router } from '../../src/gateway/router.js';
+import { ROUTES } from '../../src/gateway/routes.js';
+import { SETTINGS } from './gateway-under-test.js';
+
+const router = new Router(ROUTES.filter((route) => route.exists(SETTINGS)));
+
+/** `PATH key=value`, or the problem's code. */
+function found(path: string): string {
+  const match = router.match(path);
+  if (!match.ok) return match.fault;
+  return [match.endpoint.path, ...[...match.params].map(([name, value]) => `${name}=${value}`)].join(' ');
+}
+
+const rows: [path: string, expected: string][] = [
+  ['/audio', '/audio'],
+  ['/audio/', '/audio'],
+  ['/power', '/power/'],
+  ['/power/', '/power/'],
+  ['/%61udio', '/audio'],
+  ['/%61udio/', '/audio'],
+  ['/audio//', 'not-found'],
+  ['//audio', 'not-found'],
+  ['/', 'not-found'],
+  ['', 'not-found'],
+  ['audio', 'not-found'],
+  ['/Audio', 'not-found'],
+  ['/audio/../server', 'not-found'],
+  ['/audio%2Fserver', 'not-found'],
+  ['/audio/outputs/3/mute', '/audio/outputs/{output}/mute output=3'],
+  ['/audio/outputs/3/mute/', '/audio/outputs/{output}/mute output=3'],
+  ['/audio/outputs/a%2Fb/mute', '/audio/outputs/{output}/mute output=a/b'],
+  ['/audio/outputs/a%20b%C3%A9/mute', '/audio/outputs/{output}/mute output=a bé'],
+  ['/audio/outputs/a+b/mute', '/audio/outputs/{output}/mute output=a+b'],
+  ['/audio/outputs/..%2F..%2Fetc/mute', '/audio/outputs/{output}/mute output=../../etc'],
+  ['/audio/outputs/%252F/mute', '/audio/outputs/{output}/mute output=%2F'],
+  ['/audio/outputs//mute', 'not-found'],
+  ['/audio/outputs/3', 'not-found'],
+  ['/audio/outputs/3/mute/4', 'not-found'],
+  ['/audio/outputs/{output}/mute', '/audio/outputs/{output}/mute output={output}'],
+  ['/services/user/mpd.service/start', '/services/{scope}/{unit}/start scope=user unit=mpd.service'],
+  ['/services/user/a%40b.service/stop', '/services/{scope}/{unit}/stop scope=user unit=a@b.service'],
+  ['/audio/outputs/%zz/mute', 'bad-path'],
+  ['/audio/outputs/%/mute', 'bad-path'],
+  ['/audio/outputs/%C3/mute', 'bad-path'],
+  ['/audio/outputs/%ED%A0%80/mute', 'bad-path'],
+  ['/nowhere/%zz', 'bad-path'],
+  ['/audio/outputs/a%00b/mute', 'bad-path'],
+];
+
+for (const [path, expected] of rows) {
+  test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
+}
+
+test('Allow names every method of the path', () => {
+  const allow = (path: string): string | undefined => {
+    const match = router.match(path);
+    return match.ok ? match.endpoint.allow : undefined;
+  };
+  assert.equal(allow('/audio'), 'GET, HEAD, OPTIONS');
+  assert.equal(allow('/audio/server/mute'), 'POST, OPTIONS');
+});

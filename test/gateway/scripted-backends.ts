@@ -1,0 +1,82 @@
+// The backends' side of the gateway, scripted: it records what it is asked and answers what the test says.
+// Scripted on purpose: the boundary is a message interface, and the real actors have tests of their own.
+
+import type { Backend } from '../../src/protocol/actor/backends.js';
+import type { Collection } from '../../src/protocol/actor/collections.js';
+import type { Answer, Command } from '../../src/protocol/actor/commands.js';
+import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
+
+export interface Asked {
+  readonly backend: Backend;
+  readonly command: Command;
+}
+
+export class ScriptedBackends implements Backends {
+  readonly asked: Asked[] = [];
+  /** What the next commands are answered with; a promise keeps them waiting. */
+  answer: Answer | Promise<Answer> = { ok: true };
+  /** Breaks the promise of the interface: the next commands reject. */
+  isBroken = false;
+
+  async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
+    this.asked.push({ backend, command });
+    if (this.isBroken) throw new Error('a secret of the scripted backend');
+    return this.answer;
+  }
+}
+
+export function put(collection: Collection, key: string, record: unknown): Change {
+  return { kind: 'put', collection, key, json: JSON.stringify(record) };
+}
+
+export function drop(collection: Collection, key: string): Change {
+  return { kind: 'drop', collection, key };
+}
+
+function sink(id: number, name = `sink-${id}`) {
+  return {
+    id,
+    name,
+    description: name,
+    muted: false,
+    volume: 0.5,
+    state: 'idle',
+    default: id === 0,
+    props: {},
+    balance: 0,
+  };
+}
+
+export function stream(id: number, name = `player-${id}`) {
+  return { id, name, app: 'player', muted: false, volume: 1, corked: false, backend: 'pulseaudio' };
+}
+
+const SERVICE = { name: 'mpd.service', scope: 'user', running: true, enabled: true, exists: true };
+const RUN = { state: 'idle' };
+const STATUS = { current: '1', latest: '2', upgrade_available: true };
+
+/** Full state of every backend, as it is before `up`. */
+const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
+  audio: [
+    put('audio.kind', '', 'pulseaudio'),
+    put('audio.server', '', { kind: 'pulseaudio', default_sink: 'sink-0', volume: 0.5, muted: false }),
+    put('audio.outputs', '0', sink(0)),
+    put('audio.outputs', '1', sink(1)),
+    put('audio.clients', '7', stream(7)),
+  ],
+  systemd: [put('systemd.services', 'user/mpd.service', SERVICE)],
+  power: [],
+  upgrade: [
+    put('upgrade.status', '', STATUS),
+    put('upgrade.run', '', RUN),
+    put('upgrade.view', '', { ...STATUS, run: RUN, can_check: true, can_upgrade: true }),
+  ],
+};
+
+/** Everything connects. `since` is the epoch. */
+export function bringUp(listener: BackendListener, backends: readonly Backend[]): void {
+  for (const backend of backends) {
+    listener.changes(backend, WHOLE_STATE[backend]);
+    listener.health(backend, { state: 'up', since: 0, restarts: 0 });
+  }
+}

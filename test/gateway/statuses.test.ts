@@ -1,0 +1,186 @@
+// The status table of contract section 3, a row per line and fault, over real HTTP.
+
+import assert from 'node:assert/strict';
+import { after, beforeEach, describe, test } from 'node:test';
+import { PROBLEMS } from '../../src/gateway/problem.js';
+import { FAULTS, type FaultCode } from '../../src/protocol/actor/faults.js';
+import { GatewayUnderTest, type Request, type Response } from './gateway-under-test.js';
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+function post(
+  path: string,
+  body?: string | Uint8Array,
+  headers: Record<string, string> = JSON_TYPE,
+): Request {
+  return { method: 'POST', path, headers, ...(body === undefined ? {} : { body }) };
+}
+
+function assertProblem(response: Response, status: number, code: string): void {
+  assert.equal(response.status, status, response.text);
+  assert.equal(response.headers['content-type'], 'application/problem+json');
+  const document = JSON.parse(response.text) as Record<string, unknown>;
+  assert.deepEqual(Object.keys(document), ['type', 'title', 'status', 'detail']);
+  assert.equal(document['type'], `urn:tonearm:problem:${code}`);
+  assert.equal(document['status'], status);
+  assert.notEqual(document['detail'], '');
+  assert.equal(response.headers['retry-after'] !== undefined, status === 503);
+}
+
+describe('what the gateway refuses by itself', () => {
+  const under = GatewayUnderTest.up();
+  after(() => under.close());
+  beforeEach(() => {
+    under.backends.asked.length = 0;
+  });
+
+  const volume = '/audio/server/volume';
+  const exactly = (size: number): string => `{"muted":true${' '.repeat(size - 14)}}`;
+  const rows: [what: string, request: Request, status: number, code: string][] = [
+    ['bad JSON', post(volume, '{'), 400, 'bad-body'],
+    ['a bad field', post(volume, '{"volume":2}'), 400, 'bad-body'],
+    ['a missing body', post(volume), 400, 'bad-body'],
+    ['bad UTF-8', post(volume, Buffer.from([0x22, 0xff, 0x22])), 400, 'bad-body'],
+    ['fields where none are taken', post('/power/reboot', '{"when":"later"}'), 400, 'bad-body'],
+    ['bad percent-encoding', post('/audio/outputs/%zz/mute'), 400, 'bad-path'],
+    ['a NUL in a name', post('/audio/outputs/%00/mute'), 400, 'bad-path'],
+    ['a bad query value', { path: '/events?keepalive=9' }, 400, 'bad-query'],
+    ['a bad query value asked with HEAD', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
+    ['no such route', { path: '/nowhere' }, 404, 'not-found'],
+    ['no such scope', post('/services/global/x.service/start'), 404, 'not-found'],
+    ['the wrong method', { method: 'DELETE', path: '/audio' }, 405, 'wrong-method'],
+    ['a method that no route has', { method: 'PROPFIND', path: '/audio' }, 405, 'wrong-method'],
+    ['a body of 64 KiB and 1', post('/audio/server/mute', exactly(64 * 1024 + 1)), 413, 'body-too-large'],
+    ['a body of 512 KiB', post('/power/reboot', 'x'.repeat(512 * 1024)), 413, 'body-too-large'],
+    ['text', post(volume, '{"volume":1}', { 'Content-Type': 'text/plain' }), 415, 'unsupported-type'],
+    ['no content type', post(volume, '{"volume":1}', {}), 415, 'unsupported-type'],
+    [
+      'a form, where no body is taken',
+      post('/power/reboot', 'a=b', { 'Content-Type': 'application/x-www-form-urlencoded' }),
+      415,
+      'unsupported-type',
+    ],
+  ];
+  for (const [what, request, status, code] of rows) {
+    test(`${what} is ${status}, and nothing is asked`, async () => {
+      const response = await under.fetch(request);
+      if (request.method === 'HEAD') assert.equal(response.status, status);
+      else assertProblem(response, status, code);
+      assert.deepEqual(under.backends.asked, []);
+    });
+  }
+
+  test('a body of exactly 64 KiB is accepted', async () => {
+    const response = await under.fetch(post('/audio/server/mute', exactly(64 * 1024)));
+    assert.equal(response.status, 202);
+    assert.equal(under.backends.asked.length, 1);
+  });
+
+  test('Content-Length: 0 toggles, whatever the content type', async () => {
+    const headers = { 'Content-Type': 'text/plain', 'Content-Length': '0' };
+    assert.equal((await under.fetch(post('/audio/server/mute', undefined, headers))).status, 202);
+  });
+});
+
+describe('what the backends refuse', () => {
+  const under = GatewayUnderTest.up();
+  after(() => under.close());
+
+  const statuses: Record<FaultCode, [status: number, path: string, body?: string]> = {
+    'bad-value': [400, '/audio/outputs/3/mute'],
+    'no-such-output': [404, '/audio/outputs/3/mute'],
+    'no-such-client': [404, '/audio/clients/3/mute'],
+    'no-such-unit': [404, '/services/user/x.service/start'],
+    'no-cookie': [404, '/audio/cookie'],
+    'no-volume': [409, '/audio/clients/3/volume', '{"volume":1}'],
+    'read-only-scope': [403, '/services/system/x.service/start'],
+    'capability-off': [403, '/power/reboot'],
+    'not-granted': [403, '/power/power_off'],
+    'run-in-progress': [409, '/upgrade/start'],
+    inhibited: [409, '/power/reboot'],
+    'in-progress': [409, '/power/reboot'],
+    refused: [502, '/services/user/x.service/start'],
+    unavailable: [503, '/audio/server/mute'],
+    timeout: [504, '/audio/server/mute'],
+    internal: [502, '/audio/server/mute'],
+  };
+  for (const [fault, [status, path, body]] of Object.entries(statuses)) {
+    test(`${fault} is ${status}, with the backend's own words`, async () => {
+      under.backends.answer = { ok: false, fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` };
+      const response = await under.fetch(fault === 'no-cookie' ? { path } : post(path, body));
+      assertProblem(response, status, fault);
+      const document = JSON.parse(response.text) as { title: string; detail: string };
+      assert.equal(document.title, FAULTS[fault as FaultCode]);
+      assert.equal(document.detail, `because "${fault}"\r\nX: y`);
+      assert.equal(response.headers['x'], undefined);
+    });
+  }
+
+  test('every problem has a status of the contract, or 500', () => {
+    const known = [400, 403, 404, 405, 409, 413, 415, 500, 502, 503, 504];
+    for (const { status, title } of Object.values(PROBLEMS)) {
+      assert.ok(known.includes(status));
+      assert.notEqual(title, '');
+    }
+  });
+});
+
+describe('a backend that is away', () => {
+  const under = new GatewayUnderTest();
+  after(() => under.close());
+
+  for (const path of [
+    '/audio',
+    '/audio/server',
+    '/audio/outputs',
+    '/audio/clients',
+    '/services',
+    '/upgrade',
+  ]) {
+    test(`GET ${path} is 503`, async () => assertProblem(await under.fetch({ path }), 503, 'unavailable'));
+  }
+
+  test('its own words are in the detail, and other backends answer', async () => {
+    const { listener } = under.gateway;
+    listener.health('audio', { state: 'connecting', since: 0, restarts: 0, detail: 'no socket' });
+    listener.health('systemd', { state: 'up', since: 0, restarts: 0 });
+    const response = await under.fetch({ path: '/audio' });
+    assert.match(response.text, /audio is connecting: no socket/);
+    assert.equal((await under.fetch({ path: '/services' })).text, '[]');
+  });
+
+  test('health says which, with 200', async () => {
+    const health = (await under.json('/health')) as {
+      status: string;
+      backends: Record<string, Record<string, unknown>>;
+      streams: object;
+    };
+    assert.equal(health.status, 'degraded');
+    assert.deepEqual(Object.keys(health.backends), ['audio', 'systemd', 'power', 'upgrade']);
+    assert.deepEqual(health.backends['audio'], {
+      state: 'connecting',
+      since: '1970-01-01T00:00:00.000Z',
+      restarts: 0,
+      detail: 'no socket',
+    });
+    assert.deepEqual(health.streams, { open: 0, closed_slow: 0 });
+  });
+
+  test('with all of them up health is ok', async () => {
+    for (const backend of ['audio', 'systemd', 'power', 'upgrade'] as const) {
+      under.gateway.listener.health(backend, { state: 'up', since: 0, restarts: 0 });
+    }
+    assert.equal(((await under.json('/health')) as { status: string }).status, 'ok');
+  });
+});
+
+test('a fault inside the gateway is 500 and a log line, and the next request is served', async (context) => {
+  const under = GatewayUnderTest.up();
+  context.after(() => under.close());
+  under.backends.isBroken = true;
+  const response = await under.fetch(post('/audio/server/mute'));
+  assertProblem(response, 500, 'gateway-failed');
+  assert.doesNotMatch(response.text, /secret/);
+  assert.deepEqual(under.logged, ['error a request failed inside the gateway']);
+  assert.equal((await under.fetch({ path: '/audio' })).status, 200);
+});

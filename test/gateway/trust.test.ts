@@ -1,0 +1,179 @@
+// Who may use the interface: the pure checks, a row per line of contract section 6 and per known attack.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  distrustOrigin,
+  HostCheck,
+  isTrustedHost,
+  originStanding,
+  parseHost,
+  trustRules,
+} from '../../src/gateway/trust.js';
+
+const rules = trustRules({
+  hostname: 'Kitchen',
+  hosts: ['music.example.org', 'Radio.Lan.'],
+  origins: ['http://app.lan', 'https://ha.example.org:8123/', 'capacitor://localhost'],
+});
+
+describe('Host', () => {
+  const rows: [header: string, trusted: boolean, why: string][] = [
+    ['127.0.0.1', true, 'IPv4'],
+    ['127.0.0.1:8018', true, 'IPv4 with port'],
+    ['192.168.1.20:8018', true, 'any IPv4'],
+    ['127.0.0.1.:8018', true, 'IPv4 with trailing dot'],
+    ['[::1]', true, 'IPv6'],
+    ['[::1]:8018', true, 'IPv6 with port'],
+    ['[FE80::1]:8018', true, 'IPv6 in capitals'],
+    ['[fe80::1%25eth0]:8018', true, 'IPv6 with encoded zone'],
+    ['[fe80::1%eth0]', true, 'IPv6 with zone'],
+    ['[::ffff:10.0.0.1]', true, 'mapped IPv4'],
+    ['localhost', true, 'localhost'],
+    ['LOCALHOST:1', true, 'localhost in capitals'],
+    ['localhost.', true, 'localhost with trailing dot'],
+    ['kitchen', true, 'the hostname'],
+    ['KITCHEN:8018', true, 'the hostname in capitals'],
+    ['kitchen.local', true, 'its mDNS name'],
+    ['kitchen.local.:8018', true, 'its mDNS name with trailing dot'],
+    ['music.example.org', true, 'api.hosts'],
+    ['radio.lan', true, 'api.hosts, written otherwise'],
+    ['kitchen:', true, 'an empty port (RFC 3986)'],
+    ['', false, 'empty'],
+    ['evil.example', false, 'a name of somebody else'],
+    ['kitchen.evil.example', false, 'our name as a subdomain'],
+    ['evilkitchen', false, 'our name as a suffix'],
+    ['kitchen.lan', false, 'our name in a domain that is not ours'],
+    ['localhost.evil.example', false, 'localhost as a subdomain'],
+    ['127.0.0.1.evil.example', false, 'an address as a subdomain'],
+    ['127.0.0.1.nip.io', false, 'a name that resolves to an address'],
+    ['127.1', false, 'not an address as the standard writes it'],
+    ['2130706433', false, 'an address as a number'],
+    ['0x7f.0.0.1', false, 'a hexadecimal address'],
+    ['user@127.0.0.1', false, 'user information'],
+    ['127.0.0.1/evil.example', false, 'a path'],
+    ['127.0.0.1, evil.example', false, 'two values in one'],
+    ['evil.example 127.0.0.1', false, 'a blank'],
+    ['::1', false, 'IPv6 without brackets'],
+    ['[::1', false, 'an open bracket'],
+    ['[evil.example]', false, 'a name in brackets'],
+    ['[::1]evil.example', false, 'text behind the brackets'],
+    ['[::1]:8018:80', false, 'two ports'],
+    ['127.0.0.1:99999', false, 'a port out of range'],
+    ['127.0.0.1:80a', false, 'a port that is no number'],
+    ['localhost..', false, 'two trailing dots'],
+    ['.', false, 'a dot'],
+  ];
+  for (const [header, trusted, why] of rows) {
+    test(`${JSON.stringify(header)} is ${trusted ? 'trusted' : 'refused'}: ${why}`, () => {
+      assert.equal(isTrustedHost(header, rules), trusted);
+    });
+  }
+
+  test('a full hostname is also known by the mDNS name of its first label', () => {
+    const full = trustRules({ hostname: 'kitchen.example.org', hosts: [], origins: [] });
+    assert.ok(isTrustedHost('kitchen.example.org', full));
+    assert.ok(isTrustedHost('kitchen.local', full));
+    assert.ok(!isTrustedHost('kitchen', full));
+  });
+
+  test('a node without a hostname trusts no empty name', () => {
+    const nameless = trustRules({ hostname: '', hosts: [], origins: [] });
+    assert.ok(!isTrustedHost('', nameless));
+    assert.ok(!isTrustedHost('.local', nameless));
+  });
+
+  test('a port is 80 unless it is written', () => {
+    assert.deepEqual(parseHost('Kitchen.:'), { host: 'kitchen', port: 80 });
+    assert.deepEqual(parseHost('[::1]:8018'), { host: '::1', port: 8018 });
+  });
+
+  test('remembering hosts lets none pass that was refused, however many are tried', () => {
+    const check = new HostCheck(rules);
+    for (let port = 1; port < 200; port += 1) assert.equal(check.distrust(`kitchen:${port}`), undefined);
+    for (let round = 0; round < 2; round += 1) {
+      assert.equal(check.distrust('evil.example')?.fault, 'foreign-host');
+      assert.equal(check.distrust('kitchen:8018'), undefined);
+    }
+  });
+});
+
+describe('Origin', () => {
+  const rows: [origin: string, host: string, standing: string][] = [
+    ['', 'kitchen:8018', 'none'],
+    ['http://kitchen:8018', 'kitchen:8018', 'same'],
+    ['http://KITCHEN:8018', 'kitchen:8018', 'same'],
+    ['http://kitchen', 'kitchen', 'same'],
+    ['http://kitchen', 'kitchen:80', 'same'],
+    ['http://[::1]:8018', '[::1]:8018', 'same'],
+    ['https://kitchen:8018', 'kitchen:8018', 'foreign'],
+    ['http://kitchen', 'kitchen:8018', 'foreign'],
+    ['http://kitchen:8019', 'kitchen:8018', 'foreign'],
+    ['http://kitchen:8018/', 'kitchen:8018', 'foreign'],
+    ['http://kitchen:8018@evil.example', 'kitchen:8018', 'foreign'],
+    ['http://kitchen:8018.evil.example', 'kitchen:8018', 'foreign'],
+    ['kitchen:8018', 'kitchen:8018', 'foreign'],
+    ['http://app.lan', 'kitchen:8018', 'listed'],
+    ['http://app.lan:80', 'kitchen:8018', 'listed'],
+    ['HTTP://APP.LAN', 'kitchen:8018', 'listed'],
+    ['https://ha.example.org:8123', 'kitchen:8018', 'listed'],
+    ['capacitor://localhost', 'kitchen:8018', 'listed'],
+    ['https://app.lan', 'kitchen:8018', 'foreign'],
+    ['http://app.lan:8080', 'kitchen:8018', 'foreign'],
+    ['http://app.lan.evil.example', 'kitchen:8018', 'foreign'],
+    ['http://evil-app.lan', 'kitchen:8018', 'foreign'],
+    ['http://app.lan/evil', 'kitchen:8018', 'foreign'],
+    ['http://app.lan\\evil', 'kitchen:8018', 'foreign'],
+    ['http://app.lan http://evil.example', 'kitchen:8018', 'foreign'],
+    ['http://user@app.lan', 'kitchen:8018', 'foreign'],
+    ['null', 'kitchen:8018', 'foreign'],
+    ['*', 'kitchen:8018', 'foreign'],
+    ['file://', 'kitchen:8018', 'foreign'],
+    ['rubbish', 'kitchen:8018', 'foreign'],
+  ];
+  for (const [origin, host, standing] of rows) {
+    test(`${JSON.stringify(origin)} at ${host} is ${standing}`, () => {
+      assert.equal(originStanding(origin, host, rules), standing);
+    });
+  }
+
+  test('with * in the list every origin is listed, null too', () => {
+    const open = trustRules({ hostname: 'kitchen', hosts: [], origins: ['*'] });
+    for (const origin of ['http://evil.example', 'null', 'capacitor://x']) {
+      assert.equal(originStanding(origin, 'kitchen', open), 'listed');
+    }
+  });
+
+  test('null in the list means nobody', () => {
+    const odd = trustRules({ hostname: 'kitchen', hosts: [], origins: ['null'] });
+    assert.equal(originStanding('null', 'kitchen', odd), 'foreign');
+  });
+});
+
+describe('who may have an effect', () => {
+  type Standing = Parameters<typeof distrustOrigin>[2];
+  const rows: [method: string, standing: Standing, site: string, allowed: boolean][] = [
+    ['POST', 'none', '', true],
+    ['POST', 'none', 'same-origin', true],
+    ['POST', 'none', 'none', true],
+    ['POST', 'none', 'same-site', true],
+    ['POST', 'none', 'cross-site', false],
+    ['POST', 'none', 'Cross-Site', false],
+    ['POST', 'same', 'same-origin', true],
+    ['POST', 'listed', 'cross-site', true],
+    ['POST', 'foreign', '', false],
+    ['POST', 'foreign', 'same-origin', false],
+    ['PUT', 'foreign', '', false],
+    ['DELETE', 'none', 'cross-site', false],
+    ['OPTIONS', 'none', 'cross-site', true],
+    ['OPTIONS', 'listed', 'cross-site', true],
+    ['OPTIONS', 'foreign', '', false],
+    ['GET', 'foreign', 'cross-site', true],
+    ['HEAD', 'foreign', 'cross-site', true],
+  ];
+  for (const [method, standing, site, allowed] of rows) {
+    test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
+      assert.equal(distrustOrigin(method, 'http://x', standing, site) === undefined, allowed);
+    });
+  }
+});
