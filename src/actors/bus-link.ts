@@ -14,8 +14,8 @@ import type { BusPaths } from './bus-address.js';
 import { type Connection, connectBus } from './bus-connection.js';
 import type { Outcome } from './bus-outcome.js';
 
-export const CONNECT_DEADLINE_MS = 2_000;
-export const CALL_DEADLINE_MS = 8_000;
+const CONNECT_DEADLINE_MS = 2_000;
+const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
 const MAX_MATCHES = 500;
 /** A connection that lives this long was a good one: its loss is followed by a new one at once, without back-off. */

@@ -2,7 +2,7 @@
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
-export const COMMAND_DEADLINE_MS = 30_000;
+const COMMAND_DEADLINE_MS = 30_000;
 /** What a command says beyond this is cut: a test that prints more is wrong. */
 const OUTPUT_LIMIT_BYTES = 8 << 20;
 

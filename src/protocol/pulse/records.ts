@@ -90,7 +90,6 @@ const SINK_INPUT_INFO = {
 };
 
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;
-export type PortInfo = RecordOf<typeof PORT_INFO>;
 export type SinkInfo = RecordOf<typeof SINK_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
 

@@ -11,10 +11,10 @@ const word = (value: number): number[] => [
 const ascii = (letter: string): number => letter.charCodeAt(0);
 
 export const u32 = (value: number): Bytes => [ascii('L'), ...word(value)];
-export const u8 = (value: number): Bytes => [ascii('B'), value];
+const u8 = (value: number): Bytes => [ascii('B'), value];
 export const text = (value: string | null): Bytes =>
   value === null ? [ascii('N')] : [ascii('t'), ...new TextEncoder().encode(value), 0];
-export const bool = (value: boolean): Bytes => [ascii(value ? '1' : '0')];
+const bool = (value: boolean): Bytes => [ascii(value ? '1' : '0')];
 export const spec = (format: number, channels: number, rate: number): Bytes => [
   ascii('a'),
   format,
@@ -23,7 +23,7 @@ export const spec = (format: number, channels: number, rate: number): Bytes => [
 ];
 export const map = (...positions: number[]): Bytes => [ascii('m'), positions.length, ...positions];
 export const volumes = (...raw: number[]): Bytes => [ascii('v'), raw.length, ...raw.flatMap(word)];
-export const volume = (raw: number): Bytes => [ascii('V'), ...word(raw)];
+const volume = (raw: number): Bytes => [ascii('V'), ...word(raw)];
 export const usec = (high: number, low: number): Bytes => [ascii('U'), ...word(high), ...word(low)];
 export const blob = (value: Bytes): Bytes => [ascii('x'), ...word(value.length), ...value];
 /** One property with the given bytes as its value. */
@@ -35,11 +35,7 @@ export const prop = (key: string, value: Bytes): Bytes => [
 export const props = (...entries: Bytes[]): Bytes => [ascii('P'), ...entries.flat(), ascii('N')];
 export const textProp = (key: string, value: string): Bytes =>
   prop(key, [...new TextEncoder().encode(value), 0]);
-export const format = (encoding: number, list: Bytes = props()): Bytes => [
-  ascii('f'),
-  ...u8(encoding),
-  ...list,
-];
+const format = (encoding: number, list: Bytes = props()): Bytes => [ascii('f'), ...u8(encoding), ...list];
 
 /** A frame around any bytes; the header's words can be wrong on purpose. */
 export function framed(
@@ -56,9 +52,9 @@ export function framed(
   ]);
 }
 
-export const ERROR = 0;
-export const REPLY = 2;
-export const EVENT = 66;
+const ERROR = 0;
+const REPLY = 2;
+const EVENT = 66;
 
 export const command = (code: number, tag: number, ...fields: Bytes[]): Uint8Array =>
   framed([...u32(code), ...u32(tag), ...fields.flat()]);

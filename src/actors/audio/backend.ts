@@ -1,0 +1,197 @@
+// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. A connection's
+// inner life is connection.ts; here is only when there is one, and what is said about it.
+
+import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
+import type { AudioSettings } from '../../protocol/actor/settings.js';
+import { describeClosed } from '../../protocol/pulse/outcome.js';
+import { VERSION } from '../../version.js';
+import { backoffMs } from '../backoff.js';
+import { dial } from '../dial.js';
+import type { Actor, Publisher } from '../runtime.js';
+import { candidatePaths, type Environment } from './address.js';
+import { Catalogue } from './catalogue.js';
+import { SoundConnection } from './connection.js';
+import { cookiePaths, readCookie } from './cookie.js';
+import { type Awaited, fileIdentity, socketOrDelay } from './socket-watch.js';
+import { kindOf } from './view.js';
+
+/** Where the backend runs: everything that it would otherwise ask the process for. */
+export interface Place {
+  readonly env: Environment;
+  readonly uid: number;
+  readonly home: string;
+  readonly machineId: string | undefined;
+}
+
+/** How long things may take, in ms. */
+export interface Timing {
+  readonly connectMs: number;
+  readonly authMs: number;
+  readonly requestMs: number;
+  readonly reconcileMs: number;
+  readonly stableMs: number;
+}
+
+export const TIMING: Timing = {
+  connectMs: 5_000,
+  // A socket-activated PipeWire was once seen to take 25 s until its first answer.
+  authMs: 30_000,
+  // Below the 10 s after which a client is told that the backend did not answer (contract, section 3).
+  requestMs: 9_000,
+  // Events may be lost (PipeWire merges and drops them), and a stopped server says nothing: look for oneself.
+  reconcileMs: 60_000,
+  // A server that throws us out sooner is not well: the back-off goes on where it was.
+  stableMs: 10_000,
+};
+
+/** Reads: at most 17 per kind and the server's. Commands: one at a time. The rest is slack. */
+const PENDING_MAX_REQUESTS = 64;
+
+/** How a connection, or the attempt at one, ended. */
+interface Ended {
+  readonly detail: string;
+  /** How long it was up; undefined if it never was. */
+  readonly upMs?: number;
+}
+
+/** The number of the next attempt, as the back-off counts: 0, at once, only behind a connection that lasted. */
+export function attemptAfter(attempt: number, upMs: number | undefined, stableMs: number): number {
+  return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
+}
+
+export class AudioBackend implements Actor<AudioCommand> {
+  readonly #settings: AudioSettings;
+  readonly #place: Place;
+  readonly #publish: Publisher;
+  readonly #timing: Timing;
+  readonly #catalogue: Catalogue;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #live: SoundConnection | undefined;
+  /** Why there is no connection; undefined until that has been said. */
+  #detail: string | undefined;
+
+  constructor(settings: AudioSettings, place: Place, publish: Publisher, timing: Timing = TIMING) {
+    this.#settings = settings;
+    this.#place = place;
+    this.#publish = publish;
+    this.#timing = timing;
+    this.#catalogue = new Catalogue(publish);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async handle(command: AudioCommand): Promise<Answer> {
+    if (command.do === 'cookie') return this.#cookie();
+    if (this.#live !== undefined) return this.#live.command(command);
+    return { ok: false, fault: 'unavailable', detail: this.#detail ?? 'not connected yet' };
+  }
+
+  /** For ever: connect, serve until the connection ends, wait for the back-off or for a socket to appear. */
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    let attempt = 0;
+    while (!signal.aborted) {
+      const cookie = await this.#readCookie();
+      const sockets = this.#sockets();
+      const ended = await this.#connectFirst(sockets, cookie);
+      if (signal.aborted) return;
+      if (ended.upMs === undefined) this.#failed(ended.detail);
+      attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
+      const appeared = await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal);
+      if (appeared) attempt = 0;
+    }
+  }
+
+  #sockets(): readonly Awaited[] {
+    const { env, uid, machineId } = this.#place;
+    return candidatePaths(env, uid, machineId).map((path) => ({ path, before: fileIdentity(path) }));
+  }
+
+  /** Tries one socket after another until there was a whole connection, and answers when that has ended. */
+  async #connectFirst(sockets: readonly Awaited[], cookie: Uint8Array | undefined): Promise<Ended> {
+    let ended: Ended = { detail: 'there is no address to connect to' };
+    for (const { path } of sockets) {
+      if (this.#stop.signal.aborted || ended.upMs !== undefined) break;
+      ended = await this.#connect(path, cookie);
+    }
+    return ended;
+  }
+
+  /** One connection, from dialling to its end. */
+  #connect(path: string, cookie: Uint8Array | undefined): Promise<Ended> {
+    const { connectMs, authMs, requestMs } = this.#timing;
+    const session = {
+      cookie,
+      clientProps: { 'application.name': 'tonearm', 'application.version': VERSION },
+      authDeadlineMs: authMs,
+      requestDeadlineMs: requestMs,
+      pendingMax: PENDING_MAX_REQUESTS,
+    };
+    return new Promise((resolve) => {
+      let leaveUp: (detail: string) => Ended = (detail) => ({ detail });
+      const link = dial(
+        { path, connectDeadlineMs: connectMs, session },
+        {
+          onReady: () => connection.begin(),
+          onEvent: (event) => connection.onEvent(event),
+          onClosed: (reason) => {
+            connection.end();
+            this.#stop.signal.removeEventListener('abort', abort);
+            resolve(leaveUp(describeClosed(reason)));
+          },
+        },
+      );
+      const connection = new SoundConnection(link, this.#catalogue, () => {
+        leaveUp = this.#up(connection, path);
+      });
+      const abort = () => link.close({ kind: 'stopped' });
+      this.#stop.signal.addEventListener('abort', abort);
+    });
+  }
+
+  /** Everything has been published once. Answers with what to do at the connection's end. */
+  #up(connection: SoundConnection, path: string): (detail: string) => Ended {
+    const since = performance.now();
+    const reconcile = setInterval(() => connection.readAll(), this.#timing.reconcileMs);
+    const { server } = connection.state;
+    const kind = server === undefined ? 'unknown' : kindOf(server);
+    this.#live = connection;
+    this.#publish.status('up');
+    this.#publish.log('info', 'connected to the sound server', { path, kind });
+    return (detail) => {
+      clearInterval(reconcile);
+      this.#live = undefined;
+      this.#detail = detail;
+      this.#catalogue.forget();
+      if (this.#stop.signal.aborted) return { detail };
+      this.#publish.status('connecting', detail);
+      this.#publish.log('warn', 'lost the sound server', { detail });
+      return { detail, upMs: performance.now() - since };
+    };
+  }
+
+  /** Says why there is no connection when that is news; logs it only if nothing was said before, never per attempt. */
+  #failed(detail: string): void {
+    if (this.#detail === undefined) this.#publish.log('info', 'waiting for the sound server', { detail });
+    if (this.#detail !== detail) this.#publish.status('connecting', detail);
+    this.#detail = detail;
+  }
+
+  async #cookie(): Promise<Answer> {
+    const bytes = this.#settings.serveCookie ? await this.#readCookie() : undefined;
+    if (bytes !== undefined) return { ok: true, bytes };
+    return { ok: false, fault: 'no-cookie', detail: 'there is no cookie file of the right size' };
+  }
+
+  #readCookie(): Promise<Uint8Array | undefined> {
+    return readCookie(cookiePaths(this.#place.env, this.#place.home));
+  }
+}

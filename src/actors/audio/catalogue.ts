@@ -1,0 +1,65 @@
+// What has been published, and publishing only what differs from it: one JSON text per changed record, encoded once.
+// It may not talk to the server and decides nothing about the records' content (view.ts does).
+
+import type { Collection } from '../../protocol/actor/collections.js';
+import type { SinkInfo } from '../../protocol/pulse/records.js';
+import type { Publisher } from '../runtime.js';
+import type { Held, SoundState } from './state.js';
+import { audioServerRecord, clientRecord, kindOf, outputRecord } from './view.js';
+
+type Sink = Pick<Publisher, 'put' | 'drop'>;
+
+export class Catalogue {
+  readonly #publish: Sink;
+  readonly #texts = new Map<string, string>();
+
+  constructor(publish: Sink) {
+    this.#publish = publish;
+  }
+
+  /** Nothing is published any more: leaving `up` has emptied the mirror. */
+  forget(): void {
+    this.#texts.clear();
+  }
+
+  /** Publishes what the state says was touched. Removals go first, so that a name is free before it is given again. */
+  update(state: SoundState): void {
+    const { server } = state;
+    if (server === undefined) return;
+    const { server: serverTouched, sinks, inputs } = state.takeTouched();
+    for (const id of inputs) if (!state.inputs.has(id)) this.#drop('audio.clients', id);
+    for (const id of sinks) if (!state.sinks.has(id)) this.#drop('audio.outputs', id);
+    const kind = kindOf(server);
+    const defaultSink = state.defaultSink();
+    if (serverTouched) {
+      this.#put('audio.kind', '', kind);
+      this.#put('audio.server', '', audioServerRecord(server, defaultSink));
+    }
+    for (const id of sinks) this.#putOutput(state.sinks.get(id), defaultSink);
+    for (const id of inputs) {
+      const info = state.inputs.get(id)?.info;
+      if (info === undefined) continue;
+      const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
+      const name = state.nameOfInput(id) ?? '';
+      this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }));
+    }
+  }
+
+  #putOutput(sink: Held<SinkInfo> | undefined, defaultSink: Held<SinkInfo> | undefined): void {
+    if (sink === undefined) return;
+    const isDefault = sink.info.index === defaultSink?.info.index;
+    this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault));
+  }
+
+  #put(collection: Collection, key: string, record: unknown): void {
+    const json = JSON.stringify(record);
+    const place = `${collection} ${key}`;
+    if (this.#texts.get(place) === json) return;
+    this.#texts.set(place, json);
+    this.#publish.put(collection, key, json);
+  }
+
+  #drop(collection: Collection, id: number): void {
+    if (this.#texts.delete(`${collection} ${id}`)) this.#publish.drop(collection, String(id));
+  }
+}

@@ -1,0 +1,131 @@
+// What a command means in requests to the sound server, decided from the state as last read. Pure: it sends nothing.
+
+import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js';
+import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import type { RequestArgs } from '../../protocol/pulse/commands.js';
+import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import { channelsAt, volumeAfter } from './levels.js';
+import type { Read } from './refetch.js';
+import type { Held, SoundState } from './state.js';
+import { hasVolume } from './view.js';
+
+export type SettingName =
+  | 'SET_SINK_VOLUME'
+  | 'SET_SINK_INPUT_VOLUME'
+  | 'SET_SINK_MUTE'
+  | 'SET_SINK_INPUT_MUTE'
+  | 'SET_DEFAULT_SINK'
+  | 'MOVE_SINK_INPUT';
+
+/** A request that changes something, paired with the arguments that it takes. */
+export type Setting = {
+  [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
+}[SettingName];
+
+/** The commands that the sound server carries out; the cookie is the daemon's own business. */
+export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
+
+export type Plan =
+  /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
+  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read }
+  /** The command is fulfilled already. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+type Target =
+  | { readonly kind: 'sink'; readonly held: Held<SinkInfo> }
+  | { readonly kind: 'input'; readonly held: Held<SinkInputInfo> };
+
+const NOTHING: Plan = { kind: 'nothing' };
+
+function fault(code: FaultCode, detail: string): Plan {
+  return { kind: 'fault', fault: { fault: code, detail } };
+}
+
+function noOutput(ref: string): Plan {
+  return fault('no-such-output', `there is no output ${JSON.stringify(ref)}`);
+}
+
+function noClient(ref: string): Plan {
+  return fault('no-such-client', `there is no client ${JSON.stringify(ref)}`);
+}
+
+/** The target, or the plan that says why there is none. */
+function resolve(state: SoundState, target: AudioTarget): Target | Plan {
+  if (target.kind === 'client') {
+    const held = state.findInput(target.ref);
+    return held === undefined ? noClient(target.ref) : { kind: 'input', held };
+  }
+  const held = target.kind === 'server' ? state.defaultSink() : state.findSink(target.ref);
+  if (held !== undefined) return { kind: 'sink', held };
+  return target.kind === 'server'
+    ? fault('no-such-output', 'there is no default output')
+    : noOutput(target.ref);
+}
+
+function readOf(target: Target): Read {
+  return { what: 'one', of: target.kind, index: target.held.info.index };
+}
+
+function planMute(target: Target, wanted: boolean | undefined): Plan {
+  const { index, muted: before } = target.held.info;
+  const args = { index, muted: wanted ?? !before };
+  const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
+  return { kind: 'set', setting: { command, args }, after: readOf(target) };
+}
+
+/** `volumeFrom` answers with undefined when the volume is to stay as it is. */
+function planVolume(target: Target, volumeFrom: (channels: readonly number[]) => number | undefined): Plan {
+  const { info, proportions } = target.held;
+  if (target.kind === 'input' && !hasVolume(target.held.info)) {
+    return fault('no-volume', 'the stream has no volume of its own');
+  }
+  const wanted = volumeFrom(info.volume);
+  if (wanted === undefined) return NOTHING;
+  const args = { index: info.index, volume: channelsAt(wanted, info.volume, proportions) };
+  const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
+  return { kind: 'set', setting: { command, args }, after: readOf(target) };
+}
+
+function planDefault(state: SoundState, ref: string): Plan {
+  const sink = state.findSink(ref);
+  if (sink === undefined) return noOutput(ref);
+  const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
+  return { kind: 'set', setting, after: { what: 'server' } };
+}
+
+function planMove(state: SoundState, clientRef: string, outputRef: string): Plan {
+  const client = state.findInput(clientRef);
+  if (client === undefined) return noClient(clientRef);
+  const sink = state.findSink(outputRef);
+  if (sink === undefined) return noOutput(outputRef);
+  const { index } = client.info;
+  const setting: Setting = { command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } };
+  return { kind: 'set', setting, after: { what: 'one', of: 'input', index } };
+}
+
+/** What to do for a command, given the state now. */
+export function planCommand(state: SoundState, command: SoundCommand): Plan {
+  if (command.do === 'default') return planDefault(state, command.output);
+  if (command.do === 'move') return planMove(state, command.client, command.output);
+  const target = resolve(state, command.target);
+  if (!('held' in target)) return target;
+  switch (command.do) {
+    case 'mute':
+      return planMute(target, command.muted);
+    case 'volume':
+      return planVolume(target, () => Math.min(1, Math.max(0, command.volume)));
+    case 'delta':
+      return planVolume(target, (channels) => volumeAfter(command.delta, channels));
+  }
+}
+
+/** Which record was missing when the server said so about a request that had been planned; the state is read again by then. */
+export function missingFault(state: SoundState, command: SoundCommand): Fault {
+  const again = planCommand(state, command);
+  if (again.kind === 'fault') return again.fault;
+  const ofClient = command.do !== 'default' && command.do !== 'move' && command.target.kind === 'client';
+  return ofClient
+    ? { fault: 'no-such-client', detail: 'the client has just ended' }
+    : { fault: 'no-such-output', detail: 'the output has just gone' };
+}

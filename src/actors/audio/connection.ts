@@ -1,0 +1,235 @@
+// One live connection to the sound server: subscribes, reads what its events make dirty, and publishes the differences.
+// It does not dial, and what happens after its end is not its business.
+
+import type { Answer } from '../../protocol/actor/commands.js';
+import type { RequestName } from '../../protocol/pulse/commands.js';
+import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
+import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
+import type { Link } from '../dial.js';
+import type { Catalogue } from './catalogue.js';
+import type { Setting, SoundCommand } from './commands.js';
+import { Executor } from './executor.js';
+import { type Read, type RecordKind, Refetch } from './refetch.js';
+import { SoundState } from './state.js';
+
+type Part = 'server' | RecordKind;
+
+/** Somebody who waits until a record is read again. As many as commands run at a time: one. */
+interface Waiter {
+  readonly read: Read;
+  readonly done: () => void;
+}
+
+/** Whether a read answers what a waiter wants to know. */
+function covers(read: Read, wanted: Read): boolean {
+  if (read.what === 'server' || wanted.what === 'server') return read.what === wanted.what;
+  if (read.of !== wanted.of) return false;
+  return read.what === 'list' || (wanted.what === 'one' && wanted.index === read.index);
+}
+
+export class SoundConnection {
+  readonly state = new SoundState();
+  readonly #link: Link;
+  readonly #catalogue: Catalogue;
+  readonly #onWhole: () => void;
+  readonly #refetch = new Refetch();
+  readonly #executor: Executor;
+  /** What has not been read yet. Nothing is published before it is empty. */
+  readonly #unread = new Set<Part>(['server', 'sink', 'input']);
+  #waiters: Waiter[] = [];
+  #pumping = false;
+  #ended = false;
+
+  /** `onWhole` is called once, when everything has been read and published for the first time. */
+  constructor(link: Link, catalogue: Catalogue, onWhole: () => void) {
+    this.#link = link;
+    this.#catalogue = catalogue;
+    this.#onWhole = onWhole;
+    this.#executor = new Executor({
+      state: this.state,
+      send: (setting) => this.#send(setting),
+      readAgain: (read) => this.#readAgain(read),
+      giveUp: (command, error) => this.#giveUp(command, error),
+    });
+  }
+
+  /** Subscribes first and reads then: in the other order, a change in between would be missed. */
+  begin(): void {
+    this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
+      if (result.ok) this.readAll();
+      else this.#giveUp('SUBSCRIBE', result.error);
+    });
+  }
+
+  /** Reads everything again; only differences are published. Also finds out whether the server still answers. */
+  readAll(): void {
+    this.#refetch.markAll();
+    this.#pump();
+  }
+
+  onEvent({ facility, type, index }: SubscriptionEvent): void {
+    if (facility === 'server') this.#refetch.markServer();
+    else if (facility === 'sink' || facility === 'sink-input') {
+      const of: RecordKind = facility === 'sink' ? 'sink' : 'input';
+      if (index === undefined) this.#refetch.markList(of);
+      else if (type === 'remove') this.#removed(of, index);
+      else this.#refetch.markChanged(of, index);
+    }
+    this.#pumpSoon();
+  }
+
+  /** As `Executor.run`. */
+  command(command: SoundCommand): Promise<Answer> {
+    return this.#executor.run(command);
+  }
+
+  /** The link has ended: nothing more will be read. */
+  end(): void {
+    this.#ended = true;
+    for (const waiter of this.#takeWaiters(() => true)) waiter.done();
+  }
+
+  #send({ command, args }: Setting): Promise<Result<unknown>> {
+    return new Promise((resolve) => this.#link.request(command, args, resolve));
+  }
+
+  #readAgain(read: Read): Promise<void> {
+    return new Promise((done) => {
+      if (this.#ended) return done();
+      this.#waiters.push({ read, done });
+      if (read.what === 'server') this.#refetch.markServer();
+      else if (read.what === 'list') this.#refetch.markList(read.of);
+      else this.#refetch.markChanged(read.of, read.index);
+      this.#pump();
+    });
+  }
+
+  /** Events come in bursts, many in one chunk of the socket: what to read is decided when all of them are known. */
+  #pumpSoon(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    queueMicrotask(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    // Events may come before the subscription is confirmed; everything is read after it anyway.
+    for (const read of this.#ended ? [] : this.#refetch.take()) {
+      const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
+      this.#ask(read, (part) => {
+        this.#settled(part);
+        for (const waiter of waiters) waiter.done();
+        this.#pump();
+      });
+    }
+  }
+
+  /** `settled` is called however the read ends; with the part that is whole now, if one is. */
+  #ask(read: Read, settled: (part?: Part) => void): void {
+    if (read.what === 'list') this.#askList(read.of, settled);
+    else if (read.what === 'one') this.#askOne(read.of, read.index, settled);
+    else this.#askServer(settled);
+  }
+
+  #askServer(settled: (part?: Part) => void): void {
+    this.#link.request('GET_SERVER_INFO', {}, (result) => {
+      this.#refetch.settleServer();
+      if (result.ok) this.state.putServer(result.value);
+      else this.#giveUp('GET_SERVER_INFO', result.error);
+      settled(result.ok ? 'server' : undefined);
+    });
+  }
+
+  #askList(of: RecordKind, settled: (part?: Part) => void): void {
+    const { state } = this;
+    const settle = <R>(command: RequestName, take: (list: R, past: ReadonlySet<number>) => void) => {
+      return (result: Result<R>) => {
+        const past = this.#refetch.settleList(of);
+        if (result.ok) take(result.value, past);
+        else this.#giveUp(command, result.error);
+        settled(result.ok ? of : undefined);
+      };
+    };
+    if (of === 'sink') {
+      const command = 'GET_SINK_INFO_LIST';
+      this.#link.request(
+        command,
+        {},
+        settle(command, (list, past) => state.replaceSinks(list, past)),
+      );
+    } else {
+      const command = 'GET_SINK_INPUT_INFO_LIST';
+      this.#link.request(
+        command,
+        {},
+        settle(command, (list, past) => state.replaceInputs(list, past)),
+      );
+    }
+  }
+
+  #askOne(of: RecordKind, index: number, settled: () => void): void {
+    const settle = <R>(command: RequestName, take: (info: R) => void) => {
+      return (result: Result<R>) => {
+        const believable = this.#refetch.settleOne(of, index);
+        if (!result.ok) this.#readFailed(command, of, index, result.error);
+        else if (believable) take(result.value);
+        settled();
+      };
+    };
+    if (of === 'sink') {
+      const command = 'GET_SINK_INFO';
+      this.#link.request(
+        command,
+        { index },
+        settle(command, (info) => this.state.putSink(info)),
+      );
+    } else {
+      const command = 'GET_SINK_INPUT_INFO';
+      this.#link.request(
+        command,
+        { index },
+        settle(command, (info) => this.state.putInput(info)),
+      );
+    }
+  }
+
+  #readFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {
+    // It ended between its event and our question; on PipeWire it may also not be ready yet. Neither is an error.
+    if (error.kind === 'server' && error.name === 'NOENTITY') this.state.remove(of, index);
+    else if (error.kind === 'server') this.#refetch.markList(of);
+    else this.#giveUp(command, error);
+  }
+
+  #removed(of: RecordKind, index: number): void {
+    this.#refetch.markRemoved(of, index);
+    this.state.remove(of, index);
+    this.#settled();
+    const ended: Read = { what: 'one', of, index };
+    for (const waiter of this.#takeWaiters(({ read }) => covers(ended, read))) waiter.done();
+  }
+
+  #settled(part?: Part): void {
+    if (this.#ended) return;
+    const before = this.#unread.size;
+    if (part !== undefined) this.#unread.delete(part);
+    if (this.#unread.size > 0) return;
+    this.#catalogue.update(this.state);
+    if (before > 0) this.#onWhole();
+  }
+
+  #giveUp(command: RequestName, error: RequestError): void {
+    if (error.kind === 'timeout') this.#link.close({ kind: 'timeout', command });
+    else if (error.kind !== 'closed' && error.kind !== 'violation') {
+      const detail = error.kind === 'server' ? error.meaning : error.kind;
+      this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
+    }
+  }
+
+  #takeWaiters(wanted: (waiter: Waiter) => boolean): readonly Waiter[] {
+    const taken = this.#waiters.filter(wanted);
+    this.#waiters = this.#waiters.filter((waiter) => !wanted(waiter));
+    return taken;
+  }
+}

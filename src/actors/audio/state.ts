@@ -1,0 +1,151 @@
+// The sound server as last read: its info, sinks and sink inputs by index, and which of the published records a change
+// touched. Pure: no socket, no clock. One instance per connection; a new connection begins with an empty one.
+
+import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import { type Proportions, rememberProportions } from './levels.js';
+import { ClientNames, wantedName } from './names.js';
+import type { RecordKind } from './refetch.js';
+
+/** A record with what must outlive its next reading: the balance, which silence would lose. */
+export interface Held<R> {
+  readonly info: R;
+  readonly proportions: Proportions | undefined;
+}
+
+export interface Touched {
+  readonly server: boolean;
+  readonly sinks: ReadonlySet<number>;
+  readonly inputs: ReadonlySet<number>;
+}
+
+interface Leveled {
+  readonly index: number;
+  readonly volume: readonly number[];
+}
+
+function hold<R extends Leveled>(records: Map<number, Held<R>>, info: R): void {
+  const before = records.get(info.index)?.proportions;
+  records.set(info.index, { info, proportions: rememberProportions(before, info.volume) });
+}
+
+/** An id as clients write it: decimal, without leading zeros. */
+function asId(ref: string): number | undefined {
+  return /^(?:0|[1-9]\d{0,9})$/.test(ref) ? Number(ref) : undefined;
+}
+
+export class SoundState {
+  #serverInfo: ServerInfo | undefined;
+  readonly #sinkMap = new Map<number, Held<SinkInfo>>();
+  readonly #inputMap = new Map<number, Held<SinkInputInfo>>();
+  readonly #names = new ClientNames();
+  #touched = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
+
+  get server(): ServerInfo | undefined {
+    return this.#serverInfo;
+  }
+
+  get sinks(): ReadonlyMap<number, Held<SinkInfo>> {
+    return this.#sinkMap;
+  }
+
+  get inputs(): ReadonlyMap<number, Held<SinkInputInfo>> {
+    return this.#inputMap;
+  }
+
+  putServer(info: ServerInfo): void {
+    this.#serverInfo = info;
+    this.#touched.server = true;
+    // The default may have moved: both the old and the new one change. Sinks are few.
+    for (const index of this.#sinkMap.keys()) this.#touched.sinks.add(index);
+  }
+
+  putSink(info: SinkInfo): void {
+    const known = this.#sinkMap.get(info.index);
+    hold(this.#sinkMap, info);
+    this.#touched.sinks.add(info.index);
+    this.#touched.server = true;
+    if (known?.info.name !== info.name) this.#touchInputsOf(info.index);
+  }
+
+  putInput(info: SinkInputInfo): void {
+    hold(this.#inputMap, info);
+    this.#names.assign(info.index, wantedName(info.name, info.props));
+    this.#touched.inputs.add(info.index);
+  }
+
+  remove(of: RecordKind, index: number): void {
+    if (of === 'input') {
+      this.#names.release(index);
+      if (this.#inputMap.delete(index)) this.#touched.inputs.add(index);
+    } else if (this.#sinkMap.delete(index)) {
+      this.#touched.sinks.add(index);
+      this.#touched.server = true;
+      this.#touchInputsOf(index);
+    }
+  }
+
+  /** Takes a whole list for the truth, but for the records in `past`, which were removed after it was made. */
+  replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
+    const live = list.filter((info) => !past.has(info.index));
+    this.#removeOthers('sink', this.#sinkMap, live);
+    for (const info of live) this.putSink(info);
+  }
+
+  /** As `replaceSinks`. In the order of the ids, so that of two streams of one name the older one has it to itself. */
+  replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
+    const live = list.filter((info) => !past.has(info.index)).sort((a, b) => a.index - b.index);
+    this.#removeOthers('input', this.#inputMap, live);
+    for (const info of live) this.putInput(info);
+  }
+
+  /** The default sink, if there is one that exists: servers name ghosts (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
+  defaultSink(): Held<SinkInfo> | undefined {
+    return this.#sinkNamed(this.#serverInfo?.defaultSink);
+  }
+
+  nameOfInput(index: number): string | undefined {
+    return this.#names.nameOf(index);
+  }
+
+  /** By id, else by exact name: a name that consists of digits is reachable unless it is also somebody's id. */
+  findSink(ref: string): Held<SinkInfo> | undefined {
+    const id = asId(ref);
+    return (id === undefined ? undefined : this.#sinkMap.get(id)) ?? this.#sinkNamed(ref);
+  }
+
+  /** By id, else by the unique name. */
+  findInput(ref: string): Held<SinkInputInfo> | undefined {
+    const id = asId(ref);
+    const byId = id === undefined ? undefined : this.#inputMap.get(id);
+    if (byId !== undefined) return byId;
+    const named = this.#names.idOf(ref);
+    return named === undefined ? undefined : this.#inputMap.get(named);
+  }
+
+  /** What changed since the last call. */
+  takeTouched(): Touched {
+    const taken = this.#touched;
+    this.#touched = { server: false, sinks: new Set(), inputs: new Set() };
+    return taken;
+  }
+
+  #sinkNamed(name: string | undefined): Held<SinkInfo> | undefined {
+    if (name === undefined) return undefined;
+    for (const sink of this.#sinkMap.values()) if (sink.info.name === name) return sink;
+    return undefined;
+  }
+
+  #touchInputsOf(sink: number): void {
+    for (const { info } of this.#inputMap.values())
+      if (info.sink === sink) this.#touched.inputs.add(info.index);
+  }
+
+  #removeOthers(
+    of: RecordKind,
+    known: ReadonlyMap<number, unknown>,
+    live: readonly { readonly index: number }[],
+  ): void {
+    const indices = new Set(live.map((info) => info.index));
+    for (const index of [...known.keys()]) if (!indices.has(index)) this.remove(of, index);
+  }
+}

@@ -1,0 +1,111 @@
+// A unix socket on one side, a Session on the other: moves bytes, keeps the deadlines, and ends both together.
+// It knows no records and no policy; whether and when to dial again is the caller's business.
+
+import { connect, type Socket } from 'node:net';
+import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
+import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
+import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
+
+/** Requests that the server has not taken from the socket. More than a few kB means that it has stopped reading. */
+export const UNSENT_MAX_BYTES = 256 * 1024;
+
+export interface DialOptions {
+  readonly path: string;
+  /** Until the socket is connected; the handshake has its own deadline in `session`. */
+  readonly connectDeadlineMs: number;
+  readonly session: SessionOptions;
+}
+
+/** A connection, from before it is open until it has ended. */
+export interface Link {
+  /** `settle` is called exactly once, however the request ends; at once if it cannot be sent. */
+  request<C extends RequestName>(
+    command: C,
+    args: RequestArgs<C>,
+    settle: (result: Result<Reply<C>>) => void,
+    deadlineMs?: number,
+  ): void;
+  /** Ends the connection; `onClosed` is called with the reason unless it has been already. */
+  close(reason: ClosedReason): void;
+}
+
+class SocketLink implements Link {
+  readonly #socket: Socket;
+  readonly #session: Session;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: DialOptions, events: SessionEvents) {
+    this.#session = new Session(options.session, {
+      ...events,
+      onClosed: (reason) => {
+        clearTimeout(this.#timer);
+        this.#socket.destroy();
+        events.onClosed(reason);
+      },
+    });
+    this.#socket = connect({ path: options.path });
+    this.#timer = setTimeout(() => this.#fail('no connection in time'), options.connectDeadlineMs);
+    this.#socket.on('connect', () => {
+      clearTimeout(this.#timer);
+      this.#session.open(performance.now());
+      this.#flush();
+    });
+    this.#socket.on('data', (chunk) => {
+      this.#session.receive(chunk, performance.now());
+      this.#flush();
+    });
+    this.#socket.on('error', (error) => this.#fail(error.message));
+    this.#socket.on('end', () => this.close({ kind: 'peer-closed' }));
+    this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
+  }
+
+  request<C extends RequestName>(
+    command: C,
+    args: RequestArgs<C>,
+    settle: (result: Result<Reply<C>>) => void,
+    deadlineMs?: number,
+  ): void {
+    this.#session.request(command, args, performance.now(), settle, deadlineMs);
+    this.#flush();
+  }
+
+  close(reason: ClosedReason): void {
+    this.#session.close(reason);
+  }
+
+  #fail(detail: string): void {
+    this.close({ kind: 'transport-failed', detail });
+  }
+
+  #flush(): void {
+    const output = this.#session.takeOutput();
+    if (output.length > 0 && !this.#socket.destroyed) {
+      this.#socket.cork();
+      for (const bytes of output) this.#socket.write(bytes);
+      this.#socket.uncork();
+      if (this.#socket.writableLength > UNSENT_MAX_BYTES) this.#fail('the sound server does not read');
+    }
+    this.#keepDeadline();
+  }
+
+  /** One timer for all deadlines. It may fire early, when what it was set for was answered, but never late. */
+  #keepDeadline(): void {
+    const at = this.#session.nextDeadline() ?? Number.POSITIVE_INFINITY;
+    if (at === this.#timerAt || (this.#timerAt < at && at !== Number.POSITIVE_INFINITY)) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    if (at === Number.POSITIVE_INFINITY) return;
+    const wait = Math.max(0, Math.ceil(at - performance.now()));
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      this.#session.expire(performance.now());
+      this.#flush();
+    }, wait);
+  }
+}
+
+/** Opens a connection. Every end of it, also that there never was one, arrives as one `onClosed`, never from within this call. */
+export function dial(options: DialOptions, events: SessionEvents): Link {
+  return new SocketLink(options, events);
+}

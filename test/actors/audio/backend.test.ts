@@ -1,0 +1,466 @@
+// The backend against a scripted server: what real servers cannot be made to do. Real ones: real-servers.test.ts.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { AudioBackend, attemptAfter, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import { BURST_MAX_RECORDS } from '../../../src/actors/audio/refetch.js';
+import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { u32, volumes } from '../../sound/packet.js';
+import { until } from '../../sound/until.js';
+import { Recorder } from './recorder.js';
+import {
+  COMMAND,
+  EVENT,
+  event,
+  type Handler,
+  hugeFrame,
+  inputFields,
+  ordinary,
+  type ScriptedServer,
+  scriptedServer,
+  sinkFields,
+} from './scripted-server.js';
+
+/** What never ends fails its test. */
+const DEADLINE = { timeout: 20_000 };
+
+interface Backed {
+  readonly backend: AudioBackend;
+  readonly seen: Recorder;
+}
+
+function backed(
+  t: TestContext,
+  socketPath: string,
+  timing: Partial<Timing> = {},
+  home = '/nonexistent',
+): Backed {
+  const seen = new Recorder();
+  const place = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
+  const backend = new AudioBackend({ enabled: true, serveCookie: true }, place, seen, {
+    ...TIMING,
+    ...timing,
+  });
+  backend.start();
+  t.after(() => backend.stop());
+  return { backend, seen };
+}
+
+async function connected(
+  t: TestContext,
+  handler?: Handler,
+  timing?: Partial<Timing>,
+): Promise<Backed & { readonly server: ScriptedServer }> {
+  const server = await scriptedServer(t, handler);
+  const both = backed(t, server.socketPath, timing);
+  await until('the backend is up', () => both.seen.up);
+  return { ...both, server };
+}
+
+/** The ordinary server but for some commands. */
+const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handler => {
+  return (request, say) => (answers[request.command] ?? ordinary)(request, say);
+};
+
+const count = (server: ScriptedServer, command: number): number =>
+  server.heard.filter((each) => each === command).length;
+
+const VOLUME: AudioCommand = { do: 'volume', target: { kind: 'client', ref: '5' }, volume: 0.5 };
+const TOGGLE: AudioCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
+
+describe('connecting', DEADLINE, () => {
+  test('subscribes before it reads, and is up behind the records', async (t) => {
+    const { server, seen } = await connected(t);
+    const subscribed = server.heard.indexOf(COMMAND.subscribe);
+    for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
+      assert.ok(server.heard.indexOf(read) > subscribed);
+    }
+    assert.deepEqual(seen.said, [
+      'put audio.kind ',
+      'put audio.server ',
+      'put audio.outputs 0',
+      'put audio.clients 5',
+      'up',
+      'log info: connected to the sound server',
+    ]);
+  });
+
+  test('waits for all three readings, in whatever order they come', async (t) => {
+    const held: Buffer[] = [];
+    const hold: Handler = (request, say) => {
+      held.push(ordinary(request, say) ?? Buffer.alloc(0));
+      return held.length === 3 ? Buffer.concat(held.reverse()) : undefined;
+    };
+    const { seen } = await connected(
+      t,
+      but({ [COMMAND.getServerInfo]: hold, [COMMAND.getSinks]: hold, [COMMAND.getInputs]: hold }),
+    );
+    assert.equal(seen.output('living')?.default, true);
+    assert.equal(seen.client('News')?.output, 'living');
+  });
+
+  const troubles: readonly (readonly [string, Handler])[] = [
+    ['does not answer the handshake', () => undefined],
+    ['does not answer the first question', but({ [COMMAND.getSinks]: () => undefined })],
+    ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
+    ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
+    ['talks rubbish', () => Buffer.from('rubbish, and more than twenty bytes of it')],
+    ['announces a huge frame', () => hugeFrame()],
+    [
+      'hangs up',
+      (_, say) => {
+        say.hangUp();
+        return undefined;
+      },
+    ],
+  ];
+  for (const [what, handler] of troubles) {
+    test(`tries again when the server ${what}, and says so once`, async (t) => {
+      const server = await scriptedServer(t, handler);
+      const { seen, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
+      await until('a second attempt', () => server.connections() >= 2);
+      assert.deepEqual(seen.logs, ['log info: waiting for the sound server']);
+      assert.equal(seen.said.filter((line) => line.startsWith('put')).length, 0);
+      const answer = await backend.handle(VOLUME);
+      assert.equal(!answer.ok && answer.fault, 'unavailable');
+      server.handler = ordinary;
+      await until('the backend is up', () => seen.up);
+      assert.equal(seen.logs.length, 2);
+    });
+  }
+
+  test('takes the first address that answers', async (t) => {
+    const server = await scriptedServer(t);
+    const { seen } = backed(t, `/nonexistent/native unix:${server.socketPath}`);
+    await until('the backend is up', () => seen.up);
+    assert.equal(server.connections(), 1);
+  });
+
+  test('waits without any sign of life, and ends at once when told', async (t) => {
+    const { seen, backend } = backed(t, '/nonexistent/native');
+    await until('it has said so', () => seen.said.length >= 2);
+    await backend.stop();
+    assert.equal(seen.said.filter((line) => line.startsWith('connecting')).length, 1);
+    assert.deepEqual(seen.logs, ['log info: waiting for the sound server']);
+  });
+});
+
+describe('a lost server', DEADLINE, () => {
+  test('is one line in the log and one change of state, and everything is published anew', async (t) => {
+    const { server, seen } = await connected(t);
+    seen.said.length = 0;
+    server.say.hangUp();
+    await until('the backend is up again', () => seen.said.includes('up'));
+    assert.deepEqual(seen.said, [
+      'connecting: the sound server closed the connection',
+      'log warn: lost the sound server',
+      'put audio.kind ',
+      'put audio.server ',
+      'put audio.outputs 0',
+      'put audio.clients 5',
+      'up',
+      'log info: connected to the sound server',
+    ]);
+  });
+
+  test('fails the commands that are under way and those that wait', async (t) => {
+    const { server, backend } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }));
+    const commands = [VOLUME, TOGGLE, VOLUME].map((command) => backend.handle(command));
+    await until('the first one is sent', () => count(server, COMMAND.setInputVolume) === 1);
+    server.say.hangUp();
+    for (const answer of await Promise.all(commands)) assert.equal(!answer.ok && answer.fault, 'unavailable');
+  });
+
+  const patience: readonly (readonly [string, number, number | undefined, number])[] = [
+    ['that lasted: at once', 7, 10_000, 0],
+    ['that was up for moments only: later each time', 3, 9_999, 4],
+    ['that never was up: later each time', 0, undefined, 1],
+  ];
+  for (const [what, attempt, upMs, expected] of patience) {
+    test(`is tried again behind a connection ${what}`, () => {
+      assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected);
+    });
+  }
+
+  test('is missed by the reading once a minute when it says nothing', async (t) => {
+    let deaf = false;
+    const { server, seen } = await connected(
+      t,
+      (request, say) => (deaf ? undefined : ordinary(request, say)),
+      { reconcileMs: 20, requestMs: 50 },
+    );
+    deaf = true;
+    await until('it is missed', () => !seen.up);
+    assert.ok(
+      seen.said.some((line) => /^connecting: .*did not answer GET_/.test(line)),
+      seen.said.at(-2),
+    );
+    assert.ok(count(server, COMMAND.getSinks) >= 2);
+  });
+});
+
+describe('events', DEADLINE, () => {
+  test('of many records are answered by one list', async (t) => {
+    const { server } = await connected(t);
+    const events = Array.from({ length: BURST_MAX_RECORDS * 10 }, (_, at) => event(EVENT.inputNew, 100 + at));
+    server.say.send(Buffer.concat(events));
+    await until('a list is read again', () => count(server, COMMAND.getInputs) === 2);
+    assert.ok(count(server, COMMAND.getInput) <= BURST_MAX_RECORDS, `${count(server, COMMAND.getInput)}`);
+  });
+
+  test('of one record a hundred times are answered by few readings', async (t) => {
+    const { server, seen } = await connected(t);
+    server.say.send(Buffer.concat(Array.from({ length: 100 }, () => event(EVENT.inputChange, 5))));
+    server.handler = but({ [COMMAND.getInput]: ({ tag }, say) => say.reply(tag, inputFields(5, 'Later')) });
+    await until('the last state is published', () => seen.client('Later') !== undefined);
+    assert.ok(count(server, COMMAND.getInput) <= 10, `${count(server, COMMAND.getInput)}`);
+  });
+
+  test('that a record has gone are believed, whatever a reply under way says', async (t) => {
+    const { server, seen } = await connected(t);
+    server.handler = but({
+      [COMMAND.getInput]: (request, say) => {
+        say.send(event(EVENT.inputRemove, 5));
+        return ordinary(request, say);
+      },
+    });
+    server.say.send(event(EVENT.inputChange, 5));
+    await until('it is dropped', () => seen.said.includes('drop audio.clients 5'));
+    server.say.send(event(EVENT.serverChange, 0xffffffff));
+    await until('a later reading is done', () => count(server, COMMAND.getServerInfo) === 2);
+    assert.equal(seen.client(5), undefined);
+  });
+
+  test('of a record that the server no longer knows remove it', async (t) => {
+    const { server, seen } = await connected(
+      t,
+      but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) }),
+    );
+    server.say.send(event(EVENT.inputChange, 5));
+    await until('it is dropped', () => seen.said.includes('drop audio.clients 5'));
+    assert.equal(seen.up, true);
+  });
+
+  test('that were lost are made up for by reading everything again', async (t) => {
+    const { server, seen } = await connected(t, undefined, { reconcileMs: 20 });
+    seen.said.length = 0;
+    await until('some readings', () => count(server, COMMAND.getSinks) > 3);
+    assert.deepEqual(seen.said, []);
+    server.handler = but({
+      [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { volume: [0, 0] })),
+    });
+    await until('the difference is published', () => seen.output('living')?.volume === 0);
+    assert.deepEqual(seen.said, ['put audio.server ', 'put audio.outputs 0']);
+  });
+});
+
+describe('commands', DEADLINE, () => {
+  const codes: readonly (readonly [string, number, string, RegExp])[] = [
+    ['INVALID', 3, 'refused', /INVALID/],
+    ['ACCESS', 1, 'refused', /ACCESS/],
+    ['an unknown error', 99, 'refused', /99/],
+    ['NOENTITY', 5, 'no-such-client', /client/],
+  ];
+  for (const [what, code, fault, detail] of codes) {
+    test(`that the server refuses with ${what} are answered ${fault}`, async (t) => {
+      const { backend, seen } = await connected(
+        t,
+        but({ [COMMAND.setInputVolume]: ({ tag }, say) => say.error(tag, code) }),
+      );
+      const answer = await backend.handle(VOLUME);
+      assert.equal(!answer.ok && answer.fault, fault);
+      assert.match(answer.ok ? '' : answer.detail, detail);
+      assert.equal(seen.up, true);
+    });
+  }
+
+  test('that are not answered time out, and the connection with them', async (t) => {
+    const { backend, seen, server } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }), {
+      requestMs: 30,
+    });
+    const answer = await backend.handle(VOLUME);
+    assert.equal(!answer.ok && answer.fault, 'timeout');
+    await until('the backend is up again', () => seen.up && server.connections() === 2);
+  });
+
+  test('for a stream without volume are refused without asking the server', async (t) => {
+    const { backend, seen, server } = await connected(
+      t,
+      but({
+        [COMMAND.getInputs]: ({ tag }, say) => say.reply(tag, inputFields(5, 'Pass', { hasVolume: false })),
+      }),
+    );
+    const answer = await backend.handle(VOLUME);
+    assert.equal(!answer.ok && answer.fault, 'no-volume');
+    assert.equal(count(server, COMMAND.setInputVolume), 0);
+    assert.equal(seen.client('Pass')?.volume, undefined);
+  });
+
+  test('go one after another, each from what the one before it did', async (t) => {
+    let raw = 0x8000;
+    const { backend, seen, server } = await connected(t, (request, say) => {
+      if (request.command === COMMAND.setInputVolume) {
+        const at = request.fields.indexOf('v');
+        raw = request.fields.readUInt32BE(at + 2);
+        // No event: the backend must find out by itself.
+        return say.reply(request.tag);
+      }
+      const reads: readonly number[] = [COMMAND.getInput, COMMAND.getInputs];
+      if (reads.includes(request.command))
+        return say.reply(request.tag, inputFields(5, 'News', { volume: [raw, raw] }));
+      return ordinary(request, say);
+    });
+    const step: AudioCommand = { do: 'delta', target: { kind: 'client', ref: 'News' }, delta: 0.01 };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => backend.handle(step)));
+    assert.ok(answers.every((answer) => answer.ok));
+    assert.equal(seen.client('News')?.volume, 0.7);
+    assert.equal(count(server, COMMAND.setInputVolume), 20);
+  });
+
+  test('are answered behind the record that they changed', async (t) => {
+    const { backend, seen } = await connected(
+      t,
+      but({
+        [COMMAND.getInput]: ({ tag }, say) =>
+          say.reply(tag, inputFields(5, 'News', { volume: [0x8000, 0x8000] })),
+      }),
+    );
+    assert.deepEqual(await backend.handle(VOLUME), { ok: true });
+    assert.equal(seen.client('News')?.volume, 0.5);
+  });
+
+  test('name the object by its index, and every channel', async (t) => {
+    let asked: Buffer = Buffer.alloc(0);
+    const { backend } = await connected(
+      t,
+      but({
+        [COMMAND.setInputVolume]: ({ tag, fields }, say) => {
+          asked = fields;
+          return say.reply(tag);
+        },
+      }),
+    );
+    await backend.handle(VOLUME);
+    assert.deepEqual(asked, Buffer.concat([u32(5), volumes([0x8000, 0x8000])]));
+  });
+
+  const ends: readonly (readonly [string, (server: ScriptedServer) => void])[] = [
+    ['what they changed goes', (server) => server.say.send(event(EVENT.inputRemove, 5))],
+    ['the connection ends', (server) => server.say.hangUp()],
+  ];
+  for (const [what, end] of ends) {
+    test(`that were accepted are answered so when ${what} before it is read again`, async (t) => {
+      const { backend, server } = await connected(t, but({ [COMMAND.getInput]: () => undefined }), {
+        requestMs: 60_000,
+      });
+      server.say.send(event(EVENT.inputChange, 5));
+      await until('it is being read', () => count(server, COMMAND.getInput) === 1);
+      const answer = backend.handle(VOLUME);
+      await until('the command is sent', () => count(server, COMMAND.setInputVolume) === 1);
+      // What is asked for this event shows that the reply before it has been taken in.
+      server.say.send(event(EVENT.serverChange, 0xffffffff));
+      await until('the reply is taken in', () => count(server, COMMAND.getServerInfo) === 2);
+      end(server);
+      assert.deepEqual(await answer, { ok: true });
+    });
+  }
+
+  test('beyond as many as may wait are refused', async (t) => {
+    const { backend, server } = await connected(t, but({ [COMMAND.setInputMute]: () => undefined }));
+    const answers = Array.from({ length: 257 }, () => backend.handle(TOGGLE));
+    const last = await answers[256];
+    assert.equal(last?.ok === false && last.fault, 'unavailable');
+    server.say.hangUp();
+    await Promise.all(answers);
+  });
+});
+
+describe('ports', DEADLINE, () => {
+  test('are shown as the server lists them', async (t) => {
+    const ports = [
+      ['line', 2],
+      ['hdmi', 1],
+      ['headset', 0],
+    ] as const;
+    const { seen } = await connected(
+      t,
+      but({ [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { ports })) }),
+    );
+    assert.deepEqual(seen.output('living')?.ports, [
+      { name: 'line', description: 'Port line', available: 'yes' },
+      { name: 'hdmi', description: 'Port hdmi', available: 'no' },
+      { name: 'headset', description: 'Port headset', available: 'unknown' },
+    ]);
+    assert.equal(seen.output('living')?.active_port, 'line');
+  });
+});
+
+describe('the cookie', DEADLINE, () => {
+  function homeWith(t: TestContext, bytes: number): string {
+    const home = mkdtempSync(join(tmpdir(), 'tonearm-home-'));
+    t.after(() => rmSync(home, { recursive: true }));
+    mkdirSync(join(home, '.config/pulse'), { recursive: true });
+    writeFileSync(join(home, '.config/pulse/cookie'), Buffer.alloc(bytes, 0xab));
+    return home;
+  }
+
+  test('is answered, and sent to the server, as the file has it', async (t) => {
+    let sent: Buffer = Buffer.alloc(0);
+    const server = await scriptedServer(
+      t,
+      but({
+        [COMMAND.auth]: (request, say) => {
+          sent = request.fields.subarray(-256);
+          return ordinary(request, say);
+        },
+      }),
+    );
+    const { backend, seen } = backed(t, server.socketPath, {}, homeWith(t, 256));
+    await until('the backend is up', () => seen.up);
+    const answer = await backend.handle({ do: 'cookie' });
+    assert.deepEqual(answer.ok && answer.bytes && Buffer.from(answer.bytes), Buffer.alloc(256, 0xab));
+    assert.deepEqual(sent, Buffer.alloc(256, 0xab));
+  });
+
+  test('of another size is none: the file is not served, and zeros are sent', async (t) => {
+    const server = await scriptedServer(t);
+    const { backend, seen } = backed(t, server.socketPath, {}, homeWith(t, 300));
+    await until('the backend is up', () => seen.up);
+    const answer = await backend.handle({ do: 'cookie' });
+    assert.equal(!answer.ok && answer.fault, 'no-cookie');
+  });
+});
+
+describe('a socket that appears ends the wait', DEADLINE, () => {
+  /** An attempt has failed several times: the next one by back-off alone is seconds away. */
+  async function waiting(t: TestContext, path: string): Promise<Backed> {
+    const both = backed(t, path);
+    await until('it waits', () => both.seen.logs.length === 1);
+    return both;
+  }
+
+  const places: readonly (readonly [string, (root: string) => void, string])[] = [
+    ['in its directory', () => undefined, ''],
+    ['in a directory that was missing', (root) => mkdirSync(join(root, 'a')), 'a'],
+    [
+      'in directories that were all missing',
+      (root) => mkdirSync(join(root, 'a/b/c'), { recursive: true }),
+      'a/b/c',
+    ],
+  ];
+  for (const [what, prepare, below] of places) {
+    test(what, async (t) => {
+      const server = await scriptedServer(t);
+      const root = mkdtempSync(join(tmpdir(), 'tonearm-appears-'));
+      t.after(() => rmSync(root, { recursive: true }));
+      const { seen } = await waiting(t, join(root, below, 'native'));
+      prepare(root);
+      renameSync(server.socketPath, join(root, below, 'native'));
+      await until('the backend is up', () => seen.up);
+      assert.equal(seen.logs.length, 2);
+    });
+  }
+});

@@ -1,0 +1,95 @@
+// What is published when a state changes: differences only, and nothing twice.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Catalogue } from '../../../src/actors/audio/catalogue.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+function setUp() {
+  const said: string[] = [];
+  const state = new SoundState();
+  const catalogue = new Catalogue({
+    put: (collection, key) => said.push(`put ${collection} ${key}`),
+    drop: (collection, key) => said.push(`drop ${collection} ${key}`),
+  });
+  state.putServer(serverInfo());
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
+  state.replaceInputs([inputInfo(5, 'News')], new Set());
+  const update = () => {
+    catalogue.update(state);
+    return said.splice(0);
+  };
+  return { state, catalogue, update };
+}
+
+const ALL = [
+  'put audio.kind ',
+  'put audio.server ',
+  'put audio.outputs 0',
+  'put audio.outputs 1',
+  'put audio.clients 5',
+];
+
+test('everything is published once', () => {
+  const { update } = setUp();
+  assert.deepEqual(update(), ALL);
+  assert.deepEqual(update(), []);
+});
+
+test('reading the same again publishes nothing, also with properties in another order', () => {
+  const { state, update } = setUp();
+  state.putInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
+  update();
+  state.putServer(serverInfo());
+  state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
+  state.replaceInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
+  assert.deepEqual(update(), []);
+});
+
+test('a default change updates both outputs and the server', () => {
+  const { state, update } = setUp();
+  update();
+  state.putServer(serverInfo({ defaultSink: 'kitchen' }));
+  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0', 'put audio.outputs 1']);
+});
+
+test('the volume of the default output is also the volume of the server', () => {
+  const { state, update } = setUp();
+  update();
+  state.putSink(sinkInfo(1, 'kitchen', { volume: [1, 1] }));
+  assert.deepEqual(update(), ['put audio.outputs 1']);
+  state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
+  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0']);
+});
+
+test('an output that goes takes its name from its clients', () => {
+  const { state, update } = setUp();
+  update();
+  state.remove('sink', 0);
+  assert.deepEqual(update(), ['drop audio.outputs 0', 'put audio.server ', 'put audio.clients 5']);
+});
+
+test('removals go before what takes their name', () => {
+  const { state, update } = setUp();
+  update();
+  state.replaceInputs([inputInfo(6, 'News')], new Set());
+  assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 6']);
+});
+
+test('a record that came and went between two updates was never there', () => {
+  const { state, update } = setUp();
+  update();
+  state.putInput(inputInfo(6, 'Short'));
+  state.remove('input', 6);
+  assert.deepEqual(update(), []);
+});
+
+test('after it has forgotten everything, a new state is published whole', () => {
+  const { state, catalogue, update } = setUp();
+  update();
+  catalogue.forget();
+  state.putServer(serverInfo());
+  state.putInput(inputInfo(5, 'News'));
+  assert.deepEqual(update(), ALL);
+});

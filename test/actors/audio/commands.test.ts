@@ -1,0 +1,222 @@
+// From a command and a state to what is asked of the sound server, or to a fault.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  missingFault,
+  type Plan,
+  planCommand,
+  type SoundCommand,
+} from '../../../src/actors/audio/commands.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { FaultCode } from '../../../src/protocol/actor/faults.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+const FULL = 0x10000;
+const HALF = 0x8000;
+
+function filled(): SoundState {
+  const state = new SoundState();
+  state.putServer(serverInfo({ defaultSink: 'kitchen' }));
+  state.putSink(sinkInfo(0, 'living', { muted: true }));
+  state.putSink(sinkInfo(1, 'kitchen', { volume: [FULL, HALF] }));
+  state.putInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
+  state.putInput(inputInfo(6, 'Pass', { hasVolume: false }));
+  return state;
+}
+
+const SERVER = { kind: 'server' } as const;
+const output = (ref: string) => ({ kind: 'output', ref }) as const;
+const client = (ref: string) => ({ kind: 'client', ref }) as const;
+
+const sink = (index: number) => ({ what: 'one', of: 'sink', index }) as const;
+const input = (index: number) => ({ what: 'one', of: 'input', index }) as const;
+
+describe('a command becomes a request', () => {
+  const rows: readonly (readonly [
+    string,
+    SoundCommand,
+    Extract<Plan, { kind: 'set' }>['setting'],
+    object,
+  ])[] = [
+    [
+      'toggle an output',
+      { do: 'mute', target: output('living') },
+      { command: 'SET_SINK_MUTE', args: { index: 0, muted: false } },
+      sink(0),
+    ],
+    [
+      'mute an output',
+      { do: 'mute', target: output('living'), muted: true },
+      { command: 'SET_SINK_MUTE', args: { index: 0, muted: true } },
+      sink(0),
+    ],
+    [
+      'toggle a client',
+      { do: 'mute', target: client('News') },
+      { command: 'SET_SINK_INPUT_MUTE', args: { index: 5, muted: true } },
+      input(5),
+    ],
+    [
+      'unmute a client',
+      { do: 'mute', target: client('5'), muted: false },
+      { command: 'SET_SINK_INPUT_MUTE', args: { index: 5, muted: false } },
+      input(5),
+    ],
+    [
+      'mute a client without volume',
+      { do: 'mute', target: client('Pass') },
+      { command: 'SET_SINK_INPUT_MUTE', args: { index: 6, muted: true } },
+      input(6),
+    ],
+    [
+      'toggle the server: its default output',
+      { do: 'mute', target: SERVER },
+      { command: 'SET_SINK_MUTE', args: { index: 1, muted: true } },
+      sink(1),
+    ],
+    [
+      'volume of the server: of its default output',
+      { do: 'volume', target: SERVER, volume: 0.5 },
+      { command: 'SET_SINK_VOLUME', args: { index: 1, volume: [HALF, HALF / 2] } },
+      sink(1),
+    ],
+    [
+      'volume of an output',
+      { do: 'volume', target: output('0'), volume: 0.25 },
+      { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [HALF / 2, HALF / 2] } },
+      sink(0),
+    ],
+    [
+      'volume of a client',
+      { do: 'volume', target: client('News'), volume: 0 },
+      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [0, 0] } },
+      input(5),
+    ],
+    [
+      'a volume that is too high is the highest',
+      { do: 'volume', target: client('News'), volume: 7 },
+      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [FULL, HALF] } },
+      input(5),
+    ],
+    [
+      'step of an output',
+      { do: 'delta', target: output('living'), delta: -0.5 },
+      { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [HALF, HALF] } },
+      sink(0),
+    ],
+    [
+      'step of a client',
+      { do: 'delta', target: client('News'), delta: -0.5 },
+      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [HALF, HALF / 2] } },
+      input(5),
+    ],
+    [
+      'default output by id',
+      { do: 'default', output: '0' },
+      { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
+      { what: 'server' },
+    ],
+    [
+      'default output by name',
+      { do: 'default', output: 'living' },
+      { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
+      { what: 'server' },
+    ],
+    [
+      'move by names',
+      { do: 'move', client: 'News', output: 'kitchen' },
+      { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
+      input(5),
+    ],
+    [
+      'move by ids',
+      { do: 'move', client: '5', output: '1' },
+      { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
+      input(5),
+    ],
+  ];
+  for (const [what, command, setting, after] of rows) {
+    test(what, () => assert.deepEqual(planCommand(filled(), command), { kind: 'set', setting, after }));
+  }
+});
+
+describe('a command is refused', () => {
+  const rows: readonly (readonly [string, SoundCommand, FaultCode])[] = [
+    ['for an unknown output', { do: 'mute', target: output('garden') }, 'no-such-output'],
+    ['for an unknown client', { do: 'mute', target: client('Weather') }, 'no-such-client'],
+    ['as default of an unknown output', { do: 'default', output: 'garden' }, 'no-such-output'],
+    [
+      'when the client to move is unknown',
+      { do: 'move', client: 'Weather', output: 'garden' },
+      'no-such-client',
+    ],
+    [
+      'when the output to move to is unknown',
+      { do: 'move', client: 'News', output: 'garden' },
+      'no-such-output',
+    ],
+    [
+      'for the volume of a stream without one',
+      { do: 'volume', target: client('Pass'), volume: 0.5 },
+      'no-volume',
+    ],
+    ['for a step of a stream without volume', { do: 'delta', target: client('Pass'), delta: 0 }, 'no-volume'],
+  ];
+  for (const [what, command, code] of rows) {
+    test(what, () => {
+      const plan = planCommand(filled(), command);
+      assert.equal(plan.kind === 'fault' ? plan.fault.fault : plan.kind, code);
+    });
+  }
+
+  test('for the server when it has no default output', () => {
+    const state = filled();
+    state.putServer(serverInfo({ defaultSink: '@DEFAULT_SINK@' }));
+    const plan = planCommand(state, { do: 'mute', target: SERVER });
+    assert.equal(plan.kind === 'fault' && plan.fault.fault, 'no-such-output');
+  });
+});
+
+test('a step that changes nothing asks nothing of the server', () => {
+  const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
+  assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });
+});
+
+describe('what the server no longer knew', () => {
+  const rows: readonly (readonly [string, SoundCommand, (state: SoundState) => void, FaultCode])[] = [
+    [
+      'is the client that has gone',
+      { do: 'mute', target: client('5') },
+      (s) => s.remove('input', 5),
+      'no-such-client',
+    ],
+    [
+      'is the client even if it is still listed',
+      { do: 'mute', target: client('5') },
+      () => undefined,
+      'no-such-client',
+    ],
+    [
+      'is the output that has gone',
+      { do: 'mute', target: output('0') },
+      (s) => s.remove('sink', 0),
+      'no-such-output',
+    ],
+    [
+      'is the client to move',
+      { do: 'move', client: '5', output: '0' },
+      (s) => s.remove('input', 5),
+      'no-such-client',
+    ],
+    ['is the output to move to', { do: 'move', client: '5', output: '0' }, () => undefined, 'no-such-output'],
+    ['is the new default', { do: 'default', output: '0' }, () => undefined, 'no-such-output'],
+  ];
+  for (const [what, command, change, code] of rows) {
+    test(what, () => {
+      const state = filled();
+      change(state);
+      assert.equal(missingFault(state, command).fault, code);
+    });
+  }
+});

@@ -1,0 +1,294 @@
+// The backend against real sound servers of both kinds.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
+import type { SoundServer } from '../../sound/server.js';
+import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
+import { until } from '../../sound/until.js';
+import { lacks } from '../../tools/requirements.js';
+import { Recorder } from './recorder.js';
+
+const PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
+const skip = lacks({ programs: PROGRAMS });
+
+const SERVER: AudioTarget = { kind: 'server' };
+const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
+const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
+
+interface Node {
+  readonly server: SoundServer;
+  readonly seen: Recorder;
+  /** Fails unless the command is accepted. */
+  tell(command: AudioCommand): Promise<void>;
+  /** The fault that the command is answered with. */
+  refused(command: AudioCommand): Promise<string>;
+}
+
+function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}): Node {
+  const seen = new Recorder();
+  const place = {
+    env: { XDG_RUNTIME_DIR: server.directory },
+    uid: 0,
+    home: server.directory,
+    machineId: undefined,
+  };
+  const backend = new AudioBackend({ enabled: true, serveCookie: false }, place, seen, {
+    ...TIMING,
+    ...timing,
+  });
+  backend.start();
+  t.after(() => backend.stop());
+  return {
+    server,
+    seen,
+    tell: async (command) =>
+      assert.deepEqual(await backend.handle(command), { ok: true }, JSON.stringify(command)),
+    refused: async (command) => {
+      const answer = await backend.handle(command);
+      return answer.ok ? 'accepted' : answer.fault;
+    },
+  };
+}
+
+for (const { kind, start } of SOUND_SERVERS) {
+  describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
+    async function node(t: TestContext, timing?: Partial<Timing>): Promise<Node> {
+      const server = await start({
+        sinks: [{ name: 'living', description: 'Living room' }, { name: 'kitchen' }],
+      });
+      const listening = listen(t, server, timing);
+      t.after(() => server.stop());
+      await until('both outputs are there', () => listening.seen.up && listening.seen.outputs().length === 2);
+      await until('the default is known', () => listening.seen.server?.default_sink === 'living');
+      return listening;
+    }
+
+    test('the server and its outputs are published', async (t) => {
+      const { seen } = await node(t);
+      assert.equal(seen.server?.kind, kind);
+      assert.equal(seen.server?.volume, 1);
+      assert.match(seen.server?.server_version ?? '', kind === 'pipewire' ? /^[01]\.\d/ : /^1\d\./);
+      assert.equal(seen.output('living')?.description, 'Living room');
+      assert.equal(seen.output('living')?.default, true);
+      assert.equal(seen.output('kitchen')?.default, false);
+      assert.equal(seen.output('kitchen')?.balance, 0);
+      assert.deepEqual(seen.clients(), []);
+    });
+
+    test('a stream comes, is heard of, and goes', async (t) => {
+      const { server, seen } = await node(t);
+      const playing = await server.play({ app: 'Radio', name: 'News', sink: 'kitchen' });
+      const record = await until('it is published', () => {
+        const found = seen.client(playing.id);
+        return found?.output === 'kitchen' && !found.corked && found.volume === 1 && found;
+      });
+      assert.equal(record.name, 'News');
+      assert.equal(record.app, 'Radio');
+      assert.equal(record.backend, kind);
+      assert.equal(record.binary, 'pacat');
+      assert.equal(record.props?.['application.process.id'], String(playing.pid));
+      await playing.stop();
+      await until('it is dropped', () => seen.clients().length === 0);
+    });
+
+    test('a volume keeps the balance, also through 0 and back', async (t) => {
+      const { server, seen, tell } = await node(t);
+      await server.pactl('set-sink-volume', 'living', '65536', '32768');
+      await until('the balance is published', () => seen.output('living')?.balance === -0.5);
+      for (const volume of [0.5, 0, 0.8]) {
+        await tell({ do: 'volume', target: output('living'), volume });
+        assert.equal(seen.output('living')?.volume, volume);
+        assert.equal(seen.output('living')?.balance, -0.5);
+      }
+      const [sink] = (await server.sinks()).filter((each) => each.name === 'living');
+      assert.deepEqual(
+        Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent),
+        ['80%', '40%'],
+      );
+    });
+
+    test("a stream's volume goes through 0 with its balance, too", async (t) => {
+      const { server, seen, tell } = await node(t);
+      const { id } = await server.play({ name: 'News' });
+      await server.pactl('set-sink-input-volume', `${id}`, '65536', '32768');
+      await until('its volume is published', () => seen.client(id)?.volume === 1);
+      for (const volume of [0, 0.5]) await tell({ do: 'volume', target: client(`${id}`), volume });
+      const [input] = await server.sinkInputs();
+      assert.deepEqual(
+        Object.values(input?.volume ?? {}).map(({ value_percent }) => value_percent),
+        ['50%', '25%'],
+      );
+    });
+
+    test('quick steps add up, and quick toggles cancel out', async (t) => {
+      const { seen, tell } = await node(t);
+      await tell({ do: 'volume', target: SERVER, volume: 0.3 });
+      const steps = Array.from({ length: 10 }, () => tell({ do: 'delta', target: SERVER, delta: 0.02 }));
+      await Promise.all(steps);
+      assert.equal(seen.server?.volume, 0.5);
+      assert.equal(seen.output('living')?.volume, 0.5);
+      await Promise.all(Array.from({ length: 3 }, () => tell({ do: 'mute', target: output('living') })));
+      assert.equal(seen.output('living')?.muted, true);
+      await tell({ do: 'mute', target: SERVER, muted: true });
+      assert.equal(seen.server?.muted, true);
+      await tell({ do: 'mute', target: SERVER });
+      assert.equal(seen.server?.muted, false);
+    });
+
+    test('a volume above 100 % is shown, and only a step downwards changes it', async (t) => {
+      const { server, seen, tell } = await node(t);
+      await server.pactl('set-sink-volume', 'living', '150%');
+      await until('it is published', () => seen.output('living')?.volume === 1.5);
+      await tell({ do: 'delta', target: SERVER, delta: 0.1 });
+      assert.equal(seen.output('living')?.volume, 1.5);
+      await tell({ do: 'delta', target: SERVER, delta: -0.7 });
+      assert.equal(seen.output('living')?.volume, 0.8);
+    });
+
+    test('the default changes, and both outputs with it', async (t) => {
+      const { seen, tell } = await node(t);
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
+      await tell({ do: 'default', output: 'kitchen' });
+      await until('the default is published', () => seen.server?.default_sink === 'kitchen');
+      await until(
+        'both outputs know',
+        () => seen.output('kitchen')?.default === true && seen.output('living')?.default === false,
+      );
+      assert.equal(seen.server?.volume, 0.4);
+      await tell({ do: 'default', output: String(seen.output('living')?.id) });
+      await until('the default is back', () => seen.server?.default_sink === 'living');
+    });
+
+    test('a stream moves, by name and by id', async (t) => {
+      const { server, seen, tell } = await node(t);
+      const { id } = await server.play({ name: 'News' });
+      await until('it plays', () => seen.client(id)?.output === 'living');
+      await tell({ do: 'move', client: 'News', output: 'kitchen' });
+      await until('it plays in the kitchen', () => seen.client(id)?.output === 'kitchen');
+      await tell({ do: 'move', client: `${id}`, output: String(seen.output('living')?.id) });
+      await until('it plays in the living room', () => seen.client(id)?.output === 'living');
+    });
+
+    test('names are unique, follow the song, and are kept once they are numbered', async (t) => {
+      const { server, seen } = await node(t);
+      const streams = await server.streams('Radio');
+      const open = async (name?: string) => {
+        const [stream] = await streams.open([{ props: name === undefined ? {} : { 'media.name': name } }]);
+        assert.ok(stream);
+        await until('it is published', () => seen.client(stream.id));
+        return stream;
+      };
+      const first = await open('Song');
+      const second = await open('Song');
+      const nameless = await open();
+      const nameOf = ({ id }: { readonly id: number }) => seen.client(id)?.name;
+      assert.deepEqual([first, second, nameless].map(nameOf), ['Song', `Song #${second.id}`, 'Radio']);
+      await first.rename('Next song');
+      await until('the new name is published', () => nameOf(first) === 'Next song');
+      await second.rename('Next song');
+      const third = await open('Song');
+      assert.deepEqual([first, second, third].map(nameOf), ['Next song', `Song #${second.id}`, 'Song']);
+      await first.remove();
+      await until('it is gone', () => seen.client(first.id) === undefined);
+      assert.equal(nameOf(second), `Song #${second.id}`);
+    });
+
+    test('changes of others are published', async (t) => {
+      const { server, seen } = await node(t);
+      await server.pactl('set-sink-mute', 'kitchen', '1');
+      await until('the mute is published', () => seen.output('kitchen')?.muted === true);
+      await server.addSink('garden', 'Garden');
+      await until('the new output is published', () => seen.output('garden')?.description === 'Garden');
+      await server.removeSink('garden');
+      await until('its end is published', () => seen.output('garden') === undefined);
+    });
+
+    test('60 streams come and go at once, and the end state is the true one', async (t) => {
+      const { server, seen } = await node(t);
+      const crowd = await server.streams('crowd');
+      const sinks = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? 'living' : 'kitchen'));
+      await crowd.open(sinks.map((sink) => ({ sink, props: { 'media.name': 'Song' } })));
+      await until('all are published', () => seen.clients().length === 60);
+      const ids = (await server.sinkInputs()).map(({ index }) => index).sort((a, b) => a - b);
+      assert.deepEqual(
+        seen
+          .clients()
+          .map(({ id }) => id)
+          .sort((a, b) => a - b),
+        ids,
+      );
+      assert.equal(new Set(seen.clients().map(({ name }) => name)).size, 60);
+      await crowd.close();
+      await until('all are gone', () => seen.clients().length === 0);
+      assert.equal(seen.up, true);
+    });
+
+    test('what does not exist is refused', async (t) => {
+      const { refused } = await node(t);
+      assert.equal(await refused({ do: 'mute', target: client('12345') }), 'no-such-client');
+      assert.equal(await refused({ do: 'mute', target: output('garden') }), 'no-such-output');
+      assert.equal(await refused({ do: 'default', output: 'garden' }), 'no-such-output');
+    });
+
+    test('a restart of the server loses nothing', async (t) => {
+      const { server, seen, tell } = await node(t);
+      await server.restart();
+      await until('it is up again', () => seen.logs.length === 3 && seen.up);
+      await until('both outputs are there', () => seen.outputs().length === 2);
+      assert.deepEqual(seen.logs.slice(1), [
+        'log warn: lost the sound server',
+        'log info: connected to the sound server',
+      ]);
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0.25 });
+      assert.equal(seen.output('kitchen')?.volume, 0.25);
+    });
+
+    test('a server that is killed is missed at once, and found when it comes back', async (t) => {
+      const { server, seen, refused } = await node(t);
+      await server.kill('SIGKILL');
+      await until('it is missed', () => !seen.up);
+      assert.equal(await refused({ do: 'mute', target: SERVER }), 'unavailable');
+      await server.restart();
+      await until('it is found', () => seen.up && seen.outputs().length === 2);
+    });
+
+    test('a server that stands still is missed, by commands and without, and found when it goes on', async (t) => {
+      const { server, seen, refused } = await node(t, { requestMs: 300, authMs: 300, reconcileMs: 100 });
+      server.freeze();
+      assert.equal(await refused({ do: 'mute', target: SERVER }), 'timeout');
+      await until('it is missed', () => !seen.up);
+      assert.ok(seen.said.some((line) => /did not answer/.test(line)));
+      server.thaw();
+      await until('it is found', () => seen.up && seen.outputs().length === 2);
+    });
+  });
+}
+
+describe('with PulseAudio alone', { skip }, () => {
+  test('a passthrough stream has no volume, and refuses one', async (t) => {
+    const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
+    const { seen, refused } = listen(t, server);
+    t.after(() => server.stop());
+    await until('it is up', () => seen.up);
+    const streams = await server.streams();
+    const [stream] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
+    const record = await until('the stream is published', () => seen.client('Film'));
+    assert.equal(record.id, stream?.id);
+    assert.equal('volume' in record, false);
+    assert.equal(await refused({ do: 'volume', target: client('Film'), volume: 0.5 }), 'no-volume');
+  });
+
+  test('without any output there is no default, and it comes with the first one', async (t) => {
+    const server = await startPulseAudio({ sinks: [], alwaysSink: false });
+    const { seen, refused } = listen(t, server);
+    t.after(() => server.stop());
+    await until('it is up', () => seen.up);
+    assert.deepEqual([seen.server?.default_sink, seen.server?.volume, seen.outputs()], ['', 0, []]);
+    assert.equal(await refused({ do: 'volume', target: SERVER, volume: 0.5 }), 'no-such-output');
+    await server.addSink('garden');
+    await until('it is the default', () => seen.output('garden')?.default === true);
+    assert.equal(seen.server?.default_sink, 'garden');
+  });
+});

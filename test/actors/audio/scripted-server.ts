@@ -1,0 +1,206 @@
+// A sound server that does as it is told, for what a real one cannot be made to do: hang, talk rubbish, answer out of
+// order, have ports, refuse. Its bytes are written by hand and know nothing of src/protocol.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import {
+  boolean,
+  channelMap,
+  PROTOCOL_VERSION,
+  packet,
+  properties,
+  sampleSpec,
+  split,
+  string,
+  u32,
+  volumes,
+} from '../../sound/packet.js';
+
+const NONE = 0xffffffff;
+const DESCRIPTOR_BYTES = 20;
+
+/** Commands by their number in the protocol. */
+export const COMMAND = {
+  error: 0,
+  reply: 2,
+  auth: 8,
+  setClientName: 9,
+  getServerInfo: 20,
+  getSink: 21,
+  getSinks: 22,
+  getInput: 29,
+  getInputs: 30,
+  subscribe: 35,
+  setSinkVolume: 36,
+  setInputVolume: 37,
+  setSinkMute: 39,
+  setDefault: 44,
+  event: 66,
+  move: 67,
+  setInputMute: 69,
+} as const;
+
+/** Events by their number: facility in the low four bits, type above. */
+export const EVENT = {
+  sinkChange: 0x10,
+  inputNew: 0x02,
+  inputChange: 0x12,
+  inputRemove: 0x22,
+  serverChange: 0x17,
+} as const;
+
+export interface Request {
+  readonly command: number;
+  readonly tag: number;
+  /** Behind command and tag. */
+  readonly fields: Buffer;
+}
+
+/** `reply` takes the fields of the answer; undefined is no answer at all. */
+export type Handler = (request: Request, say: Say) => Buffer | undefined;
+
+export interface Say {
+  reply(tag: number, ...fields: readonly Buffer[]): Buffer;
+  error(tag: number, code: number): Buffer;
+  /** Sends to the client that asked, or that connected last. */
+  send(bytes: Buffer): void;
+  /** Reads nothing more. */
+  pause(): void;
+  hangUp(): void;
+}
+
+const usec = (): Buffer => Buffer.concat([Buffer.from('U'), Buffer.alloc(8)]);
+const oneVolume = (): Buffer => Buffer.concat([Buffer.from('V'), Buffer.from([0, 1, 0, 0])]);
+const format = (): Buffer => Buffer.concat([Buffer.from('fB'), Buffer.from([1]), properties({})]);
+
+const serverFields = (defaultSink: string | undefined = 'living'): Buffer =>
+  Buffer.concat([
+    ...[string('pulseaudio'), string('16.1'), string('pi'), string('node')],
+    ...[sampleSpec(2, 44_100), string(defaultSink), string('mic'), u32(1), channelMap(2)],
+  ]);
+
+export interface SinkFields {
+  readonly volume?: readonly number[];
+  readonly ports?: readonly (readonly [name: string, available: number])[];
+}
+
+export const sinkFields = (
+  index: number,
+  name: string,
+  { volume = [0x10000, 0x10000], ports = [] }: SinkFields = {},
+): Buffer =>
+  Buffer.concat([
+    ...[u32(index), string(name), string(`The ${name}`), sampleSpec(2, 44_100), channelMap(2), u32(NONE)],
+    ...[volumes(volume), boolean(false), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
+    ...[properties({}), usec(), oneVolume(), u32(0), u32(65_537), u32(NONE), u32(ports.length)],
+    ...ports.flatMap(([port, available]) => [string(port), string(`Port ${port}`), u32(0), u32(available)]),
+    ...[string(ports[0]?.[0]), Buffer.from('B'), Buffer.from([1]), format()],
+  ]);
+
+export interface InputFields {
+  readonly volume?: readonly number[];
+  readonly hasVolume?: boolean;
+}
+
+export const inputFields = (
+  index: number,
+  name: string,
+  { volume = [0x10000, 0x10000], hasVolume = true }: InputFields = {},
+): Buffer =>
+  Buffer.concat([
+    ...[u32(index), string(name), u32(NONE), u32(1), u32(0), sampleSpec(2, 44_100), channelMap(2)],
+    ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(false)],
+    ...[properties({ 'media.name': name }), boolean(false), boolean(hasVolume), boolean(true), format()],
+  ]);
+
+/** A plain server: one sink `living` with index 0, one stream `News` with index 5. */
+export const ordinary: Handler = ({ command, tag }, { reply }) => {
+  switch (command) {
+    case COMMAND.auth:
+      return reply(tag, u32(PROTOCOL_VERSION));
+    case COMMAND.setClientName:
+      return reply(tag, u32(9));
+    case COMMAND.getServerInfo:
+      return reply(tag, serverFields());
+    case COMMAND.getSinks:
+    case COMMAND.getSink:
+      return reply(tag, sinkFields(0, 'living'));
+    case COMMAND.getInputs:
+    case COMMAND.getInput:
+      return reply(tag, inputFields(5, 'News'));
+    default:
+      return reply(tag);
+  }
+};
+
+export const event = (word: number, index: number): Buffer =>
+  packet(COMMAND.event, NONE, [u32(word), u32(index)]);
+
+export interface ScriptedServer {
+  readonly directory: string;
+  readonly socketPath: string;
+  /** Commands that came, in order, over all connections. */
+  readonly heard: number[];
+  /** Connections so far. */
+  connections(): number;
+  /** What answers from now on. */
+  handler: Handler;
+  readonly say: Say;
+}
+
+/** Listens until the test ends. */
+export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-scripted-'));
+  const socketPath = join(directory, 'native');
+  const sockets = new Set<Socket>();
+  let last: Socket | undefined;
+  let count = 0;
+  const say: Say = {
+    reply: (tag, ...fields) => packet(COMMAND.reply, tag, fields),
+    error: (tag, code) => packet(COMMAND.error, tag, [u32(code)]),
+    send: (bytes) => void last?.write(bytes),
+    pause: () => void last?.pause(),
+    hangUp: () => void last?.end(),
+  };
+  const server: ScriptedServer = { directory, socketPath, heard: [], connections: () => count, handler, say };
+  const listener = createServer((socket) => {
+    count += 1;
+    last = socket;
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    let received: Buffer = Buffer.alloc(0);
+    socket.on('data', (data) => {
+      const { payloads, rest } = split(Buffer.concat([received, data]));
+      received = rest;
+      for (const payload of payloads) {
+        const request = {
+          command: payload.readUInt32BE(1),
+          tag: payload.readUInt32BE(6),
+          fields: payload.subarray(10),
+        };
+        server.heard.push(request.command);
+        const answer = server.handler(request, say);
+        if (answer !== undefined) socket.write(answer);
+      }
+    });
+  });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
+  return server;
+}
+
+/** A frame whose header promises more than any record holds. */
+export function hugeFrame(): Buffer {
+  const header = Buffer.alloc(DESCRIPTOR_BYTES);
+  header.writeUInt32BE(0x7fffffff, 0);
+  header.writeUInt32BE(NONE, 4);
+  return header;
+}

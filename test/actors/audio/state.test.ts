@@ -1,0 +1,162 @@
+// The state as records come and go.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+function filled(): SoundState {
+  const state = new SoundState();
+  state.putServer(serverInfo());
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
+  state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
+  state.takeTouched();
+  return state;
+}
+
+/** What an action touches. */
+function touched(act: (state: SoundState) => void): { server: boolean; sinks: number[]; inputs: number[] } {
+  const state = filled();
+  act(state);
+  const { server, sinks, inputs } = state.takeTouched();
+  return { server, sinks: [...sinks], inputs: [...inputs] };
+}
+
+describe('a change touches', () => {
+  const rows: readonly (readonly [string, (state: SoundState) => void, ReturnType<typeof touched>])[] = [
+    [
+      'a sink: itself and the server, whose default it may be',
+      (s) => s.putSink(sinkInfo(1, 'kitchen', { muted: true })),
+      { server: true, sinks: [1], inputs: [] },
+    ],
+    [
+      'a new sink: also the clients that play to it',
+      (s) => {
+        s.putInput(inputInfo(5, 'News', { sink: 2 }));
+        s.putSink(sinkInfo(2, 'garden'));
+      },
+      { server: true, sinks: [2], inputs: [5] },
+    ],
+    [
+      'a sink that goes: the clients that played to it',
+      (s) => s.remove('sink', 1),
+      { server: true, sinks: [1], inputs: [6] },
+    ],
+    [
+      'the server: the outputs, whose default it names',
+      (s) => s.putServer(serverInfo({ defaultSink: 'kitchen' })),
+      { server: true, sinks: [0, 1], inputs: [] },
+    ],
+    [
+      'a client: itself',
+      (s) => s.putInput(inputInfo(5, 'Weather')),
+      { server: false, sinks: [], inputs: [5] },
+    ],
+    ['a client that ends: itself', (s) => s.remove('input', 5), { server: false, sinks: [], inputs: [5] }],
+    [
+      'a client that was unknown: nothing',
+      (s) => s.remove('input', 77),
+      { server: false, sinks: [], inputs: [] },
+    ],
+    [
+      'a list: what it no longer has, and what it has',
+      (s) => s.replaceInputs([inputInfo(6, 'Music')], new Set()),
+      { server: false, sinks: [], inputs: [5, 6] },
+    ],
+    [
+      'nothing twice',
+      (s) => {
+        s.remove('input', 5);
+        s.takeTouched();
+      },
+      { server: false, sinks: [], inputs: [] },
+    ],
+  ];
+  for (const [what, act, expected] of rows) {
+    test(what, () => assert.deepEqual(touched(act), expected));
+  }
+});
+
+describe('a list', () => {
+  test('does not bring back what was removed after it was made', () => {
+    const state = filled();
+    state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
+    assert.deepEqual([...state.inputs.keys()], [5]);
+    state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set([0]));
+    assert.deepEqual([...state.sinks.keys()], [1]);
+  });
+
+  test('in any order leaves the name to the oldest stream', () => {
+    const state = new SoundState();
+    state.replaceInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
+    assert.deepEqual([state.nameOfInput(3), state.nameOfInput(9)], ['A', 'A #9']);
+  });
+
+  test('frees the names of ended streams before it gives names to new ones', () => {
+    const state = new SoundState();
+    state.replaceInputs([inputInfo(3, 'A')], new Set());
+    state.replaceInputs([inputInfo(9, 'A')], new Set());
+    assert.equal(state.nameOfInput(9), 'A');
+  });
+});
+
+describe('the default output', () => {
+  const rows: readonly (readonly [string, string | undefined, string | undefined])[] = [
+    ['is the one that the server names', 'kitchen', 'kitchen'],
+    ['is none when the server names none', undefined, undefined],
+    ['is none while PipeWire names a placeholder', '@DEFAULT_SINK@', undefined],
+    ['is none when PipeWire says so', '@NONE@', undefined],
+    ['is none when the named one does not exist', 'garden', undefined],
+    ['is none when the name is empty', '', undefined],
+  ];
+  for (const [what, defaultSink, expected] of rows) {
+    test(what, () => {
+      const state = filled();
+      state.putServer(serverInfo({ defaultSink }));
+      assert.equal(state.defaultSink()?.info.name, expected);
+    });
+  }
+});
+
+describe('a reference', () => {
+  const state = filled();
+  state.putInput(inputInfo(7, '6'));
+  state.putInput(inputInfo(8, '99'));
+  state.putInput(inputInfo(10, 'News'));
+  state.putSink(sinkInfo(2, '1'));
+  const inputs: readonly (readonly [string, string, number | undefined])[] = [
+    ['is an id', '5', 5],
+    ['is an exact name', 'Music', 6],
+    ['is an id rather than a name', '6', 6],
+    ['is a name of digits that is no id', '99', 8],
+    ['is a unique name', 'News #10', 10],
+    ['is case sensitive', 'music', undefined],
+    ['is not an id with leading zeros', '05', undefined],
+    ['is not an id with a sign', '+5', undefined],
+    ['is not beyond all ids', '99999999999999999999', undefined],
+    ['is not empty', '', undefined],
+  ];
+  for (const [what, ref, expected] of inputs) {
+    test(`to a client ${what}`, () => assert.equal(state.findInput(ref)?.info.index, expected));
+  }
+  const sinks: readonly (readonly [string, string, number | undefined])[] = [
+    ['is an id', '0', 0],
+    ['is an exact name', 'kitchen', 1],
+    ['is an id rather than a name', '1', 1],
+    ['is not part of a name', 'kitch', undefined],
+    ["is not the server's word for the default", '@DEFAULT_SINK@', undefined],
+  ];
+  for (const [what, ref, expected] of sinks) {
+    test(`to an output ${what}`, () => assert.equal(state.findSink(ref)?.info.index, expected));
+  }
+});
+
+test('the balance of a silent stream is remembered, and forgotten with the stream', () => {
+  const state = new SoundState();
+  state.putInput(inputInfo(5, 'A', { volume: [0x10000, 0x8000] }));
+  state.putInput(inputInfo(5, 'A', { volume: [0, 0] }));
+  assert.deepEqual(state.inputs.get(5)?.proportions, [1, 0.5]);
+  state.remove('input', 5);
+  state.putInput(inputInfo(5, 'A', { volume: [0, 0] }));
+  assert.equal(state.inputs.get(5)?.proportions, undefined);
+});

@@ -1,0 +1,248 @@
+// The sound server's records as clients see them, field by field of the contract's section 2.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { TSchema } from 'typebox';
+import { Check } from 'typebox/value';
+import { NAME_MAX_UNITS } from '../../../src/actors/audio/names.js';
+import {
+  audioServerRecord,
+  clientRecord,
+  kindOf,
+  outputRecord,
+  PROPS_MAX_ENTRIES,
+} from '../../../src/actors/audio/view.js';
+import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
+import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+const held = (info: SinkInfo, proportions?: readonly number[]) => ({ info, proportions });
+
+/** The record as clients get it, checked against its schema. */
+function published<T>(schema: TSchema, record: T): T {
+  const seen: T = JSON.parse(JSON.stringify(record));
+  assert.ok(Check(schema, seen), JSON.stringify(seen));
+  return seen;
+}
+
+const output = (fields: Partial<SinkInfo>, proportions?: readonly number[]) =>
+  published(OutputRecord, outputRecord(held(sinkInfo(7, 'living', fields), proportions), false));
+
+const client = (fields: Partial<SinkInputInfo>, output: string | undefined = 'living') =>
+  published(
+    ClientRecord,
+    clientRecord(inputInfo(9, 'News', fields), { kind: 'pipewire', name: 'News #9', output }),
+  );
+
+describe('the sound server', () => {
+  const rows: readonly (readonly [string, string, string, 'pulseaudio' | 'pipewire', string])[] = [
+    ['PulseAudio by its own version', 'pulseaudio', '16.1', 'pulseaudio', '16.1'],
+    [
+      "PipeWire by its own version, not the protocol's",
+      'PulseAudio (on PipeWire 0.3.65)',
+      '15.0.0',
+      'pipewire',
+      '0.3.65',
+    ],
+    [
+      'PipeWire with a suffix in its version',
+      'PulseAudio (on PipeWire 1.2.7-rc1)',
+      '15.0.0',
+      'pipewire',
+      '1.2.7-rc1',
+    ],
+    ['PipeWire without a version', 'PulseAudio (on PipeWire)', '15.0.0', 'pipewire', '15.0.0'],
+  ];
+  for (const [what, packageName, packageVersion, kind, version] of rows) {
+    test(`is shown: ${what}`, () => {
+      const server = serverInfo({ packageName, packageVersion });
+      assert.equal(kindOf(server), kind);
+      const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
+      assert.deepEqual(record, {
+        kind,
+        default_sink: 'living',
+        volume: 1,
+        muted: false,
+        server_name: packageName,
+        server_version: version,
+      });
+    });
+  }
+
+  test('has the volume and mute of its default sink', () => {
+    const sink = sinkInfo(7, 'living', { volume: [0x4000, 0x8000], muted: true });
+    const { volume, muted } = audioServerRecord(serverInfo(), held(sink));
+    assert.deepEqual({ volume, muted }, { volume: 0.5, muted: true });
+  });
+
+  test('without name, version and default sink is still a record', () => {
+    const server = serverInfo({ packageName: undefined, packageVersion: undefined });
+    const record = published(AudioServerRecord, audioServerRecord(server, undefined));
+    assert.deepEqual(record, { kind: 'pulseaudio', default_sink: '', volume: 0, muted: false });
+  });
+});
+
+describe('an output', () => {
+  test('is shown whole', () => {
+    const port = {
+      name: 'line',
+      description: 'Line out',
+      priority: 1,
+      available: 2,
+      availabilityGroup: undefined,
+      type: 1,
+    };
+    const record = output({
+      props: { 'node.nick': 'Amp', 'device.class': 'sound' },
+      volume: [0x8000, 0x4000],
+      flags: 0x8,
+      state: 0,
+      ports: [
+        port,
+        { ...port, name: 'tv', description: undefined, available: 1 },
+        { ...port, name: 'x', available: 0 },
+      ],
+      activePort: 'line',
+    });
+    assert.deepEqual(record, {
+      id: 7,
+      name: 'living',
+      description: 'The living',
+      nick: 'Amp',
+      muted: false,
+      volume: 0.5,
+      state: 'running',
+      default: false,
+      driver: 'module-null-sink.c',
+      active_port: 'line',
+      is_network: true,
+      props: { 'device.class': 'sound', 'node.nick': 'Amp' },
+      balance: -0.5,
+      ports: [
+        { name: 'line', description: 'Line out', available: 'yes' },
+        { name: 'tv', description: 'tv', available: 'no' },
+        { name: 'x', description: 'Line out', available: 'unknown' },
+      ],
+    });
+  });
+
+  test('leaves out what it does not have', () => {
+    const record = output({ description: undefined, driver: undefined });
+    assert.deepEqual(Object.keys(record).sort(), [
+      'balance',
+      'default',
+      'description',
+      'id',
+      'is_network',
+      'muted',
+      'name',
+      'props',
+      'state',
+      'volume',
+    ]);
+    assert.equal(record.description, 'living');
+    assert.equal(record.is_network, false);
+  });
+
+  const states: readonly (readonly [number | undefined, string])[] = [
+    [0, 'running'],
+    [1, 'idle'],
+    [2, 'suspended'],
+    [3, 'unknown'],
+    [undefined, 'unknown'],
+  ];
+  for (const [state, expected] of states) {
+    test(`in state ${state} is ${expected}`, () => assert.equal(output({ state }).state, expected));
+  }
+
+  const levels: readonly (readonly [string, number[], number[], number, number])[] = [
+    ['above 100 %', [0x18000, 0x18000], [1, 2], 1.5, 0],
+    ['on the right only', [0, 0x10000], [1, 2], 1, 1],
+    ['on the left only', [0x10000, 0], [1, 2], 1, -1],
+    ['a quarter to the right', [0xc000, 0x10000], [1, 2], 1, 0.25],
+    ['mono', [0x8000], [0], 0.5, 0],
+    ['surround, rear left quieter', [100, 100, 0, 100], [1, 2, 5, 6], 0, 0.5],
+    ['without channels', [], [], 0, 0],
+  ];
+  for (const [what, volume, channelMap, level, balance] of levels) {
+    test(`${what} has volume ${level} and balance ${balance}`, () => {
+      const record = output({ volume, channelMap });
+      assert.deepEqual([record.volume, record.balance], [level, balance]);
+    });
+  }
+
+  test('that is silent shows the balance that it will have again', () => {
+    assert.equal(output({ volume: [0, 0] }, [1, 0.5]).balance, -0.5);
+  });
+});
+
+describe('a client', () => {
+  test('is shown whole', () => {
+    const props = {
+      'media.name': 'News',
+      'application.name': 'Radio',
+      'application.process.binary': 'radiod',
+      'application.process.user': 'pi',
+      'application.process.host': 'node',
+    };
+    assert.deepEqual(client({ props, volume: [0x4000, 0x8000], corked: true, muted: true }), {
+      id: 9,
+      name: 'News #9',
+      app: 'Radio',
+      muted: true,
+      volume: 0.5,
+      corked: true,
+      backend: 'pipewire',
+      binary: 'radiod',
+      user: 'pi',
+      host: 'node',
+      props: Object.fromEntries(Object.entries(props).sort()),
+      output: 'living',
+    });
+  });
+
+  test('without volume omits it', () => {
+    assert.equal('volume' in client({ hasVolume: false }), false);
+    assert.equal('volume' in client({ volume: [] }), false);
+  });
+
+  test('that plays nowhere has no output', () => {
+    const surroundings = { kind: 'pulseaudio', name: 'News', output: undefined } as const;
+    assert.equal(
+      'output' in published(ClientRecord, clientRecord(inputInfo(9, 'News'), surroundings)),
+      false,
+    );
+  });
+
+  const apps: readonly (readonly [Record<string, string>, string])[] = [
+    [{ 'application.name': 'Radio', 'application.process.binary': 'radiod' }, 'Radio'],
+    [{ 'application.process.binary': 'radiod' }, 'radiod'],
+    [{ 'application.name': '' }, 'News #9'],
+  ];
+  for (const [props, app] of apps) {
+    test(`with ${JSON.stringify(props)} is of ${app}`, () => assert.equal(client({ props }).app, app));
+  }
+
+  test('shows as many and as long properties as are allowed, in a fixed order', () => {
+    const many = Array.from({ length: 500 }, (_, at): [string, string] => [
+      `k${999 - at}`,
+      'v'.repeat(60_000),
+    ]);
+    const props = client({ props: Object.fromEntries(many) }).props ?? {};
+    const keys = Object.keys(props);
+    assert.equal(keys.length, PROPS_MAX_ENTRIES);
+    assert.deepEqual(keys, [...keys].sort());
+    assert.ok(Object.values(props).every((value) => value.length === NAME_MAX_UNITS));
+  });
+
+  test('shows a property of any name', () => {
+    const props = Object.fromEntries([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+    assert.deepEqual(Object.entries(client({ props }).props ?? {}), [
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+  });
+});

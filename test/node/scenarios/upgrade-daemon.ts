@@ -1,0 +1,186 @@
+// The daemon on the node with an upgrade configuration: set up, asked, listened to, killed. For the upgrade scenarios.
+
+import assert from 'node:assert/strict';
+import { type IncomingMessage, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { EventStreamParser } from '../../consumer/parser.js';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+
+const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
+const SEEN_WITHIN_MS = 20_000;
+
+export interface Upgrade {
+  readonly current: string;
+  readonly latest: string;
+  readonly upgrade_available: boolean;
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly run: {
+    readonly state: string;
+    readonly origin?: string;
+    readonly percent?: number;
+    readonly step?: string;
+    readonly started_at?: string;
+    readonly finished_at?: string;
+  };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Heard {
+  readonly type: string;
+  readonly data: string;
+}
+
+const SERVICE = `[Service]
+ExecStart=${process.execPath} /opt/tonearm/main.js
+`;
+
+const CONFIG = `pulseaudio: {enabled: false}
+systemd: {enabled: false}
+`;
+
+export class UpgradeDaemon {
+  readonly #node: () => Node;
+  readonly #streams = new Set<IncomingMessage>();
+
+  constructor(node: () => Node) {
+    this.#node = node;
+  }
+
+  get node(): Node {
+    return this.#node();
+  }
+
+  /** Once per node: the program, the command and the unit, but no configuration. */
+  async install(): Promise<void> {
+    await this.node.install(DIST);
+    const command = `#!/bin/sh\nexec ${process.execPath} /opt/tonearm/main.js "$@"\n`;
+    await this.node.writeFile('/usr/local/bin/tonearm', command, '755');
+    await this.node.writeUnit('user', 'tonearm.service', SERVICE);
+  }
+
+  /** Starts the daemon anew, with nothing known of earlier runs. `upgrade` is YAML in flow style. */
+  async begin(upgrade: string): Promise<void> {
+    this.end();
+    await this.systemctl('stop', 'tonearm.service');
+    await this.shell('rm -rf ~/.local/state/tonearm ~/gate ~/.config/tonearm; mkdir -p ~/.config/tonearm');
+    await this.shell(`cat > ~/.config/tonearm/config.yaml <<'END'\n${CONFIG}upgrade: ${upgrade}\nEND`);
+    await this.up();
+  }
+
+  /** Starts the daemon if it does not run, and waits until the backend is connected. */
+  async up(): Promise<void> {
+    await this.systemctl('start', 'tonearm.service');
+    await this.answers();
+  }
+
+  async answers(): Promise<Upgrade> {
+    return waitFor('GET /upgrade', SEEN_WITHIN_MS, async () => {
+      const { status, text } = await this.ask('GET', '/upgrade').catch(() => ({ status: 0, text: '' }));
+      return status === 200 ? JSON.parse(text) : undefined;
+    });
+  }
+
+  async kill(): Promise<void> {
+    await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
+    await waitFor('the end of the daemon', SEEN_WITHIN_MS, async () => {
+      const state = await this.node.user(
+        'systemctl',
+        '--user',
+        'show',
+        '-P',
+        'ActiveState',
+        'tonearm.service',
+      );
+      return state.stdout === 'failed\n' ? true : undefined;
+    });
+  }
+
+  /** An upgrade unit, a oneshot whose work is `script`. */
+  async unit(name: string, script: string, more = ''): Promise<void> {
+    await this.node.writeFile(`/opt/upgrade/${name}`, `#!/bin/sh\n${script}\n`, '755');
+    await this.node.writeUnit(
+      'user',
+      name,
+      `[Service]\nType=oneshot\nExecStart=/opt/upgrade/${name}\n${more}`,
+    );
+    await this.node.user('systemctl', '--user', 'reset-failed', name);
+  }
+
+  async systemctl(...args: readonly string[]): Promise<void> {
+    const ran = await this.node.user('systemctl', '--user', ...args);
+    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
+  }
+
+  /** Runs a script as pi. */
+  async shell(script: string): Promise<string> {
+    const ran = await this.node.user('sh', '-c', `export HOME=/home/pi; ${script}`);
+    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
+    return ran.stdout;
+  }
+
+  async ask(method: string, path: string): Promise<Reply> {
+    const response = await this.#send(method, path);
+    let text = '';
+    for await (const part of response.setEncoding('utf8')) text += part;
+    return { status: response.statusCode ?? 0, text };
+  }
+
+  async post(path: string): Promise<number> {
+    return (await this.ask('POST', path)).status;
+  }
+
+  /** Waits until the answer of `GET /upgrade` is as `like` says. */
+  async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
+    let last = '';
+    try {
+      return await waitFor(what, SEEN_WITHIN_MS, async () => {
+        const reply = await this.ask('GET', '/upgrade').catch((error: Error) => ({
+          status: 0,
+          text: error.message,
+        }));
+        last = `${reply.status} ${reply.text}`;
+        const upgrade: Upgrade | undefined = reply.status === 200 ? JSON.parse(reply.text) : undefined;
+        return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
+      });
+    } catch (error) {
+      throw new Error(`${what}; the last answer was ${last}`, { cause: error });
+    }
+  }
+
+  runs(state: string, origin: string): Promise<Upgrade> {
+    return this.sees(
+      `the run ${state}, ${origin}`,
+      ({ run }) => run.state === state && run.origin === origin,
+    );
+  }
+
+  /** The events from now on, as they come; resolves when the stream is open. */
+  async listen(): Promise<Heard[]> {
+    const response = await this.#send('GET', '/events?backend=upgrade');
+    this.#streams.add(response);
+    const heard: Heard[] = [];
+    const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
+    response.on('error', () => response.destroy()); // The daemon may be killed.
+    response.on('data', (bytes: Buffer) => parser.feed(bytes));
+    await waitFor('the greeting', SEEN_WITHIN_MS, () => heard[0]);
+    return heard;
+  }
+
+  /** Ends what listens. */
+  end(): void {
+    for (const stream of this.#streams) stream.destroy();
+    this.#streams.clear();
+  }
+
+  async #send(method: string, path: string): Promise<IncomingMessage> {
+    const socketPath = await this.node.door();
+    return new Promise((resolve, reject) => {
+      request({ socketPath, method, path, agent: false }, resolve).on('error', reject).end();
+    });
+  }
+}
