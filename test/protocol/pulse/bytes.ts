@@ -52,7 +52,7 @@ export function framed(
   ]);
 }
 
-const ERROR = 0;
+export const ERROR = 0;
 const REPLY = 2;
 const EVENT = 66;
 
