@@ -47,7 +47,7 @@ onEachSoundServer('audio events', (node) => {
     await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.volume === 0.4);
     await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
     await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.muted);
-    await node().sound.pactl('move-sink-input', `${id}`, 'kitchen');
+    await node().moves(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
     await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.output === 'kitchen');
     await stream.cork(true);
     await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.corked);

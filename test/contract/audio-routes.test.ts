@@ -97,15 +97,10 @@ onEachSoundServer('audio routes', (node, kind) => {
     await node().change(`/audio/clients/${playing.id}/mute/`);
     await node().settles('muted', ({ clients }) => clients.some((c) => c.id === playing.id && c.muted));
     await node().change(`${byName}/mute`, { muted: false });
-    await node().change(`${byName}/output`, { output: 'kitchen' });
-    await node().settles('moved', ({ clients }) =>
-      clients.some((c) => c.id === playing.id && c.output === 'kitchen'),
-    );
+    const move = (path: string, output: unknown) => () => node().change(`${path}/output`, { output });
+    await node().moves(playing.id, 'kitchen', move(byName, 'kitchen'));
     const { id: living } = await node().output('living');
-    await node().change(`/audio/clients/${playing.id}/output`, { output: living });
-    await node().settles('back', ({ clients }) =>
-      clients.some((c) => c.id === playing.id && c.output === 'living'),
-    );
+    await node().moves(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
     const { name, app, corked } = await client();
     assert.deepEqual({ name, app, corked }, { name: 'A song / with ü', app: 'player', corked: false });
     await playing.stop();

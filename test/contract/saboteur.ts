@@ -5,12 +5,16 @@ import { Session } from 'node:inspector';
 
 const SABOTAGE = { SIGUSR2: 'for (;;) {}', SIGHUP: 'process.exit(7)' } as const;
 
+/** Held on to: a session that is garbage-collected takes its order with it. */
+const sessions: Session[] = [];
+
 interface Attached {
   readonly params: { readonly sessionId: string };
 }
 
 function sabotage(expression: string): void {
   const session = new Session();
+  sessions.push(session);
   session.connect();
   // Threads that start later are attached, too; those are the ones that must live.
   session.once('NodeWorker.attachedToWorker', ({ params }: Attached) => {

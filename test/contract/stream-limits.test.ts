@@ -1,0 +1,219 @@
+// What bounds and shapes a stream (contract, section 5), on the built daemon and a real sound server: seats, keep-alive,
+// first bytes, filters, farewell, and texts that would like to break the framing.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { EventConsumer } from '../consumer/consumer.js';
+import type { SoundServer } from '../sound/server.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { until } from '../sound/until.js';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY, type Client } from './audio-node.js';
+import { Daemon, type Health } from './daemon.js';
+import { allKnowTheTruth } from './stream-truth.js';
+import { openWildStream, type RawProperties } from './stream-wild-text.js';
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+
+async function open(daemon: Daemon, count: number): Promise<void> {
+  await until(`${count} streams are open`, async () => {
+    const { streams } = await daemon.read<Health>('/health');
+    return streams.open === count;
+  });
+}
+
+describe('a stream without any backend', () => {
+  let daemon: Daemon;
+  const bare = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
+
+  before(async () => {
+    daemon = await Daemon.start({ config: bare, api: 'sse: {maxClients: 3}' });
+  });
+  after(() => daemon.stop());
+
+  test('beyond api.sse.maxClients streams are 503 with Retry-After, and a seat that is left is free again', async () => {
+    const seated = await Promise.all(Array.from({ length: 3 }, () => daemon.events()));
+    for (let round = 0; round < 5; round += 1) {
+      const refused = await daemon.get('/events');
+      assert.equal(refused.status, 503);
+      assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
+      assert.equal(refused.headers['content-type'], 'application/problem+json');
+      assert.equal((await daemon.get('/server')).status, 200, 'only streams are full');
+      const left = seated.shift();
+      left?.close();
+      await open(daemon, 2);
+      const next = await daemon.events();
+      assert.equal(next.status, 200);
+      seated.push(next);
+    }
+    for (const stream of seated) stream.close();
+    await open(daemon, 0);
+  });
+
+  test('a stream that is refused, asked for by HEAD or ill-asked takes no seat', async () => {
+    for (const query of ['?keepalive=9', '?exclude=server.info']) {
+      assert.equal((await daemon.get(`/events${query}`)).status, 400);
+      assert.equal((await daemon.send('HEAD', `/events${query}`)).status, 400);
+    }
+    const head = await daemon.send('HEAD', '/events');
+    assert.equal(head.status, 200);
+    assert.equal(head.text, '');
+    assert.equal(head.headers['content-type'], 'text/event-stream');
+    assert.equal(head.headers['cache-control'], 'no-cache');
+    assert.equal(head.headers['x-accel-buffering'], 'no');
+    await open(daemon, 0);
+  });
+
+  for (const [keepalive, status] of [
+    ['10', 200],
+    ['120', 200],
+    ['30s', 200],
+    ['9', 400],
+    ['121', 400],
+    ['30m', 400],
+    ['', 400],
+    ['10&keepalive=20', 400],
+  ] as const) {
+    test(`keepalive=${keepalive} is ${status}`, async () => {
+      const stream = await daemon.events(`?keepalive=${keepalive}`);
+      assert.equal(stream.status, status);
+      stream.close();
+      await open(daemon, 0);
+    });
+  }
+
+  test('10 s of silence are broken by love', async () => {
+    const stream = await daemon.events('?keepalive=10');
+    await stream.until(({ events }) => events.length === 2, 'love');
+    assert.deepEqual(stream.dataOf('server.info'), ['connected', 'love']);
+    stream.close();
+    await open(daemon, 0);
+  });
+
+  test('each stream is told a retry of its own, between 2 and 5 s', async () => {
+    const told = new Set<number>();
+    for (let round = 0; round < 12; round += 1) {
+      const stream = await daemon.events();
+      await stream.until(({ events }) => events.length === 1);
+      const { retryMs = 0 } = stream;
+      assert.ok(retryMs >= 2000 && retryMs <= 5000, `${retryMs}`);
+      told.add(retryMs);
+      stream.close();
+      await open(daemon, 0);
+    }
+    // Of 3001 values: that twelve streams share fewer than six is less likely than a broken machine.
+    assert.ok(told.size >= 6, [...told].join(' '));
+  });
+});
+
+test('without api.sse.enabled there is no stream', async () => {
+  const daemon = await Daemon.start({
+    config: 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n',
+    api: 'sse: {enabled: false}',
+  });
+  try {
+    for (const method of ['GET', 'HEAD', 'POST'])
+      assert.equal((await daemon.send(method, '/events')).status, 404);
+  } finally {
+    await daemon.stop();
+  }
+});
+
+describe('a stream of a real node', { skip }, () => {
+  let sound: SoundServer;
+  let daemon: Daemon;
+
+  before(async () => {
+    sound = await startPulseAudio();
+    daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+    await daemon.backend('audio', 'up');
+  });
+  after(async () => {
+    await daemon.stop();
+    await sound.stop();
+  });
+
+  function typesOf(stream: EventConsumer): ReadonlySet<string> {
+    return new Set(stream.events.map(({ type }) => type));
+  }
+
+  const FILTERS: readonly (readonly [query: string, passes: readonly string[]])[] = [
+    ['', ['audio.output.updated', 'audio.updated', 'audio.removed']],
+    ['types=audio.removed', ['audio.removed']],
+    ['types=audio.updated,audio.removed', ['audio.updated', 'audio.removed']],
+    ['types=audio.updated&exclude=audio.updated', []],
+    ['exclude=audio.updated,audio.removed', ['audio.output.updated']],
+    ['backend=audio&types=audio.output.updated', ['audio.output.updated']],
+    ['backend=audio', ['audio.output.updated', 'audio.updated', 'audio.removed']],
+    ['backend=power,systemd', []],
+    ['types=player.updated', []],
+    ['types=audio.updated,player.updated', ['audio.updated']],
+  ];
+  test('filters let through what they name, and nothing else', async () => {
+    const streams = await Promise.all(FILTERS.map(([query]) => daemon.events(`?${query}`)));
+    const client = await sound.streams('filtered');
+    const [song] = await client.open([{ sink: 'living', props: { 'media.name': 'a song' } }]);
+    await streams[0]?.until((stream) => typesOf(stream).has('audio.updated'));
+    await song?.remove();
+    await sound.pactl('set-sink-volume', 'kitchen', '33%');
+    await client.close();
+    for (const [at, [query, passes]] of FILTERS.entries()) {
+      const stream = streams[at];
+      assert.ok(stream);
+      await stream.until((each) => passes.every((type) => typesOf(each).has(type)), query);
+    }
+    // The farewell is the fence: nothing that was let through can come behind it.
+    daemon.signal('SIGTERM');
+    for (const [at, [query, passes]] of FILTERS.entries()) {
+      const stream = streams[at];
+      await stream?.until(({ ended }) => ended, 'the end');
+      assert.deepEqual(stream?.events.at(-1)?.data, '"bye"', query);
+      assert.deepEqual(stream && typesOf(stream), new Set(['server.info', ...passes]), query);
+    }
+    await daemon.restart();
+    await daemon.backend('audio', 'up');
+  });
+
+  const WILD: RawProperties = {
+    'media.name': Buffer.from('one\ndata: two\r\n\r\nid: x-1\nevent: server.info\ndata: "bye"\n\n'),
+    'wild.cr': Buffer.from('a\rb\r\rc'),
+    'wild.crlf': Buffer.from('\r\n\r\ndata: {}\r\n\r\n'),
+    'wild.nul': Buffer.from('a\0b\0'),
+    'wild.separators': Buffer.from('a\u2028b\u2029c\u0085d\u000be\u000cf'),
+    'wild.bom': Buffer.from('\ufeffa'),
+    'wild.half': Buffer.from([0x61, 0xed, 0xa0, 0x80, 0x62, 0xed, 0xb0, 0x80]),
+    'wild.invalid': Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0xe2, 0x82, 0xf0, 0x9f, 0x98]),
+    'wild.overlong': Buffer.from([0xc0, 0x8a, 0xe0, 0x80, 0x8a]),
+    'wild.emoji': Buffer.from('🎵'),
+    'wild.quotes': Buffer.from('"\\","x":["\\u000a'),
+  };
+  test('texts of strangers cannot break the framing, live, replayed or in a snapshot', async () => {
+    const live = await daemon.events('?snapshot=1');
+    const away = await daemon.events('?snapshot=1');
+    await allKnowTheTruth(daemon, [live, away]);
+    away.close();
+    const wild = await openWildStream(sound.socketPath, 'living', WILD);
+    await until('the stream is listed', async () =>
+      (await daemon.read<Client[]>('/audio/clients')).some(({ id }) => id === wild.id),
+    );
+    await away.reconnect();
+    const late = await daemon.events('?snapshot=1');
+    const all = [live, away, late];
+    await allKnowTheTruth(daemon, all);
+    for (const stream of all) {
+      assert.ok(!stream.dataOf('server.info').includes('bye'), 'no event was smuggled in');
+      assert.match(stream.lastEventId, /^\w+-\d+$/);
+      const record = stream.model.clients.get(String(wild.id)) as unknown as Client;
+      for (const [key, value] of Object.entries(WILD)) {
+        assert.equal(record.props?.[key], value.toString('utf8'), key);
+      }
+    }
+    wild.close();
+    await until(
+      'the stream is gone',
+      async () => (await daemon.read<Client[]>('/audio/clients')).length === 0,
+    );
+    await allKnowTheTruth(daemon, all);
+    for (const stream of all) stream.close();
+  });
+});

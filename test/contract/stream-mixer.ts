@@ -1,0 +1,69 @@
+// Another program's hand on the volume: one persistent connection to the sound server, so that changes come as fast as a
+// test or a measurement wants them. It uses the daemon's own codec, which is checked against captured bytes elsewhere.
+
+import { dial, type Link } from '../../src/actors/dial.js';
+import type { RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
+import type { SubscriptionEvent } from '../../src/protocol/pulse/subscription.js';
+import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
+
+const CONNECT_DEADLINE_MS = 5000;
+const ANSWER_DEADLINE_MS = 15_000;
+const PENDING_MAX_REQUESTS = 4096;
+
+export class Mixer {
+  readonly #link: Link;
+
+  private constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** Resolves when the server has taken the connection. `onEvent` hears what `subscribe` asks for. */
+  static connect(
+    path: string,
+    onEvent: (event: SubscriptionEvent) => void = () => undefined,
+  ): Promise<Mixer> {
+    return new Promise((resolve, reject) => {
+      const session = {
+        clientProps: { 'application.name': 'mixer' },
+        authDeadlineMs: CONNECT_DEADLINE_MS,
+        requestDeadlineMs: ANSWER_DEADLINE_MS,
+        pendingMax: PENDING_MAX_REQUESTS,
+      };
+      const link: Link = dial(
+        { path, connectDeadlineMs: CONNECT_DEADLINE_MS, session },
+        { onReady: () => resolve(new Mixer(link)), onEvent, onClosed: ({ kind }) => reject(new Error(kind)) },
+      );
+    });
+  }
+
+  subscribe(mask: number): Promise<void> {
+    return this.#ask('SUBSCRIBE', { mask });
+  }
+
+  /** Both channels; `level` 1 is 100 %. Resolves when the server has done it. */
+  setSinkVolume(index: number, level: number): Promise<void> {
+    return this.#ask('SET_SINK_VOLUME', { index, volume: both(level) });
+  }
+
+  setStreamVolume(index: number, level: number): Promise<void> {
+    return this.#ask('SET_SINK_INPUT_VOLUME', { index, volume: both(level) });
+  }
+
+  close(): void {
+    this.#link.close({ kind: 'stopped' });
+  }
+
+  #ask<C extends RequestName>(command: C, args: RequestArgs<C>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#link.request(command, args, (result) => {
+        if (result.ok) resolve();
+        else reject(new Error(`${command}: ${JSON.stringify(result)}`));
+      });
+    });
+  }
+}
+
+function both(level: number): number[] {
+  const raw = Math.round(level * RAW_NORM);
+  return [raw, raw];
+}

@@ -1,0 +1,163 @@
+// Consumers that break off and come back at any moment, while a real sound server changes as fast as it can: whatever
+// they missed, each ends with the true state (contract, section 5).
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { EventConsumer } from '../consumer/consumer.js';
+import { SeededRandom } from '../gateway/events/seeded-random.js';
+import type { SoundServer } from '../sound/server.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY } from './audio-node.js';
+import { Daemon } from './daemon.js';
+import { Storm } from './stream-storm.js';
+import { allKnowTheTruth } from './stream-truth.js';
+
+/** `STORM_SEED` repeats a run. */
+const SEED = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000_000);
+const CONSUMERS = 20;
+const STEPS = 1200;
+/** In each step one consumer breaks off or comes back, with this probability. */
+const COME_AND_GO = 0.5;
+/** Contract, section 5. */
+const RING_EVENTS = 1024;
+/** Of which some change nothing, and some are merged on the way. */
+const STEPS_FOR_THE_RING_MAX = 20_000;
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+
+/** A consumer that can be away. */
+class Traveller {
+  readonly consumer: EventConsumer;
+  returns = 0;
+  #away = false;
+
+  constructor(consumer: EventConsumer) {
+    this.consumer = consumer;
+  }
+
+  leave(): void {
+    this.#away = true;
+    this.consumer.close();
+  }
+
+  async comeBack(): Promise<void> {
+    if (!this.#away) return;
+    this.#away = false;
+    this.returns += 1;
+    await this.consumer.reconnect();
+    assert.equal(this.consumer.status, 200);
+  }
+
+  async move(): Promise<void> {
+    if (this.#away) await this.comeBack();
+    else this.leave();
+  }
+}
+
+function place(consumer: EventConsumer): number {
+  return Number(consumer.lastEventId.split('-')[1] ?? 0);
+}
+
+describe(`coming back (STORM_SEED=${SEED})`, { skip }, () => {
+  const random = new SeededRandom(SEED);
+  let sound: SoundServer;
+  let daemon: Daemon;
+  let storm: Storm;
+
+  before(async () => {
+    sound = await startPulseAudio();
+    daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+    await daemon.backend('audio', 'up');
+    storm = await Storm.over(sound, random);
+  });
+  after(async () => {
+    await storm.close();
+    await daemon.stop();
+    await sound.stop();
+  });
+
+  async function travellers(): Promise<readonly Traveller[]> {
+    const found = await Promise.all(Array.from({ length: CONSUMERS }, () => daemon.events('?snapshot=1')));
+    return found.map((consumer) => new Traveller(consumer));
+  }
+
+  /** Changes go on while consumers come and go: neither waits for the other. */
+  async function storms(all: readonly Traveller[]): Promise<void> {
+    let moves: Promise<void> = Promise.resolve();
+    for (let step = 0; step < STEPS; step += 1) {
+      await storm.step();
+      const traveller = all[random.below(all.length)];
+      if (traveller !== undefined && random.chance(COME_AND_GO)) {
+        moves = moves.then(() => traveller.move());
+      }
+    }
+    await moves;
+  }
+
+  async function allHome(all: readonly Traveller[]): Promise<void> {
+    for (const traveller of all) await traveller.comeBack();
+    await allKnowTheTruth(
+      daemon,
+      all.map(({ consumer }) => consumer),
+    );
+  }
+
+  test('consumers that come and go in a storm end with the true state', async (t) => {
+    const all = await travellers();
+    await storms(all);
+    await allHome(all);
+    const returns = all.reduce((sum, each) => sum + each.returns, 0);
+    t.diagnostic(`${returns} returns`);
+    assert.ok(returns >= 200, `${returns} returns`);
+    for (const { consumer } of all) consumer.close();
+  });
+
+  test('so they do when the daemon restarts meanwhile', async () => {
+    const all = await travellers();
+    await storms(all);
+    const snapshots = all.map(({ consumer }) => consumer.model.snapshots);
+    for (const traveller of all) traveller.leave();
+    const restart = daemon.restart();
+    for (let step = 0; step < 100; step += 1) await storm.step();
+    await restart;
+    await storms(all);
+    await daemon.backend('audio', 'up');
+    await allHome(all);
+    for (const [at, { consumer }] of all.entries()) {
+      assert.ok(
+        consumer.model.snapshots > (snapshots[at] ?? 0),
+        'an id of another life is answered with a snapshot',
+      );
+      consumer.close();
+    }
+  });
+
+  test('a client whose id has expired gets a snapshot, one whose id has not gets what it missed', async () => {
+    const [here, gone] = await Promise.all([daemon.events('?snapshot=1'), daemon.events('?snapshot=1')]);
+    await allKnowTheTruth(daemon, [here, gone]);
+    const snapshots = gone.model.snapshots;
+    const left = place(gone);
+    gone.close();
+    let steps = 0;
+    while (place(here) - left <= RING_EVENTS) {
+      await storm.step();
+      steps += 1;
+      assert.ok(steps < STEPS_FOR_THE_RING_MAX, `${place(here) - left} events after ${steps} changes`);
+    }
+    await gone.reconnect();
+    await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
+    await allKnowTheTruth(daemon, [here, gone]);
+    const told = here.events.length;
+    const missed = gone.events.length;
+    const resumed = gone.model.snapshots;
+    gone.close();
+    for (let step = 0; step < 100; step += 1) await storm.step();
+    await gone.reconnect();
+    await allKnowTheTruth(daemon, [here, gone]);
+    assert.equal(gone.model.snapshots, resumed, 'no snapshot for an absence that the ring covers');
+    const afterwards = (consumer: EventConsumer, from: number): readonly object[] =>
+      consumer.events.slice(from).filter(({ type }) => type !== 'server.info');
+    assert.deepEqual(afterwards(gone, missed), afterwards(here, told), 'every event, once and in order');
+  });
+});

@@ -1,0 +1,346 @@
+// Attacks by web pages, and their honest twins, on the built daemon with a real sound server (contract, section 6): what is
+// refused is refused before it has any effect. Requests are written byte by byte, because no client would send them.
+
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { after, before, describe, test } from 'node:test';
+import { RawConnection } from '../gateway/raw-connection.js';
+import type { SoundServer } from '../sound/server.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { until } from '../sound/until.js';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY, type Output } from './audio-node.js';
+import { Daemon } from './daemon.js';
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const VOLUME = '/audio/outputs/living/volume';
+const CALM = 0.5;
+
+interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** Sends a head and a body, and reads the head of the answer; an answer that is no HTTP has status 0. */
+async function send(port: number, lines: readonly string[], body = ''): Promise<Answer> {
+  const sized = body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  const connection = new RawConnection(port).write(`${[...lines, ...sized].join('\r\n')}\r\n\r\n${body}`);
+  const received = await connection.until((text) => text.includes('\r\n\r\n'));
+  connection.destroy();
+  const [first = '', ...rest] = (received.split('\r\n\r\n')[0] ?? '').split('\r\n');
+  const headers = rest.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status: Number(first.split(' ')[1] ?? 0), headers: new Map(headers) };
+}
+
+describe('trust', { skip }, () => {
+  let sound: SoundServer;
+  let daemon: Daemon;
+  let own: string;
+
+  before(async () => {
+    sound = await startPulseAudio();
+    daemon = await Daemon.start({
+      env: sound.env,
+      config: AUDIO_ONLY,
+      api: 'hosts: [radio.lan], cors: {origins: ["http://app.lan", "https://ha.example.org:8123"]}',
+    });
+    await daemon.backend('audio', 'up');
+    own = `127.0.0.1:${daemon.port}`;
+    await daemon.post(VOLUME, { volume: CALM });
+    await hasVolume(CALM);
+  });
+  after(async () => {
+    await daemon.stop();
+    await sound.stop();
+  });
+
+  async function volume(): Promise<number> {
+    const outputs = await daemon.read<Output[]>('/audio/outputs');
+    return outputs.find(({ name }) => name === 'living')?.volume ?? Number.NaN;
+  }
+
+  async function hasVolume(level: number): Promise<void> {
+    await until(`the volume is ${level}`, async () => (await volume()) === level);
+  }
+
+  /**
+   * Commands are carried out one after another. So once the fence, a permitted change of another output, is through, an
+   * attack that had slipped in before it would show.
+   */
+  async function nothingHappened(): Promise<void> {
+    const fence = await daemon.post('/audio/outputs/kitchen/mute');
+    assert.equal(fence.status, 202);
+    assert.match(await sound.pactl('get-sink-volume', 'living'), / 50% /);
+    assert.equal(await volume(), CALM);
+  }
+
+  function change(headers: readonly string[], level = 0.9): Promise<Answer> {
+    return send(daemon.port, [`POST ${VOLUME} HTTP/1.1`, ...headers], JSON.stringify({ volume: level }));
+  }
+
+  /** It is allowed, and has its effect; then all is as before. */
+  async function isAllowed(headers: readonly string[]): Promise<void> {
+    assert.equal((await change(headers, 0.6)).status, 202);
+    await hasVolume(0.6);
+    assert.equal((await change(headers, CALM)).status, 202);
+    await hasVolume(CALM);
+  }
+
+  const FOREIGN_HOSTS = [
+    'evil.example',
+    'evil.example:8018',
+    'evil.example.',
+    `${hostname()}.evil.example`,
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '127.0.0.1.nip.io:8018',
+    'radio.lan.evil.example',
+    'evil-radio.lan',
+    'localhost..',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '[evil.example]',
+    '[::1]evil.example',
+    '[::1',
+    '::1',
+    'evil.example@127.0.0.1',
+    '127.0.0.1@evil.example',
+    '127.0.0.1#evil.example',
+    '127.0.0.1/evil.example',
+    '127.0.0.1, evil.example',
+    '127.0.0.1:80:80',
+    '127.0.0.1:99999',
+  ];
+  for (const host of FOREIGN_HOSTS) {
+    test(`Host ${host} is refused everywhere`, async () => {
+      assert.equal((await change([`Host: ${host}`])).status, 403);
+      for (const [method, path] of [
+        ['GET', '/audio'],
+        ['GET', '/events'],
+        ['HEAD', '/events'],
+        ['GET', '/health'],
+        ['GET', '/nowhere'],
+        ['OPTIONS', VOLUME],
+      ]) {
+        const answer = await send(daemon.port, [`${method} ${path} HTTP/1.1`, `Host: ${host}`]);
+        assert.equal(answer.status, 403, `${method} ${path}`);
+        assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+        assert.equal(answer.headers.get('access-control-allow-origin'), undefined);
+      }
+      await nothingHappened();
+    });
+  }
+
+  const OWN_HOSTS = [
+    '127.0.0.1',
+    '127.0.0.1:8018',
+    '192.168.1.20',
+    '[::1]',
+    '[::1]:8018',
+    '[FE80::1%25eth0]:8018',
+    '[::ffff:127.0.0.1]',
+    'localhost',
+    'LocalHost:8018',
+    'localhost.',
+    hostname(),
+    `${hostname().toUpperCase()}:8018`,
+    `${hostname()}.local`,
+    `${hostname()}.local.:8018`,
+    'radio.lan',
+    'RADIO.LAN.:80',
+  ];
+  for (const host of OWN_HOSTS) {
+    test(`Host ${host} is one of ours`, async () => {
+      await isAllowed([`Host: ${host}`]);
+      for (const path of ['/audio', '/events']) {
+        assert.equal((await send(daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`])).status, 200, path);
+      }
+    });
+  }
+
+  const MALFORMED: readonly (readonly [
+    what: string,
+    lines: readonly string[],
+    statuses: readonly number[],
+  ])[] = [
+    ['an empty Host', [`POST ${VOLUME} HTTP/1.1`, 'Host: '], [400, 403]],
+    ['no Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`], [400, 403, 505]],
+    ['a foreign Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`, 'Host: evil.example'], [400, 403, 505]],
+    ['two Hosts, ours first', [`POST ${VOLUME} HTTP/1.1`, 'Host: localhost', 'Host: evil.example'], [400]],
+    [
+      'two Hosts, ours last',
+      [`POST ${VOLUME} HTTP/1.1`, 'Host: evil.example', 'Host: localhost'],
+      [400, 403],
+    ],
+    [
+      'a foreign absolute target',
+      [`POST http://evil.example${VOLUME} HTTP/1.1`, 'Host: localhost'],
+      [400, 403, 404, 505],
+    ],
+    [
+      'two Origins',
+      [`POST ${VOLUME} HTTP/1.1`, 'Host: localhost', 'Origin: http://app.lan', 'Origin: http://evil.example'],
+      [400, 403],
+    ],
+  ];
+  for (const [what, lines, statuses] of MALFORMED) {
+    test(`${what} has no effect`, async () => {
+      const { status } = await send(daemon.port, lines, JSON.stringify({ volume: 0.9 }));
+      assert.ok(statuses.includes(status), `${status}`);
+      await nothingHappened();
+    });
+  }
+
+  test('a request without any Host has no effect', async () => {
+    const body = JSON.stringify({ volume: 0.9 });
+    const head = `POST ${VOLUME} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const connection = new RawConnection(daemon.port).write(`${head}\r\n\r\n${body}`);
+    // The server may leave it without any answer; an honest request behind it shows that it has been read.
+    await nothingHappened();
+    connection.destroy();
+    assert.doesNotMatch(connection.received, /^HTTP\/1\.1 2/);
+    await nothingHappened();
+  });
+
+  const FOREIGN_PAGES: readonly (readonly [what: string, headers: () => readonly string[]])[] = [
+    ['a foreign page', () => ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site']],
+    ['a foreign page in an old browser', () => ['Origin: http://evil.example']],
+    [
+      'a foreign page that calls itself same-origin',
+      () => ['Origin: http://evil.example', 'Sec-Fetch-Site: same-origin'],
+    ],
+    ['a sandboxed page', () => ['Origin: null', 'Sec-Fetch-Site: cross-site']],
+    ['a sandboxed page in an old browser', () => ['Origin: null']],
+    ['a form of another site without Origin', () => ['Sec-Fetch-Site: cross-site']],
+    ['the same, oddly written', () => ['sec-fetch-site: Cross-Site']],
+    ['a page at another port', () => ['Origin: http://127.0.0.1:1', 'Sec-Fetch-Site: same-site']],
+    ['a page of the same name by https', () => [`Origin: https://${own}`]],
+    ['an allowed origin by https', () => ['Origin: https://app.lan']],
+    ['an allowed origin at another port', () => ['Origin: http://app.lan:8080']],
+    ['an allowed origin as a prefix', () => ['Origin: http://app.lan.evil.example']],
+    ['an allowed origin as a user name', () => ['Origin: http://app.lan@evil.example']],
+    ['an allowed origin as a suffix', () => ['Origin: http://evil-app.lan']],
+    ['an allowed origin and another in one', () => ['Origin: http://app.lan http://evil.example']],
+    ['a page of api.hosts, which is no origin', () => ['Origin: http://radio.lan']],
+  ];
+  for (const [what, headers] of FOREIGN_PAGES) {
+    test(`${what} has no effect`, async () => {
+      const answer = await change([`Host: ${own}`, ...headers()]);
+      assert.equal(answer.status, 403);
+      assert.equal(answer.headers.get('access-control-allow-origin'), undefined);
+      await nothingHappened();
+    });
+  }
+
+  const OWN_PAGES: readonly (readonly [what: string, headers: () => readonly string[]])[] = [
+    ['no browser', () => []],
+    ['a page of the node', () => [`Origin: http://${own}`, 'Sec-Fetch-Site: same-origin']],
+    ['an allowed page', () => ['Origin: http://app.lan', 'Sec-Fetch-Site: cross-site']],
+    [
+      'an allowed page with its port',
+      () => ['Origin: https://ha.example.org:8123', 'Sec-Fetch-Site: cross-site'],
+    ],
+    ['an address that somebody typed', () => ['Sec-Fetch-Site: none']],
+    ['a page of the same site without Origin', () => ['Sec-Fetch-Site: same-site']],
+  ];
+  for (const [what, headers] of OWN_PAGES) {
+    test(`${what} may change the volume`, () => isAllowed([`Host: ${own}`, ...headers()]));
+  }
+
+  test('a page may change things under each name of the node that it was loaded from', async () => {
+    for (const host of ['radio.lan', `localhost:${daemon.port}`, `[::1]:${daemon.port}`]) {
+      await isAllowed([`Host: ${host}`, `Origin: http://${host}`, 'Sec-Fetch-Site: same-origin']);
+    }
+  });
+
+  describe('what other origins may read', () => {
+    for (const path of ['/audio', '/events']) {
+      test(`an allowed origin reads ${path}, a foreign one is told nothing`, async () => {
+        const get = (origin: string): Promise<Answer> =>
+          send(daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`]);
+        const allowed = await get('http://app.lan');
+        assert.equal(allowed.status, 200);
+        assert.equal(allowed.headers.get('access-control-allow-origin'), 'http://app.lan');
+        assert.match(allowed.headers.get('vary') ?? '', /Origin/);
+        for (const origin of ['http://evil.example', 'null']) {
+          const foreign = await get(origin);
+          assert.equal(foreign.headers.get('access-control-allow-origin'), undefined, origin);
+          assert.match(foreign.headers.get('vary') ?? '', /Origin/);
+        }
+      });
+    }
+  });
+
+  describe('preflights', () => {
+    function preflight(origin: string, path = VOLUME, more: readonly string[] = []): Promise<Answer> {
+      const asked = ['Access-Control-Request-Method: POST', 'Access-Control-Request-Headers: content-type'];
+      return send(daemon.port, [
+        `OPTIONS ${path} HTTP/1.1`,
+        `Host: ${own}`,
+        `Origin: ${origin}`,
+        ...asked,
+        ...more,
+      ]);
+    }
+
+    for (const path of [VOLUME, '/audio', '/events']) {
+      test(`of an allowed origin for ${path} says what it may do`, async () => {
+        const { status, headers } = await preflight('http://app.lan', path);
+        assert.equal(status, 204);
+        assert.equal(headers.get('access-control-allow-origin'), 'http://app.lan');
+        assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, OPTIONS');
+        assert.equal(headers.get('access-control-allow-headers'), 'Content-Type, Last-Event-ID');
+        assert.equal(headers.get('access-control-allow-private-network'), undefined);
+      });
+    }
+
+    test('of an allowed origin in a public network opens the private one when asked', async () => {
+      const { headers } = await preflight('http://app.lan', VOLUME, [
+        'Access-Control-Request-Private-Network: true',
+      ]);
+      assert.equal(headers.get('access-control-allow-private-network'), 'true');
+    });
+
+    for (const origin of ['http://evil.example', 'null', 'http://app.lan.evil.example']) {
+      test(`of ${origin} allows nothing`, async () => {
+        const { status, headers } = await preflight(origin, VOLUME, [
+          'Access-Control-Request-Private-Network: true',
+        ]);
+        assert.equal(status, 403);
+        assert.deepEqual(
+          [...headers.keys()].filter((name) => name.startsWith('access-control-')),
+          [],
+        );
+        await nothingHappened();
+      });
+    }
+  });
+});
+
+test('with * any page may do anything, under trusted names only', { skip }, async () => {
+  const sound = await startPulseAudio();
+  const daemon = await Daemon.start({
+    env: sound.env,
+    config: AUDIO_ONLY,
+    api: 'cors: {origins: ["*"]}',
+  });
+  try {
+    await daemon.backend('audio', 'up');
+    const mute = ['POST /audio/server/mute HTTP/1.1', 'Content-Length: 0'];
+    for (const origin of ['http://evil.example', 'null']) {
+      const answer = await send(daemon.port, [...mute, 'Host: localhost', `Origin: ${origin}`]);
+      assert.equal(answer.status, 202);
+      assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+    }
+    const rebound = await send(daemon.port, [...mute, 'Host: evil.example', 'Origin: http://evil.example']);
+    assert.equal(rebound.status, 403);
+  } finally {
+    await daemon.stop();
+    await sound.stop();
+  }
+});
