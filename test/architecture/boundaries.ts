@@ -102,6 +102,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus-connection.ts': 'bounds the greeting and each call',
   'src/actors/bus-guard.ts': 'bounds the wait for the rest of a message',
   'src/actors/bus-link.ts': 'connects and waits',
+  'src/actors/systemd/clock.ts': "is the systemd actor's clock",
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds the wait for the state after a command',
   'src/actors/audio/socket-watch.ts': 'waits for a socket or a delay',

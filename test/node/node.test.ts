@@ -7,6 +7,8 @@ import { bootNode, type Node, whyNoNode } from './node.js';
 import { busScenarios } from './scenarios/bus.js';
 import { closeScenarios } from './scenarios/close.js';
 import { groundScenarios } from './scenarios/ground.js';
+import { systemdScenarios } from './scenarios/systemd.js';
+import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
 
 const why = whyNoNode();
 
@@ -25,6 +27,8 @@ describe('the real node', { skip: why ?? false }, () => {
 
   describe('ground', () => groundScenarios(node));
   describe('the bus', () => busScenarios(node));
+  describe('service units', () => systemdScenarios(node));
+  describe('service units and what they depend on', () => systemdOutageScenarios(node));
 });
 
 describe('the end of a node', { skip: why ?? false }, () => closeScenarios());

@@ -10,6 +10,12 @@ import { waitFor } from '../wait-for.js';
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
 const SEEN_WITHIN_MS = 20_000;
 
+export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
+export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
+export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
+/** Where a unit's script waits for `openGate`. */
+export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
+
 export interface Upgrade {
   readonly current: string;
   readonly latest: string;
@@ -25,7 +31,7 @@ export interface Upgrade {
   };
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number;
   readonly text: string;
 }
@@ -61,6 +67,26 @@ export class UpgradeDaemon {
     const command = `#!/bin/sh\nexec ${process.execPath} /opt/tonearm/main.js "$@"\n`;
     await this.node.writeFile('/usr/local/bin/tonearm', command, '755');
     await this.node.writeUnit('user', 'tonearm.service', SERVICE);
+  }
+
+  /** Takes away what `install` and the scenarios brought. */
+  async remove(): Promise<void> {
+    this.end();
+    await this.systemctl('stop', 'tonearm.service');
+    const units = 'tonearm*.service tonearm*.timer up.service never.service bad.service masked.service';
+    await this.shell(`cd ~/.config/systemd/user && rm -f ${units}`);
+    await this.shell('rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root');
+    await this.systemctl('daemon-reload');
+    await this.systemctl('reset-failed');
+    const brought = [
+      '/opt/tonearm',
+      '/opt/upgrade',
+      '/opt/fake',
+      '/usr/lib/tonearm',
+      '/usr/local/bin/tonearm',
+    ];
+    const dropIns = ['detect', 'upgrade'].map((unit) => `/etc/systemd/user/tonearm-${unit}.service.d`);
+    await this.node.root('rm', '-rf', ...brought, ...dropIns);
   }
 
   /** Starts the daemon anew, with nothing known of earlier runs. `upgrade` is YAML in flow style. */
@@ -109,6 +135,10 @@ export class UpgradeDaemon {
       `[Service]\nType=oneshot\nExecStart=/opt/upgrade/${name}\n${more}`,
     );
     await this.node.user('systemctl', '--user', 'reset-failed', name);
+  }
+
+  async openGate(): Promise<void> {
+    await this.shell('touch ~/gate');
   }
 
   async systemctl(...args: readonly string[]): Promise<void> {

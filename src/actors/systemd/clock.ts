@@ -1,0 +1,63 @@
+// The clock of this backend: the only file here that reads the time, sets timers or draws random numbers.
+
+export interface Clock {
+  /** Milliseconds on a clock that never goes back. */
+  now(): number;
+  /** Calls `act` once after `ms` milliseconds; the answer cancels it. */
+  after(ms: number, act: () => void): () => void;
+  /** In 0..1. */
+  random(): number;
+}
+
+export const CLOCK: Clock = {
+  now: () => performance.now(),
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+};
+
+/** Resolves after `ms`; `cancel` lets go of the timer, and the promise then stays open. */
+export function delay(
+  clock: Clock,
+  ms: number,
+): { readonly passed: Promise<void>; readonly cancel: () => void } {
+  let cancel = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve);
+  });
+  return { passed, cancel };
+}
+
+/** One-shot timers by name: setting one again replaces it. */
+export class Timers<Name extends string> {
+  readonly #clock: Clock;
+  readonly #cancels = new Map<Name, () => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  set(name: Name, ms: number, act: () => void): void {
+    this.cancel(name);
+    const cancel = this.#clock.after(ms, () => {
+      this.#cancels.delete(name);
+      act();
+    });
+    this.#cancels.set(name, cancel);
+  }
+
+  has(name: Name): boolean {
+    return this.#cancels.has(name);
+  }
+
+  cancel(name: Name): void {
+    this.#cancels.get(name)?.();
+    this.#cancels.delete(name);
+  }
+
+  cancelAll(): void {
+    for (const name of [...this.#cancels.keys()]) this.cancel(name);
+  }
+}

@@ -1,0 +1,75 @@
+// Jobs of a manager: who waits for which, and which have ended just now. A job may end before the reply that names it
+// has been read (4 of 60, measured), so ends are remembered for a while.
+
+/** Jobs that ended lately. A start-up of a user's session makes some dozens at once. */
+const ENDED_MAX_JOBS = 256;
+
+/** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
+export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
+
+/** `job` is its path; `unit` any name for whose job this is. */
+export interface AwaitedJob {
+  readonly job: string;
+  readonly unit: string;
+}
+
+interface Waiting extends AwaitedJob {
+  readonly settle: (end: JobEnd) => void;
+}
+
+export class Jobs {
+  readonly #ended = new Map<string, string>();
+  /** Bounded by the runtime, which bounds the commands under way. */
+  readonly #waiting = new Set<Waiting>();
+
+  /** JobRemoved: `job` is its path. */
+  removed(job: string, result: string): void {
+    this.#ended.set(job, result);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > ENDED_MAX_JOBS && oldest !== undefined) this.#ended.delete(oldest);
+    this.#settle((each) => each.job === job, { kind: 'ended', result });
+  }
+
+  /** `forget` ends the waiting without an answer. */
+  wait(job: string, unit: string): { readonly end: Promise<JobEnd>; readonly forget: () => void } {
+    const result = this.#ended.get(job);
+    if (result !== undefined) {
+      return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
+    }
+    let forget = (): void => undefined;
+    const end = new Promise<JobEnd>((resolve) => {
+      const waiting: Waiting = { job, unit, settle: resolve };
+      this.#waiting.add(waiting);
+      forget = () => this.#waiting.delete(waiting);
+    });
+    return { end, forget };
+  }
+
+  /** The jobs that somebody waits for now, to be handed to `compare`. */
+  awaited(): readonly AwaitedJob[] {
+    return [...this.#waiting];
+  }
+
+  /**
+   * After a reading that began when `awaited` was asked for: a job that its unit does not have any more is over, and what
+   * came of it was not heard. A job that was asked for later may be newer than the reading.
+   */
+  compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
+    for (const { job, unit } of awaited) {
+      if (jobOf(unit) !== job) this.#settle((each) => each.job === job, { kind: 'ended' });
+    }
+  }
+
+  /** The manager is gone: a new one counts its jobs from the beginning. */
+  away(): void {
+    this.#ended.clear();
+    this.#settle(() => true, { kind: 'away' });
+  }
+
+  #settle(which: (waiting: Waiting) => boolean, end: JobEnd): void {
+    for (const waiting of [...this.#waiting].filter(which)) {
+      this.#waiting.delete(waiting);
+      waiting.settle(end);
+    }
+  }
+}

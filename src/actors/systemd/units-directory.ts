@@ -1,0 +1,90 @@
+// The folder in which a manager keeps a link for every unit that runs: the way to see starts and ends when there are no
+// signals. `invocation:NAME` exists exactly while the unit is neither inactive nor failed, and leads to its invocation's
+// id (measured, systemd 252); more it does not tell.
+
+import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from './clock.js';
+
+const PREFIX = 'invocation:';
+/** The folder comes with the user's session, whose bus is then near. */
+const TRY_AGAIN_MS = 5_000;
+
+export class UnitsDirectory {
+  readonly path: string;
+  readonly #clock: Clock;
+  readonly #onChange: (unit: string | undefined) => void;
+  #watcher: FSWatcher | undefined;
+  #cancelRetry: (() => void) | undefined;
+  #open = false;
+
+  /** `onChange` gets the unit's primary name; nothing when it may be any. */
+  constructor(path: string, clock: Clock, onChange: (unit: string | undefined) => void) {
+    this.path = path;
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /** For `/health`. */
+  get described(): string {
+    return this.#watcher === undefined ? `${this.path} is not there` : `watching ${this.path}`;
+  }
+
+  open(): void {
+    if (this.#open) return;
+    this.#open = true;
+    this.#tryToWatch();
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#cancelRetry?.();
+    this.#letGo();
+  }
+
+  /** Whether the unit is at rest; undefined where the folder cannot tell. */
+  atRest(unit: string): boolean | undefined {
+    if (this.#watcher === undefined) return undefined;
+    const link = entryAt(join(this.path, PREFIX + unit));
+    return link === 'unknown' ? undefined : link === 'absent';
+  }
+
+  #tryToWatch(): void {
+    try {
+      this.#watcher = watch(this.path, (_, file) => this.#heard(file));
+      this.#watcher.on('error', () => this.#lost());
+    } catch {
+      // Not there, or not for us: a matter of the folder, and worth another try in any case.
+      this.#lost();
+      return;
+    }
+    this.#onChange(undefined);
+  }
+
+  #heard(file: string | null): void {
+    if (entryAt(this.path) !== 'there') this.#lost();
+    else if (file === null) this.#onChange(undefined);
+    else if (file.startsWith(PREFIX)) this.#onChange(file.slice(PREFIX.length));
+  }
+
+  #lost(): void {
+    this.#letGo();
+    if (!this.#open) return;
+    this.#cancelRetry?.();
+    this.#cancelRetry = this.#clock.after(TRY_AGAIN_MS, () => this.#tryToWatch());
+  }
+
+  #letGo(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+}
+
+/** A unit's name may be too long for the name of a link: then nothing is known. */
+function entryAt(path: string): 'there' | 'absent' | 'unknown' {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? 'absent' : 'there';
+  } catch {
+    return 'unknown';
+  }
+}

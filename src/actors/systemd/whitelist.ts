@@ -1,0 +1,43 @@
+// Which units are watched, in which order, and which of them a request may name. Pure.
+
+import type { SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
+import type { Fault } from '../../protocol/actor/faults.js';
+import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
+
+/** A configured unit. The record keeps this name, whatever systemd calls the unit. */
+export interface Watched {
+  /** Key in the collection: scope, slash, configured name. */
+  readonly key: string;
+  readonly scope: UnitScope;
+  readonly name: string;
+  readonly url?: string;
+}
+
+/** The watched units in whitelist order: system, then user. Internal units are not among them (contract, section 1). */
+export function watchedUnits(
+  settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
+): readonly Watched[] {
+  const of = (scope: UnitScope, entries: readonly UnitEntry[]): Watched[] =>
+    entries
+      .filter(({ name }) => !settings.internal.includes(name))
+      .map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` }));
+  return [...of('system', settings.system), ...of('user', settings.user)];
+}
+
+export type Target = { readonly ok: true; readonly unit: Watched } | ({ readonly ok: false } & Fault);
+
+/** The unit that a command is about. What is not listed does not exist, whatever the scope; system units are only read. */
+export function targetOf(watched: readonly Watched[], { scope, unit: name }: SystemdCommand): Target {
+  const unit = watched.find((each) => each.scope === scope && each.name === name);
+  if (unit === undefined) return noSuchUnit(scope, name);
+  if (scope === 'user') return { ok: true, unit };
+  return {
+    ok: false,
+    fault: 'read-only-scope',
+    detail: `${name} is a unit of the system: it is only watched`,
+  };
+}
+
+export function noSuchUnit(scope: UnitScope, name: string): Target & { readonly ok: false } {
+  return { ok: false, fault: 'no-such-unit', detail: `No ${scope} unit ${JSON.stringify(name)} is listed` };
+}

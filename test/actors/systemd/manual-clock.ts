@@ -1,0 +1,39 @@
+// A clock that stands still until a test moves it.
+
+import type { Clock } from '../../../src/actors/systemd/clock.js';
+
+export class ManualClock implements Clock {
+  #now = 0;
+  readonly #timers = new Set<{ readonly at: number; readonly act: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, act: () => void): () => void {
+    const timer = { at: this.#now + ms, act };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  random(): number {
+    return 0;
+  }
+
+  get waiting(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves on by `ms`; timers fire in their order. */
+  pass(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+      if (next === undefined) break;
+      this.#timers.delete(next);
+      this.#now = next.at;
+      next.act();
+    }
+    this.#now = end;
+  }
+}

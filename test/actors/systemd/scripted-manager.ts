@@ -1,0 +1,102 @@
+// A manager that does what no real one can be made to do at the right moment: it says nothing of a reload's end, answers
+// late, refuses. It answers the few calls that a scope makes, and sends the signals that a test has it send.
+
+import type { BusOwner, CallOptions, Outcome } from '../../../src/actors/bus.js';
+import { PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
+import type { Match, Method, SignalRow } from '../../../src/protocol/dbus/method.js';
+import {
+  SYSTEMD_PATH,
+  SYSTEMD_SIGNALS,
+  UNIT_INTERFACE,
+  unitPath,
+} from '../../../src/protocol/dbus/systemd.js';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+const ANSWERED: Outcome<undefined> = { ok: true, value: undefined };
+
+export class ScriptedManager {
+  readonly kind = 'system';
+  readonly #owner: BusOwner;
+  /** By unit. */
+  readonly units = new Map<string, Properties>();
+  readonly files = new Map<string, string>();
+  readonly calls: string[] = [];
+  readonly matches: Match[] = [];
+  /** The error of each call of a member. */
+  readonly refusals = new Map<string, Outcome<never>>();
+  /** While there is one, readings wait for it. */
+  gate: Promise<void> | undefined;
+  stopped = false;
+
+  constructor(owner: BusOwner) {
+    this.#owner = owner;
+  }
+
+  async call<Args extends readonly unknown[], Result>(
+    method: Method<Args, Result, 'none'>,
+    args: Args,
+    { path }: CallOptions = {},
+  ): Promise<Outcome<Result>> {
+    this.calls.push(method.member);
+    const refused = this.refusals.get(method.member);
+    if (refused !== undefined) return refused;
+    const answer: Outcome<unknown> = this.#answer(method.member, args, path);
+    if (method.member === 'GetAll') await this.gate;
+    return answer as Outcome<Result>;
+  }
+
+  async watch(match: Match): Promise<Outcome<undefined>> {
+    this.matches.push(match);
+    return ANSWERED;
+  }
+
+  stop(): void {
+    this.stopped = true;
+  }
+
+  #answer(member: string, args: readonly unknown[], path: string | undefined): Outcome<unknown> {
+    if (member === 'GetAll') {
+      const found = [...this.units].find(([name]) => unitPath(name) === path);
+      return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
+    }
+    if (member !== 'GetUnitFileState') return ANSWERED;
+    const state = this.files.get(String(args[0]));
+    const name = 'org.freedesktop.DBus.Error.FileNotFound';
+    return state === undefined
+      ? { ok: false, error: { kind: 'dbus', name, text: '' } }
+      : { ok: true, value: state };
+  }
+
+  /** How often a member was called since the last time this was asked. */
+  counted(member: string): number {
+    const count = this.calls.filter((each) => each === member).length;
+    this.calls.length = 0;
+    return count;
+  }
+
+  unitIs(name: string, properties: Properties): void {
+    this.units.set(name, { Id: name, Names: [name], LoadState: 'loaded', ...properties });
+  }
+
+  changed(name: string, properties: Properties): void {
+    this.#send(PROPERTIES_CHANGED, unitPath(name), [UNIT_INTERFACE, properties, []]);
+  }
+
+  unitRemoved(name: string): void {
+    this.#send(SYSTEMD_SIGNALS.unitRemoved, SYSTEMD_PATH, [name, unitPath(name)]);
+  }
+
+  reloading(active: boolean): void {
+    this.#send(SYSTEMD_SIGNALS.reloading, SYSTEMD_PATH, [active]);
+  }
+
+  unitFilesChanged(): void {
+    this.#send(SYSTEMD_SIGNALS.unitFilesChanged, SYSTEMD_PATH, []);
+  }
+
+  #send(row: SignalRow, path: string, values: readonly unknown[]): void {
+    const { interface: iface, member, signature } = row;
+    this.#owner.signal({ sender: ':1.1', path, interface: iface, member, signature, values });
+  }
+}

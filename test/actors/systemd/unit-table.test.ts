@@ -1,0 +1,135 @@
+// Readings and signals, in any order, and the units that they are about.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UnitTable } from '../../../src/actors/systemd/unit-table.js';
+import { unitPath } from '../../../src/protocol/dbus/systemd.js';
+
+const KEY = 'user/x.service';
+const PATH = unitPath('x.service');
+
+function unit(name: string) {
+  return { key: `user/${name}`, scope: 'user', name } as const;
+}
+
+const reading = (state: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  properties: { Id: 'x.service', Names: ['x.service'], LoadState: 'loaded', ActiveState: state, ...more },
+  file: { state: 'disabled', asked: 1 },
+});
+
+function table() {
+  const units = new UnitTable([unit('x.service'), unit('y.service')]);
+  return { units, x: () => units.row(KEY) };
+}
+
+test('a unit is unknown until it has been read', () => {
+  const { units, x } = table();
+  assert.equal(x()?.known, false);
+  units.read(KEY, units.mark(KEY), reading('active', { SubState: 'running' }));
+  assert.equal(x()?.known, true);
+  assert.equal(x()?.facts.activeState, 'active');
+});
+
+test('a signal that came since a reading began wins over it, in what signals tell', () => {
+  const { units, x } = table();
+  const mark = units.mark(KEY);
+  units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
+  units.read(KEY, mark, reading('active', { Description: 'X' }));
+  assert.deepEqual(
+    [x()?.facts.activeState, x()?.facts.result, x()?.facts.description],
+    ['failed', 'exit-code', 'X'],
+  );
+});
+
+test('a reading that begins after a signal wins', () => {
+  const { units, x } = table();
+  units.changed(PATH, { ActiveState: 'failed' });
+  units.read(KEY, units.mark(KEY), reading('active'));
+  assert.equal(x()?.facts.activeState, 'active');
+});
+
+test('what a reading lacks is no longer so, except how the last run ended', () => {
+  const { units, x } = table();
+  units.read(KEY, units.mark(KEY), reading('active', { Description: 'X' }));
+  units.changed(PATH, { Result: 'signal' });
+  units.read(KEY, units.mark(KEY), { properties: {}, file: { state: undefined, asked: 2 } });
+  assert.deepEqual(
+    [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.fileState],
+    ['inactive', '', 'signal', undefined],
+  );
+});
+
+test('properties of a wrong type change nothing', () => {
+  const { units, x } = table();
+  units.read(KEY, units.mark(KEY), reading('active'));
+  units.changed(PATH, { ActiveState: 7, SubState: null, Job: 'none', InvocationID: [1] });
+  assert.equal(x()?.facts.activeState, 'active');
+});
+
+test('signals of other units touch nothing', () => {
+  const { units } = table();
+  assert.deepEqual(units.changed(unitPath('z.service'), { ActiveState: 'active' }), []);
+  assert.deepEqual(units.removed('z.service'), []);
+  assert.equal(units.changed(PATH, {}).length, 1);
+});
+
+test('a unit that is let go is at rest, and how it ended stays known', () => {
+  const { units, x } = table();
+  units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'oom-kill', Job: [3, '/job/3'] });
+  assert.equal(x()?.facts.job, '/job/3');
+  units.removed('x.service');
+  const facts = x()?.facts;
+  assert.deepEqual(
+    [facts?.activeState, facts?.subState, facts?.job, facts?.result],
+    ['inactive', 'dead', '', 'oom-kill'],
+  );
+});
+
+test('an alias follows the unit behind it, from its first reading on', () => {
+  const units = new UnitTable([unit('alias.service'), unit('x.service')]);
+  const named = { ...reading('inactive'), file: { state: 'alias', asked: 1 } };
+  units.read('user/alias.service', 0, named);
+  const touched = units.changed(PATH, { ActiveState: 'active' });
+  assert.deepEqual(
+    touched.map(({ watched }) => watched.name),
+    ['alias.service', 'x.service'],
+  );
+  assert.equal(units.rowsOf('x.service').length, 2);
+});
+
+const CONDITIONS: readonly (readonly [properties: object, met: boolean])[] = [
+  [{ ConditionResult: true, ConditionTimestamp: 5 }, true],
+  [{ ConditionResult: false, ConditionTimestamp: 5 }, false],
+  [{ ConditionResult: false, ConditionTimestamp: 5n }, false],
+  // What an unloaded unit says.
+  [{ ConditionResult: false, ConditionTimestamp: 0 }, true],
+  [{ ConditionResult: false }, true],
+  [{}, true],
+];
+
+for (const [properties, met] of CONDITIONS) {
+  test(`condition met is ${met} for ${Object.values(properties).join(', ')}`, () => {
+    const { units, x } = table();
+    units.changed(PATH, { ...properties });
+    assert.equal(x()?.facts.conditionMet, met);
+  });
+}
+
+test('without a file a unit at rest is gone, and one that runs is not', () => {
+  const { units, x } = table();
+  units.read(KEY, units.mark(KEY), reading('active'));
+  units.file(KEY, { state: undefined, asked: 2 });
+  assert.equal(x()?.facts.loadState, 'loaded');
+  units.removed('x.service');
+  units.file(KEY, { state: undefined, asked: 2 });
+  assert.equal(x()?.facts.loadState, 'not-found');
+});
+
+test('the answer to an older question about the file is not taken', () => {
+  const { units, x } = table();
+  units.file(KEY, { state: 'enabled', asked: 5 });
+  units.read(KEY, units.mark(KEY), reading('active'));
+  assert.deepEqual([x()?.fileState, x()?.known], ['enabled', true]);
+  units.file(KEY, { state: 'masked', asked: 4 });
+  assert.equal(x()?.fileState, 'enabled');
+});

@@ -1,0 +1,104 @@
+// The folder of a manager's links, over real folders.
+
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { UnitsDirectory } from '../../../src/actors/systemd/units-directory.js';
+import { ManualClock } from './manual-clock.js';
+
+const DEADLINE_MS = 5_000;
+
+function setUp(t: TestContext, exists: boolean) {
+  const parent = mkdtempSync(join(tmpdir(), 'tonearm-units-'));
+  const path = join(parent, 'units');
+  if (exists) mkdirSync(path);
+  const clock = new ManualClock();
+  const heard = new EventEmitter();
+  const units: (string | undefined)[] = [];
+  const directory = new UnitsDirectory(path, clock, (unit) => {
+    units.push(unit);
+    heard.emit('unit');
+  });
+  t.after(() => {
+    directory.close();
+    rmSync(parent, { recursive: true, force: true });
+  });
+  const until = async (holds: () => boolean): Promise<void> => {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    while (!holds()) await once(heard, 'unit', { signal });
+  };
+  /** As systemd does it: a link under another name, renamed. */
+  const start = (unit: string): void => {
+    symlinkSync('0123', join(path, `.#invocation:${unit}beef`));
+    renameSync(join(path, `.#invocation:${unit}beef`), join(path, `invocation:${unit}`));
+  };
+  return { path, clock, directory, units, until, start };
+}
+
+test('starts and ends are told by unit, and only those', async (t) => {
+  const { path, directory, units, until, start } = setUp(t, true);
+  directory.open();
+  assert.equal(units.length, 1, 'at first anything may have changed');
+  assert.equal(directory.atRest('a.service'), true);
+  start('a.service');
+  await until(() => units.includes('a.service'));
+  assert.equal(directory.atRest('a.service'), false);
+  const before = units.length;
+  unlinkSync(join(path, 'invocation:a.service'));
+  await until(() => units.length > before);
+  assert.equal(directory.atRest('a.service'), true);
+  assert.deepEqual([...new Set(units)], [undefined, 'a.service']);
+});
+
+test('a name with a backslash', async (t) => {
+  const { directory, units, until, start } = setUp(t, true);
+  directory.open();
+  start('dev-disk-by\\x2dlabel.swap');
+  await until(() => units.includes('dev-disk-by\\x2dlabel.swap'));
+  assert.equal(directory.atRest('dev-disk-by\\x2dlabel.swap'), false);
+});
+
+test('a name that is too long for a link: nothing is known', (t) => {
+  const { directory } = setUp(t, true);
+  directory.open();
+  assert.equal(directory.atRest(`${'a'.repeat(247)}.service`), undefined);
+});
+
+test('a folder that vanishes tells nothing any more', async (t) => {
+  const { path, clock, directory, until, start } = setUp(t, true);
+  directory.open();
+  start('a.service');
+  await until(() => directory.atRest('a.service') === false);
+  rmSync(path, { recursive: true });
+  // Nobody is told: there is nothing to tell.
+  while (directory.atRest('a.service') !== undefined) await turn();
+  mkdirSync(path);
+  clock.pass(5_000);
+  assert.equal(directory.atRest('a.service'), true);
+});
+
+test('a folder that is not there is waited for, and tells nothing until then', (t) => {
+  const { path, clock, directory, units } = setUp(t, false);
+  directory.open();
+  assert.equal(directory.described, `${path} is not there`);
+  assert.equal(directory.atRest('a.service'), undefined);
+  mkdirSync(path);
+  clock.pass(5_000);
+  assert.equal(directory.described, `watching ${path}`);
+  assert.deepEqual(units, [undefined]);
+});
+
+test('closed, it neither watches nor waits', (t) => {
+  const { clock, directory, path } = setUp(t, false);
+  directory.open();
+  directory.close();
+  assert.equal(clock.waiting, 0);
+  mkdirSync(path);
+  directory.open();
+  directory.close();
+  assert.equal(directory.atRest('a.service'), undefined);
+});

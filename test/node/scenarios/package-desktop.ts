@@ -1,0 +1,35 @@
+// A desktop node, arranged: a unit that calls itself the display manager is active.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { ask } from './package-client.js';
+import { POWER_CONFIG, RULE, setUpPi, shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+const DISPLAY_MANAGER = 'display-manager.service';
+
+export function desktopScenarios(node: () => Node): void {
+  test('no rule is deployed there, and one of earlier days is taken back', async () => {
+    await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
+    await shell(node(), `systemctl start ${DISPLAY_MANAGER}`);
+    const said = await setUpPi(node());
+    assert.match(said, /no polkit rule: this is a desktop, it has a display manager/);
+    assert.notEqual((await node().root('test', '-e', RULE)).status, 0);
+    assert.match(await shell(node(), `cat ${POWER_CONFIG}`), /enabled: false/);
+    assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
+    assert.doesNotMatch(await setUpPi(node()), /write|remove/);
+  });
+
+  test('headless again, the rule is back', async () => {
+    await shell(
+      node(),
+      `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
+    );
+    assert.match(await setUpPi(node()), /logind says to pi now: reboot yes, power-off yes/);
+    await waitFor('the granted actions', DEADLINE_MS, async () =>
+      (await ask(node(), 'GET', '/power/')).status === 200 ? true : undefined,
+    );
+  });
+}

@@ -1,0 +1,90 @@
+// The later life of the package: the upgrade example, another user, an upgrade, removal and purge.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { ask } from './package-client.js';
+import { apt, CONFIG, property, setUp, setUpPi, shell } from './package-shell.js';
+
+// build/test/node/scenarios/package-remove.js -> the checkout, which the node sees at the same place
+const INSTALL = fileURLToPath(new URL('../../../../packaging/install.sh', import.meta.url));
+const DEADLINE_MS = 20_000;
+
+/** Everything on the node that has the name, but for logs, dpkg's own memory and the packages themselves. */
+const LEFT =
+  'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
+
+export function removeScenarios(node: () => Node): void {
+  test('--with-upgrade installs detector, timer and unit', async () => {
+    const said = await setUpPi(node(), '--with-upgrade');
+    assert.match(said, /start tonearm-detect\.timer/);
+    const timer = await node().user('systemctl', '--user', 'is-active', 'tonearm-detect.timer');
+    assert.equal(timer.stdout, 'active\n');
+    await waitFor('the upgrade backend', DEADLINE_MS, async () =>
+      (await ask(node(), 'GET', '/upgrade')).status === 200 ? true : undefined,
+    );
+    assert.equal((await ask(node(), 'POST', '/upgrade/check')).status, 202);
+    await waitFor('what the detector found', DEADLINE_MS, async () =>
+      /"current":"0\.1\.0-1"/.test((await ask(node(), 'GET', '/upgrade')).text) ? true : undefined,
+    );
+  });
+
+  test('another user is set up beside pi, and taken back alone', async () => {
+    const home = '/home/bob/.config/tonearm';
+    await shell(node(), `install -d -o bob -g bob /home/bob/.config ${home}`);
+    await shell(node(), `echo 'api: {port: 8019}' > ${home}/config.yaml; chown bob: ${home}/config.yaml`);
+    const ran = await setUp(node(), '--user', 'bob');
+    assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+    assert.match(ran.stdout, /let bob linger/);
+    assert.match(ran.stdout, /config\.yaml is there: it stays as it is/);
+    const rehearsed = await setUp(node(), '--uninstall', '--user', 'bob', '--dry-run');
+    assert.match(rehearsed.stdout, /would let bob linger no more/);
+    assert.equal((await setUp(node(), '--uninstall', '--user', 'bob')).status, 0);
+    const left = await shell(
+      node(),
+      `${LEFT} | grep -e bob || true; ls /var/lib/systemd/linger; find /home/bob/.config/tonearm -type f`,
+    );
+    assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
+    assert.equal((await ask(node(), 'GET', '/power/')).status, 200, "pi's stays");
+    assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
+  });
+
+  test('an upgrade of the package restarts the running service', async () => {
+    const pid = await property(node(), 'MainPID');
+    await apt(node(), 'install', './tonearm_0.1.0-2_*.deb');
+    assert.equal(await property(node(), 'ActiveState'), 'active');
+    assert.notEqual(await property(node(), 'MainPID'), pid);
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+  });
+
+  test('removal and purge leave the configuration of the user, and nothing else', async () => {
+    await shell(node(), `echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
+    const said = await apt(node(), 'remove', 'tonearm');
+    assert.match(said, /config\.yaml was changed since it was written: it stays/);
+    assert.equal(await property(node(), 'ActiveState'), 'inactive');
+    await apt(node(), 'purge', 'tonearm');
+    assert.equal(await shell(node(), LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
+    assert.equal(await shell(node(), `find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
+    assert.equal(await shell(node(), 'ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
+  });
+
+  test('install.sh does the same from a checkout, below /usr/local, and takes it back', async (t) => {
+    if ((await node().root('test', '-e', INSTALL)).status !== 0) {
+      t.skip('the checkout lies on a file system of its own, which the node does not see');
+      return;
+    }
+    const before = await shell(node(), LEFT);
+    const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');
+    assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local/, rehearsed.stderr);
+    assert.equal(await shell(node(), LEFT), before);
+    const installed = await node().root(INSTALL, '--user', 'pi');
+    assert.equal(installed.status, 0, `${installed.stdout}${installed.stderr}`);
+    assert.equal(await property(node(), 'FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    const removed = await node().root(INSTALL, '--uninstall');
+    assert.equal(removed.status, 0, `${removed.stdout}${removed.stderr}`);
+    assert.equal(await shell(node(), LEFT), before);
+  });
+}

@@ -1,0 +1,82 @@
+// The unit of the package under pi's real manager: when it is ready, when it comes back, when it does not, and its sandbox.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { ask, read } from './package-client.js';
+import { CONFIG, property, restartService, shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+
+interface Health {
+  readonly backends: Readonly<Record<string, { readonly state: string }>>;
+}
+
+/** Restarts the service with this added to its configuration, and again without it when the test ends. */
+async function misconfigure(t: TestContext, node: Node, text: string): Promise<void> {
+  const added = `${CONFIG}/conf.d/99-added.yaml`;
+  await node.writeFile(added, text);
+  t.after(async () => {
+    await shell(node, `rm ${added}`);
+    await restartService(node);
+  });
+  const ran = await node.user('systemctl', '--user', 'restart', 'tonearm.service');
+  assert.notEqual(ran.status, 0, 'whoever starts it learns that it does not work');
+}
+
+export function serviceScenarios(node: () => Node): void {
+  test('its start is done when it answers', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await restartService(node());
+      assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    }
+  });
+
+  test('every backend works inside its sandbox', async () => {
+    await waitFor('all backends to be up', DEADLINE_MS, async () => {
+      const { backends } = (await read(node(), '/health')) as Health;
+      return Object.values(backends).every(({ state }) => state === 'up') ? true : undefined;
+    });
+    const status = await shell(node(), `cat /proc/${await property(node(), 'MainPID')}/status`);
+    assert.match(status, /^NoNewPrivs:\t1$/m);
+    assert.match(status, /^Seccomp:\t2$/m);
+    assert.notEqual(await property(node(), 'MemoryMax'), 'infinity');
+  });
+
+  test('systemd finds no fault with the unit', async () => {
+    const ran = await node().user(
+      'systemd-analyze',
+      '--user',
+      'verify',
+      '/usr/lib/systemd/user/tonearm.service',
+    );
+    assert.equal(`${ran.stdout}${ran.stderr}`, '');
+  });
+
+  test('killed, it comes back by itself', async () => {
+    const pid = await property(node(), 'MainPID');
+    await shell(node(), `kill -KILL ${pid}`);
+    await waitFor('another process', DEADLINE_MS, async () => {
+      const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
+      return now !== pid && now !== '0' && state === 'active' ? true : undefined;
+    });
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+  });
+
+  test('a faulty configuration ends it for good, with status 78', async (t) => {
+    await misconfigure(t, node(), 'api: {port: none}\n');
+    await waitFor('the failed state', DEADLINE_MS, async () =>
+      (await property(node(), 'ActiveState')) === 'failed' ? true : undefined,
+    );
+    assert.equal(await property(node(), 'ExecMainStatus'), '78');
+  });
+
+  test('an address that is not there yet is tried again', async (t) => {
+    await misconfigure(t, node(), 'bind: late0\n');
+    await waitFor('a second try, as vain as the first', DEADLINE_MS, async () => {
+      const tries = Number(await property(node(), 'NRestarts'));
+      return tries > 0 && (await property(node(), 'ExecMainStatus')) === '69' ? true : undefined;
+    });
+  });
+}

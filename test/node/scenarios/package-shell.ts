@@ -1,0 +1,44 @@
+// Commands that the scenarios of the package run on the node, and what must be true of their ends.
+
+import assert from 'node:assert/strict';
+import type { Node, Ran } from '../node.js';
+
+export const RULE = '/etc/polkit-1/rules.d/50-tonearm-pi.rules';
+export const CONFIG = '/home/pi/.config/tonearm';
+export const POWER_CONFIG = `${CONFIG}/conf.d/50-power.yaml`;
+
+/** Runs a shell script as root; it must succeed. */
+export async function shell(node: Node, script: string): Promise<string> {
+  const ran = await node.root('sh', '-euc', script);
+  assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
+  return ran.stdout;
+}
+
+export function setUp(node: Node, ...args: readonly string[]): Promise<Ran> {
+  return node.root('tonearm-setup', ...args);
+}
+
+/** Must succeed; answers with what was said. */
+export async function setUpPi(node: Node, ...args: readonly string[]): Promise<string> {
+  const ran = await setUp(node, '--user', 'pi', ...args);
+  assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+  return ran.stdout;
+}
+
+/** Without network: everything that is needed lies beside it. */
+export function apt(node: Node, ...args: readonly string[]): Promise<string> {
+  const quiet =
+    'DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
+  return shell(node, `cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
+}
+
+/** A property of the service in pi's manager. */
+export async function property(node: Node, name: string): Promise<string> {
+  const show = ['systemctl', '--user', 'show', `--property=${name}`, '--value', 'tonearm.service'];
+  return (await node.user(...show)).stdout.trim();
+}
+
+export async function restartService(node: Node): Promise<void> {
+  const ran = await node.user('systemctl', '--user', 'restart', 'tonearm.service');
+  assert.equal(ran.status, 0, ran.stderr);
+}

@@ -1,0 +1,59 @@
+// Power actions that happen: the node really goes down, and clients hear of it before.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { ask, watch } from './package-client.js';
+import { property } from './package-shell.js';
+
+const DEADLINE_MS = 30_000;
+
+/** Up again, and connected to logind. */
+async function serviceIsBack(node: Node): Promise<void> {
+  await waitFor('the service to be back by itself', DEADLINE_MS, async () =>
+    (await property(node, 'ActiveState')) === 'active' ? true : undefined,
+  );
+  await waitFor('logind to be asked again', DEADLINE_MS, async () =>
+    (await ask(node, 'GET', '/power/')).status === 200 ? true : undefined,
+  );
+}
+
+export function restartScenarios(node: () => Node): void {
+  test('two reboots at once: one 202, one 409, one event, bye; the client resumes', async () => {
+    const watcher = await watch(node());
+    await watcher.until('server.info', /connected/);
+    await node().reboot(async () => {
+      const replies = await Promise.all([
+        ask(node(), 'POST', '/power/reboot'),
+        ask(node(), 'POST', '/power/reboot'),
+      ]);
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [202, 409]);
+      await watcher.until('server.info', /bye/);
+    });
+    await serviceIsBack(node());
+    const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
+    assert.deepEqual(
+      told.filter((line) => /^power|bye/.test(line)),
+      ['power.action {"action":"reboot"}', 'server.info "bye"'],
+    );
+    const again = await watch(node(), watcher.lastEventId());
+    await again.until('server.info', /connected/);
+    // A new life of the service: what was missed is gone, so there is a snapshot.
+    await again.until('audio.output.updated', /"id"/);
+    again.close();
+  });
+
+  test('a power-off', async () => {
+    const watcher = await watch(node());
+    await watcher.until('server.info', /connected/);
+    await node().powerOff(async () => {
+      const reply = await ask(node(), 'POST', '/power/power_off');
+      assert.equal(reply.status, 202, reply.text);
+      await watcher.until('server.info', /bye/);
+    });
+    await node().start();
+    await serviceIsBack(node());
+    assert.ok(watcher.events.some(({ data }) => data === '{"action":"poweroff"}'));
+  });
+}

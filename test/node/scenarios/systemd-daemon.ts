@@ -1,0 +1,182 @@
+// The daemon on the node with lists of units: started outside the user's manager, so that it outlives it; asked, listened to,
+// ended. For the scenarios of service units.
+
+import assert from 'node:assert/strict';
+import { type IncomingMessage, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
+import { EventStreamParser } from '../../consumer/parser.js';
+import { NODE_USER, type Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+
+const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
+const SEEN_WITHIN_MS = 20_000;
+const PROGRAM = '/opt/tonearm';
+const CONFIG = '/opt/tonearm-systemd/config.yaml';
+const PID = '/tmp/tonearm-systemd.pid';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+export interface Heard {
+  readonly type: string;
+  readonly data: string;
+}
+
+export interface Health {
+  readonly status: string;
+  readonly backends: Readonly<
+    Record<string, { readonly state: string; readonly detail?: string } | undefined>
+  >;
+}
+
+export class SystemdDaemon {
+  readonly #node: () => Node;
+  readonly #streams = new Set<IncomingMessage>();
+
+  constructor(node: () => Node) {
+    this.#node = node;
+  }
+
+  get node(): Node {
+    return this.#node();
+  }
+
+  install(): Promise<void> {
+    return this.node.install(DIST, PROGRAM);
+  }
+
+  /** Starts the daemon anew and waits for `state` of its systemd backend. `lists` is the section's YAML in flow style. */
+  async begin(lists: string, state = 'up', environment: readonly string[] = []): Promise<void> {
+    await this.end();
+    await this.node.writeFile(CONFIG, `systemd: ${lists}\n`);
+    const script = `echo $$ > ${PID}; exec env ${environment.join(' ')} "$@"`;
+    const daemon = [process.execPath, `${PROGRAM}/main.js`, '--config', CONFIG];
+    this.node.spawnUser('sh', '-c', script, 'tonearm', ...daemon).stdout.resume();
+    await this.is(state);
+  }
+
+  async end(): Promise<void> {
+    for (const stream of this.#streams) stream.destroy();
+    this.#streams.clear();
+    await this.node.root(
+      'sh',
+      '-c',
+      `[ ! -e ${PID} ] || kill $(cat ${PID}); while kill -0 $(cat ${PID}) 2>/dev/null; do sleep 0.02; done; rm -f ${PID}`,
+    );
+  }
+
+  /** Waits until the backend's state is the given one, and gives its detail. */
+  async is(state: string, detail = /(?:)/): Promise<string> {
+    let last = '';
+    return waitFor(`systemd is ${state} ${detail}`, SEEN_WITHIN_MS, async () => {
+      const reply = await this.ask('GET', '/health').catch(() => undefined);
+      if (reply?.status !== 200) return undefined;
+      last = reply.text;
+      const health: Health = JSON.parse(reply.text);
+      const systemd = health.backends['systemd'];
+      const found = systemd?.state === state && detail.test(systemd.detail ?? '');
+      return found ? (systemd.detail ?? '') : undefined;
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+  }
+
+  /** Milliseconds of processor time that the daemon has had. */
+  async cpuMs(): Promise<number> {
+    const stat = await this.shell(`cat /proc/$(cat ${PID})/stat`);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  async systemctl(...args: readonly string[]): Promise<void> {
+    const ran = await this.node.user('systemctl', '--user', ...args);
+    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
+  }
+
+  /** Writes a user unit without a reload. */
+  async write(name: string, text: string): Promise<void> {
+    const path = `/home/${NODE_USER}/.config/systemd/user/${name}`;
+    await this.node.writeFile(path, text);
+    await this.node.root('chown', '-R', NODE_USER, `/home/${NODE_USER}/.config`);
+  }
+
+  async shell(script: string): Promise<string> {
+    const ran = await this.node.user('sh', '-c', `export HOME=/home/${NODE_USER}; ${script}`);
+    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
+    return ran.stdout;
+  }
+
+  async ask(method: string, path: string): Promise<Reply> {
+    const response = await this.#send(method, path);
+    let text = '';
+    for await (const part of response.setEncoding('utf8')) text += part;
+    return { status: response.statusCode ?? 0, headers: response.headers, text };
+  }
+
+  /** POST to a unit's route; gives the status, and the detail of a problem. */
+  async post(unit: string, verb: string, scope = 'user'): Promise<readonly [status: number, detail: string]> {
+    const { status, text } = await this.ask('POST', `/services/${scope}/${encodeURIComponent(unit)}/${verb}`);
+    return [status, text === '' ? '' : JSON.parse(text).detail];
+  }
+
+  async services(): Promise<readonly ServiceRecord[]> {
+    const { status, text } = await this.ask('GET', '/services');
+    assert.equal(status, 200, text);
+    return JSON.parse(text);
+  }
+
+  async service(name: string): Promise<ServiceRecord> {
+    const found = (await this.services()).find((each) => each.name === name);
+    return found ?? assert.fail(`${name} is not in the list`);
+  }
+
+  /** Waits until the record in the list is as `like` says. */
+  async sees(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
+    let last = '';
+    return waitFor(`the wanted record of ${name}`, SEEN_WITHIN_MS, async () => {
+      const service = await this.service(name);
+      last = JSON.stringify(service);
+      return like(service) ? service : undefined;
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+  }
+
+  /** The events from now on, as they come; resolves when the stream is open. */
+  async listen(query = ''): Promise<Heard[]> {
+    const response = await this.#send('GET', `/events${query}`);
+    this.#streams.add(response);
+    const heard: Heard[] = [];
+    const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
+    response.on('error', () => response.destroy()); // The daemon may be ended.
+    response.on('data', (bytes: Buffer) => parser.feed(bytes));
+    await waitFor('the greeting', SEEN_WITHIN_MS, () => heard[0]);
+    return heard;
+  }
+
+  /** Everything that was said before this is heard when it resolves: a change of `marker.service` has come through. */
+  async barrier(heard: readonly Heard[]): Promise<void> {
+    const before = toldOf(heard, 'marker.service').length;
+    const { active_state: state } = await this.service('marker.service');
+    const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
+    assert.equal(status, 202);
+    await waitFor('the marker', SEEN_WITHIN_MS, () =>
+      toldOf(heard, 'marker.service').length > before ? true : undefined,
+    );
+  }
+
+  async #send(method: string, path: string): Promise<IncomingMessage> {
+    const socketPath = await this.node.door();
+    return new Promise((resolve, reject) => {
+      request({ socketPath, method, path, agent: false }, resolve).on('error', reject).end();
+    });
+  }
+}
+
+/** What was told of one unit, oldest first. */
+export function toldOf(heard: readonly Heard[], name: string): readonly ServiceRecord[] {
+  return heard
+    .filter(({ type }) => type === 'service.updated')
+    .map(({ data }): ServiceRecord => JSON.parse(data))
+    .filter((service) => service.name === name);
+}

@@ -1,0 +1,141 @@
+// Units that others change, with systemctl and by files, and what clients are told of it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { SLEEP } from './systemd-units.js';
+
+const SEEN_WITHIN_MS = 10_000;
+
+export function otherHandsScenarios(daemon: SystemdDaemon): void {
+  test('an internal unit is not told of', async () => {
+    const heard = await daemon.listen();
+    await daemon.systemctl('start', 'secret.service');
+    await daemon.systemctl('stop', 'secret.service');
+    await daemon.barrier(heard);
+    assert.deepEqual(
+      heard.filter(({ data }) => data.includes('secret')),
+      [],
+    );
+  });
+
+  test('start, stop, enable, mask and unmask are told', async () => {
+    const heard = await daemon.listen();
+    await daemon.systemctl('start', 'plain.service');
+    await daemon.sees('plain.service', ({ running }) => running);
+    await daemon.systemctl('stop', 'plain.service');
+    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.systemctl('enable', 'plain.service');
+    await daemon.sees('plain.service', ({ enabled }) => enabled);
+    await daemon.systemctl('disable', 'plain.service');
+    await daemon.sees('plain.service', ({ enabled }) => !enabled);
+    await daemon.shell(
+      'ln -s /dev/null ~/.config/systemd/user/absent.service; systemctl --user daemon-reload',
+    );
+    await daemon.sees('absent.service', ({ exists, unit_file_state: file }) => exists && file === 'masked');
+    assert.equal((await daemon.post('absent.service', 'start'))[0], 502);
+    await daemon.shell('rm ~/.config/systemd/user/absent.service; systemctl --user daemon-reload');
+    await daemon.sees('absent.service', ({ exists }) => !exists);
+    await daemon.barrier(heard);
+    const told = toldOf(heard, 'plain.service');
+    assert.deepEqual(told.at(-1), await daemon.service('plain.service'));
+  });
+
+  test('a unit file that appears runs without a reload, and one that vanishes is gone after it', async () => {
+    await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
+    await daemon.systemctl('start', 'late.service');
+    const late = await daemon.sees('late.service', ({ running }) => running);
+    await daemon.sees('late.service', ({ exists, description }) => exists && description === 'Late');
+    assert.equal(late.scope, 'user');
+    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+    await daemon.sees('late.service', ({ running, unit_file_state: file }) => running && file === undefined);
+    await daemon.systemctl('stop', 'late.service');
+    await daemon.sees('late.service', ({ exists }) => !exists);
+  });
+
+  test('a transient unit exists while it runs', async () => {
+    const run = [
+      'systemd-run',
+      '--user',
+      '--unit=transient.service',
+      '--description=Passing',
+      'sleep',
+      '100',
+    ];
+    assert.equal((await daemon.node.user(...run)).status, 0);
+    await daemon.sees(
+      'transient.service',
+      ({ running, description }) => running && description === 'Passing',
+    );
+    await daemon.systemctl('stop', 'transient.service');
+    await daemon.sees('transient.service', ({ exists }) => !exists);
+  });
+
+  test('a storm of daemon-reloads tells nothing that is not so, and what changed in it is told', async () => {
+    await daemon.systemctl('start', 'plain.service');
+    await daemon.sees('plain.service', ({ running }) => running);
+    const heard = await daemon.listen();
+    await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
+    await daemon.barrier(heard);
+    assert.deepEqual(toldOf(heard, 'plain.service'), []);
+    await daemon.shell(
+      'systemctl --user daemon-reload & systemctl --user stop plain.service; systemctl --user daemon-reload; wait',
+    );
+    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.barrier(heard);
+    const told = toldOf(heard, 'plain.service');
+    assert.equal(told.filter(({ active_state: state }) => state === 'inactive').length, 1);
+  });
+
+  test('daemon-reexec disturbs nothing', async () => {
+    await daemon.systemctl('start', 'plain.service');
+    await daemon.sees('plain.service', ({ running }) => running);
+    const heard = await daemon.listen();
+    await daemon.systemctl('daemon-reexec');
+    await daemon.barrier(heard);
+    assert.deepEqual(
+      heard.filter(({ type, data }) => type === 'backend.updated' && data.includes('"backend":"systemd"')),
+      [],
+    );
+    assert.deepEqual(toldOf(heard, 'plain.service'), []);
+    await daemon.systemctl('stop', 'plain.service');
+    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
+  });
+
+  test('a crash loop without end costs few events', async () => {
+    await daemon.write(
+      'late.service',
+      '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=20ms\nExecStart=sleep 0.02\n',
+    );
+    const heard = await daemon.listen();
+    await daemon.systemctl('daemon-reload');
+    await daemon.systemctl('start', 'late.service');
+    await waitFor('many restarts', SEEN_WITHIN_MS, async () => {
+      const shown = await daemon.node.user('systemctl', '--user', 'show', '-P', 'NRestarts', 'late.service');
+      return Number(shown.stdout) > 50 ? true : undefined;
+    });
+    assert.ok(toldOf(heard, 'late.service').length < 20, `${toldOf(heard, 'late.service').length} events`);
+    await daemon.systemctl('stop', 'late.service');
+    await daemon.sees('late.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+  });
+
+  test('200 changes in a moment cost a few events', async () => {
+    await daemon.write(
+      'late.service',
+      '[Service]\nType=notify\nNotifyAccess=all\nExecStart=sh -c "systemd-notify --ready; exec sleep infinity"\n',
+    );
+    await daemon.systemctl('daemon-reload');
+    await daemon.systemctl('start', 'late.service');
+    await daemon.sees('late.service', ({ running }) => running);
+    const heard = await daemon.listen();
+    await daemon.shell(
+      `seq 200 | xargs -P 4 -I N busctl --user call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager SetUnitProperties 'sba(sv)' late.service true 1 CPUWeight t N`,
+    );
+    await daemon.barrier(heard);
+    assert.ok(toldOf(heard, 'late.service').length <= 3);
+    await daemon.systemctl('stop', 'late.service');
+    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+  });
+}

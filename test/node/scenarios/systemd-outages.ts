@@ -1,0 +1,181 @@
+// Buses and managers that go away and come back, and a manager that refuses signals: what clients see of their units then.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+
+const SEEN_WITHIN_MS = 20_000;
+const SLEEP = '[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=default.target\n';
+const LISTS = '{system: [away-system.service], user: [away-one.service, away-two.service]}';
+const REFUSE = '/etc/dbus-1/session.d/refuse-subscribe.conf';
+const REFUSAL = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><policy context="mandatory">
+<deny send_interface="org.freedesktop.systemd1.Manager" send_member="Subscribe"/>
+</policy></busconfig>
+`;
+
+export function systemdOutageScenarios(node: () => Node): void {
+  const daemon = new SystemdDaemon(node);
+  const directory = () => `/run/user/${node().uid}/systemd/units`;
+  const audioState = async () => JSON.parse((await daemon.ask('GET', '/health')).text).backends.audio;
+
+  async function away(): Promise<void> {
+    const answer = await daemon.ask('GET', '/services');
+    assert.equal(answer.status, 503, answer.text);
+    assert.ok(Number(answer.headers['retry-after']) > 0);
+  }
+
+  before(async () => {
+    await daemon.install();
+    await daemon.write('away-one.service', SLEEP);
+    await daemon.write('away-two.service', SLEEP);
+    await daemon.systemctl('daemon-reload');
+    await node().writeUnit('system', 'away-system.service', SLEEP);
+  });
+  after(() => daemon.end());
+
+  test('the session bus is away: 503, then the true state; other backends see nothing of it', async () => {
+    await daemon.begin(LISTS);
+    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
+    const heard = await daemon.listen();
+    const audio = await audioState();
+    await daemon.systemctl('mask', '--runtime', 'dbus.socket');
+    await daemon.shell('systemctl --user stop dbus.socket dbus.service');
+    const detail = await daemon.is('connecting');
+    assert.match(detail, new RegExp(`user scope: .*watching ${directory()}`));
+    await away();
+    const [status] = await daemon.post('away-one.service', 'stop');
+    assert.equal(status, 503);
+    // Behind our back, over systemd's own socket; the directory tells.
+    await daemon.systemctl('stop', 'away-one.service');
+    await daemon.systemctl('start', 'away-two.service');
+    await waitFor('what the directory tells', SEEN_WITHIN_MS, () =>
+      toldOf(heard, 'away-two.service').length > 0 && toldOf(heard, 'away-one.service').length > 0
+        ? true
+        : undefined,
+    );
+    const [one] = toldOf(heard, 'away-one.service').slice(-1);
+    assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
+    // The other scope goes on.
+    await node().root('systemctl', 'start', 'away-system.service');
+    await waitFor('the system unit', SEEN_WITHIN_MS, () =>
+      toldOf(heard, 'away-system.service').at(-1)?.running ? true : undefined,
+    );
+    await daemon.systemctl('unmask', '--runtime', 'dbus.socket');
+    await daemon.systemctl('start', 'dbus.socket');
+    await daemon.is('up', /^$/);
+    assert.deepEqual(
+      (await daemon.services()).map(({ name, active_state: state }) => [name, state]),
+      [
+        ['away-system.service', 'active'],
+        ['away-one.service', 'inactive'],
+        ['away-two.service', 'active'],
+      ],
+    );
+    assert.deepEqual(await audioState(), audio);
+    for (const service of await daemon.services()) {
+      const told = toldOf(heard, service.name);
+      assert.deepEqual(told.at(-1), service);
+      assert.equal(told.filter((each) => JSON.stringify(each) === JSON.stringify(service)).length, 1);
+    }
+    await node().root('systemctl', 'stop', 'away-system.service');
+    await daemon.systemctl('stop', 'away-two.service');
+  });
+
+  test('the session bus is killed, and comes back by itself', async () => {
+    await daemon.begin(LISTS);
+    const heard = await daemon.listen();
+    await daemon.systemctl('kill', '--signal=KILL', 'dbus.service');
+    await waitFor('the loss', SEEN_WITHIN_MS, () =>
+      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')) ? true : undefined,
+    );
+    await daemon.is('up', /^$/);
+    assert.deepEqual(toldOf(heard, 'away-one.service'), []);
+    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
+    assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
+  });
+
+  test('the system bus restarts: 503, commands still work, then the true state', async () => {
+    await daemon.begin(LISTS);
+    const audio = await audioState();
+    await node().root('systemctl', 'mask', '--runtime', 'dbus.socket', 'dbus.service');
+    await node().root('systemctl', 'stop', 'dbus.socket', 'dbus.service');
+    assert.match(await daemon.is('connecting'), /system scope: /);
+    await away();
+    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
+    await node().root('systemctl', 'unmask', '--runtime', 'dbus.socket', 'dbus.service');
+    await node().root('systemctl', 'start', 'dbus.socket', 'dbus.service');
+    await daemon.is('up', /^$/);
+    assert.deepEqual(
+      (await daemon.services()).map(({ scope, name, running }) => [scope, name, running]),
+      [
+        ['system', 'away-system.service', false],
+        ['user', 'away-one.service', true],
+        ['user', 'away-two.service', false],
+      ],
+    );
+    assert.deepEqual(await audioState(), audio);
+    assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
+  });
+
+  test('the user manager restarts: 503, then the true state', async () => {
+    await daemon.begin(LISTS);
+    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
+    const heard = await daemon.listen('?types=backend.updated');
+    assert.equal((await node().root('systemctl', 'restart', `user@${node().uid}.service`)).status, 0);
+    await waitFor('the loss', SEEN_WITHIN_MS, () =>
+      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')) ? true : undefined,
+    );
+    await daemon.is('up', /^$/);
+    assert.equal((await daemon.service('away-one.service')).active_state, 'inactive');
+    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
+    assert.equal((await daemon.service('away-one.service')).running, true);
+    assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
+  });
+
+  test('signals are refused: the directory is watched, and signals are taken when they return', async () => {
+    await node().writeFile(REFUSE, REFUSAL);
+    await daemon.systemctl('reload', 'dbus.service');
+    await daemon.begin(LISTS);
+    assert.match(await daemon.is('up'), new RegExp(`user scope: no signals .*watching ${directory()}`));
+    const heard = await daemon.listen();
+    await daemon.systemctl('start', 'away-one.service');
+    await daemon.sees('away-one.service', ({ running }) => running);
+    await daemon.systemctl('stop', 'away-one.service');
+    await daemon.sees('away-one.service', ({ active_state: state }) => state === 'inactive');
+    assert.equal((await daemon.post('away-two.service', 'enable'))[0], 202);
+    const two = await daemon.service('away-two.service');
+    assert.deepEqual([two.running, two.enabled], [true, true]);
+    assert.equal((await daemon.post('away-two.service', 'disable'))[0], 202);
+    assert.deepEqual(toldOf(heard, 'away-one.service').at(-1), await daemon.service('away-one.service'));
+
+    await node().root('rm', REFUSE);
+    await daemon.systemctl('reload', 'dbus.service');
+    await daemon.is('up', /^$/);
+    await daemon.systemctl('start', 'away-one.service');
+    await daemon.sees('away-one.service', ({ running }) => running);
+    await daemon.systemctl('stop', 'away-one.service');
+  });
+
+  test('a manager that hangs: 504, and what it does later is told', async () => {
+    await daemon.begin(LISTS);
+    const pid = (await node().root('pgrep', '-u', String(node().uid), '-x', 'systemd')).stdout.trim();
+    assert.match(pid, /^\d+$/);
+    await node().root('kill', '-STOP', pid);
+    const [status, detail] = await daemon.post('away-one.service', 'start');
+    await node().root('kill', '-CONT', pid);
+    assert.equal(status, 504, detail);
+    await daemon.sees('away-one.service', ({ running }) => running);
+    assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
+  });
+
+  test('without a system unit the system bus is not needed', async () => {
+    await daemon.begin('{user: [away-one.service]}', 'up', ['DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere']);
+    assert.equal((await daemon.services()).length, 1);
+    await daemon.begin('{}', 'up', ['DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere']);
+    assert.deepEqual(await daemon.services(), []);
+  });
+}

@@ -1,0 +1,62 @@
+// System units: their state is told live, and no request changes them.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { LISTS } from './systemd-units.js';
+
+const SEEN_WITHIN_MS = 10_000;
+
+export function systemScopeScenarios(daemon: SystemdDaemon): void {
+  test('changes of state are told live', async () => {
+    const heard = await daemon.listen();
+    await daemon.node.root('systemctl', 'start', 'watched.service');
+    await daemon.sees('watched.service', ({ running }) => running);
+    await daemon.node.root('systemctl', 'stop', 'watched.service');
+    await daemon.sees('watched.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.barrier(heard);
+    assert.deepEqual(toldOf(heard, 'watched.service').at(-1), await daemon.service('watched.service'));
+  });
+
+  test('no request changes anything, nor sends a call that could', async () => {
+    const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
+    let seen = '';
+    monitor.stdout.setEncoding('utf8').on('data', (text: string) => {
+      seen += text;
+    });
+    const ping = async (word: string) => {
+      await daemon.node.root(
+        'busctl',
+        '--system',
+        'call',
+        'org.freedesktop.DBus',
+        '/',
+        'org.freedesktop.DBus',
+        'NameHasOwner',
+        's',
+        word,
+      );
+      return seen.includes(word) ? true : undefined;
+    };
+    await waitFor('the monitor', SEEN_WITHIN_MS, () => ping('first.word'));
+    for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
+      assert.equal((await daemon.post('watched.service', verb, 'system'))[0], 403);
+      assert.equal((await daemon.post('unlisted.service', verb, 'system'))[0], 404);
+      assert.equal((await daemon.post('plain.service', verb, 'system'))[0], 404);
+      assert.equal((await daemon.post('watched.service', verb))[0], 404);
+      assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
+    }
+    await daemon.begin(LISTS);
+    await waitFor('the last of it', SEEN_WITHIN_MS, () => ping('last.word'));
+    monitor.kill();
+    const members = seen
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+      .filter(({ type, destination }) => type === 'method_call' && destination === 'org.freedesktop.systemd1')
+      .map(({ member }) => member);
+    // Beginning anew, it was seen at all.
+    assert.deepEqual([...new Set(members)].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
+  });
+}

@@ -1,0 +1,145 @@
+// Service units on the real node: what a client is answered and told when it changes units. What others change is in
+// systemd-other-hands.ts, and what cannot be changed in systemd-system-scope.ts.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
+import type { Node } from '../node.js';
+import { waitFor } from '../wait-for.js';
+import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { otherHandsScenarios } from './systemd-other-hands.js';
+import { systemScopeScenarios } from './systemd-system-scope.js';
+import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
+
+const SEEN_WITHIN_MS = 10_000;
+
+export function systemdScenarios(node: () => Node): void {
+  const daemon = new SystemdDaemon(node);
+
+  /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
+  async function loopIsOver(unit: string): Promise<void> {
+    await waitFor('the end of the loop', SEEN_WITHIN_MS, async () => {
+      const shown = await node().user('systemctl', '--user', 'show', '-p', 'SubState,NRestarts', unit);
+      return /^SubState=failed$/m.test(shown.stdout) && /^NRestarts=5$/m.test(shown.stdout)
+        ? true
+        : undefined;
+    });
+  }
+
+  before(async () => {
+    await daemon.install();
+    for (const [name, text] of Object.entries(UNITS)) await daemon.write(name, text);
+    await daemon.shell('ln -sf real.service ~/.config/systemd/user/alias.service');
+    await daemon.shell('ln -sf secret.service ~/.config/systemd/user/secret-alias.service');
+    await daemon.systemctl('daemon-reload');
+    await node().writeUnit('system', 'watched.service', `[Service]\n${SLEEP}`);
+    await daemon.begin(LISTS);
+  });
+  after(() => daemon.end());
+
+  test('the list: system, then user, as configured', async () => {
+    const services = await daemon.services();
+    assert.deepEqual(
+      services.map(({ scope, name }) => `${scope}/${name}`),
+      [
+        ...SYSTEM.map((name) => `system/${name}`),
+        ...USER.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`),
+      ],
+    );
+    assert.deepEqual(await daemon.service('plain.service'), {
+      name: 'plain.service',
+      scope: 'user',
+      ...STOPPED,
+      enabled: false,
+      unit_file_state: 'disabled',
+      exists: true,
+      description: 'A plain one',
+      url: 'http://here/',
+    });
+    assert.deepEqual(await daemon.service('absent.service'), {
+      name: 'absent.service',
+      scope: 'user',
+      running: false,
+      enabled: false,
+      exists: false,
+    });
+    assert.equal((await daemon.service('dbus.service')).running, true);
+  });
+
+  for (const { what, unit, verb, status, detail, record } of ROWS) {
+    test(`${what}: ${verb} is ${status}`, async () => {
+      const heard = await daemon.listen();
+      const listed = (await daemon.services()).find(({ name }) => name === unit);
+      const answer = await daemon.post(unit, verb);
+      assert.equal(answer[0], status, answer[1]);
+      if (detail !== undefined) assert.match(answer[1], detail);
+      if (listed === undefined) return;
+      const like = (service: ServiceRecord) => {
+        assert.equal(service.name, unit);
+        return Object.entries(record).every(([key, value]) => service[key as keyof ServiceRecord] === value);
+      };
+      if (what === 'a crash loop') await loopIsOver(unit);
+      const final = what === 'a crash loop' ? await daemon.sees(unit, like) : await daemon.service(unit);
+      assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
+      await daemon.barrier(heard);
+      const told = toldOf(heard, unit);
+      const changed = JSON.stringify(listed) !== JSON.stringify(final);
+      assert.deepEqual(told.at(-1), changed || told.length > 0 ? final : undefined);
+      const last = told.map((each) => JSON.stringify(each)).filter((each, at, all) => each !== all[at - 1]);
+      assert.equal(last.length, told.length, 'nothing is told twice in a row');
+      assert.ok(told.length <= 8, `${told.length} events`);
+      const finals = told.filter((each) => JSON.stringify(each) === JSON.stringify(final));
+      if (what !== 'a crash loop') assert.equal(finals.length, changed || told.length > 0 ? 1 : 0);
+    });
+  }
+
+  test('a job that takes longer than the wait is accepted', async () => {
+    assert.deepEqual(await daemon.post('endless.service', 'start'), [202, '']);
+    assert.equal((await daemon.service('endless.service')).active_state, 'activating');
+    const stopping = daemon.post('endless.service', 'start');
+    assert.deepEqual(await daemon.post('endless.service', 'stop'), [202, '']);
+    const [status, detail] = await stopping;
+    assert.ok(status === 502 || status === 202, detail);
+  });
+
+  test('many commands at once: each is answered, and the last state is told', async () => {
+    const heard = await daemon.listen();
+    const verbs = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'start' : 'stop'));
+    const answers = await Promise.all(verbs.map((verb) => daemon.post('plain.service', verb)));
+    for (const [status, detail] of answers)
+      assert.ok(status === 202 || status === 502, `${status} ${detail}`);
+    assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
+    assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
+    await daemon.barrier(heard);
+    // Each command may have been overtaken by the next: then nothing has changed.
+    const last = toldOf(heard, 'plain.service').at(-1);
+    if (last !== undefined) assert.deepEqual(last, await daemon.service('plain.service'));
+  });
+
+  describe('other hands', () => otherHandsScenarios(daemon));
+  describe('the system scope', () => systemScopeScenarios(daemon));
+
+  test('the name of a swap unit travels through path and list', async () => {
+    const [status, detail] = await daemon.post(ODD_SWAP, 'start');
+    assert.equal(status, 502, detail);
+    assert.equal((await daemon.ask('POST', '/services/user/a%zz.service/start')).status, 400);
+    assert.equal((await daemon.ask('POST', '/services/user/tpl%40kitchen.service/start')).status, 202);
+    assert.equal((await daemon.ask('POST', '/services/user/tpl@kitchen.service/stop')).status, 202);
+  });
+
+  test('a list that is too long for rules of its own', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => `absent-${index}.service`);
+    await daemon.begin(`{user: [plain.service, ${many.join(', ')}]}`);
+    assert.equal((await daemon.services()).length, 151);
+    await daemon.systemctl('start', 'plain.service');
+    await daemon.sees('plain.service', ({ running }) => running);
+    assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
+    assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
+  });
+
+  test('at rest it costs nothing', async () => {
+    const before = await daemon.cpuMs();
+    await node().user('sleep', '3');
+    assert.ok((await daemon.cpuMs()) - before <= 50);
+  });
+}

@@ -1,0 +1,57 @@
+// The shipped examples of detector, timer and upgrade script, as they are.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+
+const EXAMPLES = fileURLToPath(new URL('../../../../packaging/upgrade', import.meta.url));
+
+export function exampleScenarios(daemon: UpgradeDaemon): void {
+  const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
+
+  before(async () => {
+    await daemon.node.install(EXAMPLES, '/usr/lib/tonearm/upgrade');
+    for (const unit of UNITS) {
+      await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
+    }
+    // A node has its own package and its rule for sudo; here are a package that is there, and a sudo that only notes.
+    const settings =
+      '[Service]\nEnvironment=TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin\n';
+    for (const unit of ['tonearm-detect.service', 'tonearm-upgrade.service']) {
+      await daemon.node.root('mkdir', '-p', `/etc/systemd/user/${unit}.d`);
+      await daemon.node.writeFile(`/etc/systemd/user/${unit}.d/test.conf`, settings);
+    }
+    await daemon.node.writeFile(
+      '/opt/fake/sudo',
+      '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n',
+      '755',
+    );
+    await daemon.systemctl('daemon-reload');
+  });
+
+  test('check, upgrade, with a restart of the daemon as one of the steps', async () => {
+    await daemon.begin(
+      `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`,
+    );
+    const heard = await daemon.listen();
+    assert.equal(await daemon.post('/upgrade/check'), 202);
+    const found = await daemon.sees('the detector', ({ current }) => current !== '');
+    assert.equal(found.extra?.['package'], 'bash');
+    assert.ok(heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')));
+    daemon.end();
+    const before = await daemon.shell('systemctl --user show -P MainPID tonearm.service');
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('idle', 'systemd');
+    assert.notEqual(await daemon.shell('systemctl --user show -P MainPID tonearm.service'), before);
+    assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
+  });
+
+  test('the timer looks every day', async () => {
+    await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
+    const next = await daemon.shell('systemctl --user show -P NextElapseUSecRealtime tonearm-detect.timer');
+    assert.notEqual(next.trim(), '');
+    await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
+  });
+}

@@ -1,0 +1,64 @@
+// What scripts and detectors write: progress lines, floods of them, and the result file in a read-only set-up.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+import { READ_ONLY, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+
+const SOCKET = '/run/user/$(id -u)/tonearm/upgrade.sock';
+
+export function inputScenarios(daemon: UpgradeDaemon): void {
+  const flood = (program: string) => daemon.shell(`SOCKET=${SOCKET} ${process.execPath} -e '${program}'`);
+
+  test('ten thousand lines at once arrive all, in order', async () => {
+    await daemon.begin(READ_ONLY);
+    const heard = await daemon.listen();
+    await flood(`const socket = require("net").connect(process.env.SOCKET);
+      for (let n = 0; n < 10000; n++) socket.write(JSON.stringify({ event: "progress", percent: n % 100, current: n, step: "s" }) + "\\n");
+      socket.end();`);
+    const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
+    await waitFor('all lines', 20_000, () => (lines().length >= 10_000 ? true : undefined));
+    assert.ok(lines().every(({ data }, index) => JSON.parse(data).current === index));
+    await daemon.sees('the last percent', ({ run }) => run.percent === 99);
+  });
+
+  test('a flood of garbage ends nothing', async () => {
+    await daemon.begin(READ_ONLY);
+    const heard = await daemon.listen();
+    await flood(`const { connect } = require("net"), { randomBytes } = require("crypto");
+      for (let n = 0; n < 100; n++) {
+        const socket = connect(process.env.SOCKET).on("error", () => socket.destroy());
+        socket.write(randomBytes(100000));
+        if (n % 2) socket.end(); else socket.on("connect", () => setTimeout(() => socket.destroy(), 20));
+      }`);
+    await daemon.shell('tonearm progress begin --total 1');
+    await daemon.runs('running', 'socket');
+    assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 1);
+    assert.match((await daemon.ask('GET', '/health')).text, /"restarts":0/);
+  });
+
+  test('it is closed to others', async () => {
+    await daemon.begin(READ_ONLY);
+    assert.equal(await daemon.shell(`stat -c %a ${SOCKET} $(dirname ${SOCKET})`), '600\n700\n');
+  });
+
+  test('read-only: the result file alone, and no bus', async () => {
+    await daemon.begin(READ_ONLY);
+    assert.equal(await daemon.post('/upgrade/start'), 404);
+    assert.equal(await daemon.post('/upgrade/check'), 404);
+    const nothing = await daemon.answers();
+    assert.deepEqual([nothing.current, nothing.latest, nothing.upgrade_available], ['', '', false]);
+    assert.match((await daemon.ask('GET', '/health')).text, /it does not exist/);
+    await daemon.shell(
+      `mkdir -p $(dirname ${RESULT}); echo '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}' > ${RESULT}`,
+    );
+    await daemon.sees('the file', ({ latest }) => latest === '2');
+    assert.match((await daemon.ask('GET', '/upgrade')).text, /"extra":\{"n":1\.50\}/);
+    assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /detail/);
+    await daemon.shell(`echo '{"current":' > ${RESULT}`);
+    await waitFor('the reason', 5_000, async () =>
+      /not a JSON object/.test((await daemon.ask('GET', '/health')).text) ? true : undefined,
+    );
+    assert.equal((await daemon.answers()).latest, '2');
+  });
+}

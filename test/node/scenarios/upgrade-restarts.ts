@@ -1,0 +1,107 @@
+// A run outlives the daemon, the bus and systemd's own restarts, and does not outlive the node.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
+
+export function restartScenarios(daemon: UpgradeDaemon): void {
+  test('killed in the middle of a run, it finds the run going on', async () => {
+    await daemon.unit('up.service', GATE);
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const before = await daemon.runs('running', 'systemd');
+    await daemon.kill();
+    await daemon.up();
+    assert.deepEqual((await daemon.answers()).run, before.run);
+    await daemon.openGate();
+    const after = await daemon.runs('idle', 'systemd');
+    assert.equal(after.run.started_at, before.run.started_at);
+  });
+
+  for (const [verdict, status] of [
+    ['idle', 0],
+    ['failed', 1],
+  ] as const) {
+    test(`killed, and back behind the end of a run that is ${verdict}`, async () => {
+      await daemon.unit('up.service', `${GATE}; exit ${status}`);
+      await daemon.begin(FULL);
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      const before = await daemon.runs('running', 'systemd');
+      await daemon.kill();
+      await daemon.openGate();
+      await waitFor('the end of the unit', 10_000, async () => {
+        const state = await daemon.node.user('systemctl', '--user', 'is-active', 'up.service');
+        return /^(inactive|failed)$/m.test(state.stdout) ? true : undefined;
+      });
+      await daemon.up();
+      const { run } = await daemon.answers();
+      assert.deepEqual([run.state, run.started_at], [verdict, before.run.started_at]);
+    });
+  }
+
+  test('restarted by the upgrade itself, it tells the end', async () => {
+    await daemon.unit('up.service', `systemctl --user restart tonearm.service\n${GATE}\nexit 4`);
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('running', 'systemd');
+    await daemon.openGate();
+    await daemon.runs('failed', 'systemd');
+  });
+
+  test('the bus goes: 503, and then the true state', async () => {
+    await daemon.unit('up.service', GATE);
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const before = await daemon.runs('running', 'systemd');
+    // The session bus is started by its socket: without both it stays away.
+    await daemon.systemctl('stop', 'dbus.socket', 'dbus.service');
+    await waitFor('503', 10_000, async () =>
+      (await daemon.ask('GET', '/upgrade')).status === 503 ? true : undefined,
+    );
+    assert.equal(await daemon.post('/upgrade/start'), 503);
+    await daemon.openGate();
+    await daemon.systemctl('start', 'dbus.socket');
+    const after = await daemon.runs('idle', 'systemd');
+    assert.equal(after.run.started_at, before.run.started_at);
+  });
+
+  test('systemd reloads and executes itself anew in the middle of a run', async () => {
+    await daemon.unit('up.service', GATE);
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const before = await daemon.runs('running', 'systemd');
+    await daemon.systemctl('daemon-reload');
+    await daemon.systemctl('daemon-reexec');
+    assert.deepEqual((await daemon.answers()).run, before.run);
+    await daemon.openGate();
+    const after = await daemon.runs('idle', 'systemd');
+    assert.equal(after.run.started_at, before.run.started_at);
+  });
+
+  test("the user's systemd is restarted in the middle of a run: it was cut off, not done", async () => {
+    await daemon.unit('up.service', 'sleep infinity');
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('running', 'systemd');
+    await daemon.kill();
+    const restarted = await daemon.node.root('systemctl', 'restart', `user@${daemon.node.uid}.service`);
+    assert.equal(restarted.status, 0, restarted.stderr);
+    await daemon.up();
+    assert.equal((await daemon.answers()).run.state, 'failed');
+  });
+
+  test('the node is restarted in the middle of a run: it is not running for ever', async () => {
+    await daemon.unit('up.service', 'sleep infinity');
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const before = await daemon.runs('running', 'systemd');
+    daemon.end();
+    // At once: an orderly shutdown would end the unit first, and the daemon would see it fail.
+    await daemon.kill();
+    await daemon.node.reboot();
+    await daemon.up();
+    const { run } = await daemon.answers();
+    assert.deepEqual([run.state, run.started_at], ['failed', before.run.started_at]);
+  });
+}

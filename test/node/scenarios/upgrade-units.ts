@@ -1,0 +1,143 @@
+// The upgrade unit and its verdicts, in answers and events.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../wait-for.js';
+import { FULL, GATE, type Heard, type UpgradeDaemon } from './upgrade-daemon.js';
+
+const states = (heard: readonly Heard[]): readonly string[] =>
+  heard
+    .filter(({ type, data }) => type === 'upgrade.info' && data.includes('"state"'))
+    .map(({ data }) => JSON.parse(data).state);
+
+export function unitScenarios(daemon: UpgradeDaemon): void {
+  test('a run from its start to its success, in answers and events', async () => {
+    await daemon.unit(
+      'up.service',
+      `tonearm progress begin --total 2\ntonearm progress step --percent 40 --current 1 --step unpack\n${GATE}\ntonearm progress end --success`,
+    );
+    await daemon.begin(FULL);
+    const heard = await daemon.listen();
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const during = await daemon.sees('the progress', ({ run }) => run.percent === 40);
+    assert.deepEqual(
+      [during.run.state, during.run.origin, during.run.step],
+      ['running', 'systemd', 'unpack'],
+    );
+    assert.equal(await daemon.post('/upgrade/start'), 409);
+    await daemon.openGate();
+    const after = await daemon.runs('idle', 'systemd');
+    assert.equal(after.run.started_at, during.run.started_at);
+    assert.equal(after.run.percent, undefined);
+    await waitFor('the last event', 5_000, () => (states(heard).at(-1) === 'idle' ? true : undefined));
+    assert.deepEqual(states(heard), ['running', 'idle']);
+    assert.deepEqual(
+      heard.filter(({ type }) => type === 'upgrade.progress').map(({ data }) => JSON.parse(data).event),
+      ['begin', 'progress', 'end'],
+    );
+  });
+
+  test('it fails although its script said success, and stays failed over a restart', async () => {
+    await daemon.unit('up.service', 'tonearm progress end --success; exit 3');
+    await daemon.begin(FULL);
+    const heard = await daemon.listen();
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const failed = await daemon.runs('failed', 'systemd');
+    assert.equal(states(heard).at(-1), 'failed');
+    daemon.end();
+    await daemon.systemctl('restart', 'tonearm.service');
+    assert.deepEqual((await daemon.answers()).run, failed.run);
+  });
+
+  test('of many starts at once one wins', async () => {
+    await daemon.unit('up.service', GATE);
+    await daemon.begin(FULL);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
+    assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
+    await daemon.openGate();
+    await daemon.runs('idle', 'systemd');
+  });
+
+  test('it is started by other hands', async () => {
+    await daemon.unit('up.service', GATE);
+    await daemon.begin(FULL);
+    await daemon.systemctl('start', '--no-block', 'up.service');
+    await daemon.runs('running', 'systemd');
+    assert.equal(await daemon.post('/upgrade/start'), 409);
+    await daemon.systemctl('stop', 'up.service');
+    await daemon.runs('failed', 'systemd');
+  });
+
+  for (const [verdict, status] of [
+    ['idle', 0],
+    ['failed', 1],
+  ] as const) {
+    test(`a service that is no oneshot runs until it has ended, ${verdict}`, async () => {
+      await daemon.unit('up.service', `${GATE}; exit ${status}`, 'Type=simple\n');
+      await daemon.begin(FULL);
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.runs('running', 'systemd');
+      await daemon.systemctl('restart', 'tonearm.service');
+      assert.equal((await daemon.answers()).run.state, 'running');
+      await daemon.openGate();
+      await daemon.runs(verdict, 'systemd');
+    });
+  }
+
+  test('one that is remembered as done is done again', async () => {
+    await daemon.unit('up.service', 'echo once >> /home/pi/gate', 'RemainAfterExit=yes\n');
+    await daemon.begin(FULL);
+    for (const expected of ['once\n', 'once\nonce\n']) {
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.runs('idle', 'systemd');
+      await waitFor(expected, 5_000, async () =>
+        (await daemon.shell('cat ~/gate; true')) === expected ? true : undefined,
+      );
+    }
+    await daemon.systemctl('stop', 'up.service');
+    assert.equal((await daemon.answers()).run.state, 'idle');
+  });
+
+  test('one whose start ends in its condition or its dependency', async () => {
+    await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
+    for (const [section, verdict] of [
+      ['ConditionPathExists=/nowhere', 'idle'],
+      ['AssertPathExists=/nowhere', 'failed'],
+      ['Requires=never.service\nAfter=never.service', 'failed'],
+    ] as const) {
+      await daemon.unit('up.service', 'exit 0', `[Unit]\n${section}\n`);
+      await daemon.begin(FULL);
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.runs(verdict, 'systemd');
+    }
+  });
+
+  test('one that is refused changes nothing', async () => {
+    for (const [unit, why] of [
+      ['missing.service', /not found/],
+      ['masked.service', /masked/],
+      ['bad.service', /./],
+    ] as const) {
+      await daemon.systemctl('mask', 'masked.service');
+      await daemon.node.writeUnit('user', 'bad.service', '[Service]\nType=oneshot\n');
+      await daemon.begin(FULL.replace('up.service', unit));
+      const quiet = await daemon.listen();
+      const reply = await daemon.ask('POST', '/upgrade/start');
+      assert.equal(reply.status, 502, reply.text);
+      assert.match(JSON.parse(reply.text).detail, why);
+      assert.equal((await daemon.answers()).run.state, 'idle');
+      assert.deepEqual(states(quiet), []);
+    }
+  });
+
+  test('a script by hand is a run of its own', async () => {
+    await daemon.begin(FULL);
+    await daemon.shell('tonearm progress begin --total 3');
+    const { run } = await daemon.runs('running', 'socket');
+    assert.equal(await daemon.post('/upgrade/start'), 409);
+    await daemon.shell('tonearm progress step --percent 7 --current 1 --step "by hand"');
+    await daemon.sees('the step', ({ run: { step } }) => step === 'by hand');
+    await daemon.shell('tonearm progress end --failure');
+    assert.equal((await daemon.runs('failed', 'socket')).run.started_at, run.started_at);
+  });
+}
