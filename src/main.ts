@@ -30,7 +30,7 @@ async function main(request: Request): Promise<Exit | undefined> {
     case 'usage':
       return fail(EXIT.usage, [`tonearm: ${request.message}`]);
     case 'progress':
-      return fail(EXIT.usage, ['tonearm: progress is not available in this version']);
+      return progress(request.args);
     case 'check-config':
       return checkConfig(await load(request.configPath));
     case 'run':
@@ -39,6 +39,14 @@ async function main(request: Request): Promise<Exit | undefined> {
       }
       return run(await load(request.configPath));
   }
+}
+
+/** Status 0 whatever happens: it must never make the script fail that calls it (contract, section 4). */
+async function progress(args: readonly string[]): Promise<Exit> {
+  const { runProgress } = await import('./progress.js');
+  const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
+  process.stderr.write(err);
+  return say(out);
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {

@@ -9,6 +9,7 @@ import { closeScenarios } from './scenarios/close.js';
 import { groundScenarios } from './scenarios/ground.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
+import { upgradeScenarios } from './scenarios/upgrade.js';
 
 const why = whyNoNode();
 
@@ -29,6 +30,7 @@ describe('the real node', { skip: why ?? false }, () => {
   describe('the bus', () => busScenarios(node));
   describe('service units', () => systemdScenarios(node));
   describe('service units and what they depend on', () => systemdOutageScenarios(node));
+  describe('upgrades', () => upgradeScenarios(node));
 });
 
 describe('the end of a node', { skip: why ?? false }, () => closeScenarios());

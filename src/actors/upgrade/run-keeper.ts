@@ -1,0 +1,189 @@
+// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a run of the
+// socket that has fallen silent. What is published of it is backend.ts's.
+
+import type { ProgressEvent } from './progress-line.js';
+import { initialRun, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
+import type { Circumstances, SavedRun } from './run-record.js';
+import { isAtWork, NO_FACTS, type UnitFacts } from './unit-facts.js';
+
+/**
+ * The last line of a systemd run may come on a connection of its own that is accepted just behind systemd's word that the
+ * run is over. A line that begins a new run so soon is taken for such a one; its script's next line comes later.
+ */
+const LEFTOVER_GRACE_MS = 1_000;
+/** Lines that wait until the unit has been asked; neighbouring progress lines are one. */
+const UNDECIDED_MAX_LINES = 64;
+
+export interface RunKeeperOwner {
+  /** The run is another one than `before`, in whatever respect. */
+  changed(run: Run, before: Run): void;
+  save(saved: SavedRun): void;
+  /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
+  askUnit(): Promise<UnitFacts | undefined>;
+}
+
+export interface KeeperClock {
+  /** Ms since the epoch. */
+  now(): number;
+  /** Monotonic ms. */
+  monotonic(): number;
+}
+
+interface Undecided {
+  readonly says: ProgressEvent;
+  readonly sinceMs: number;
+}
+
+export class RunKeeper {
+  readonly #owner: RunKeeperOwner;
+  readonly #clock: KeeperClock;
+  readonly #quietMs: number;
+  #circumstances: Circumstances;
+  #run: Run;
+  /** Monotonic: connections from before belong to a systemd run that is over. */
+  #systemdEndedMs = Number.NEGATIVE_INFINITY;
+  #undecided: Undecided[] = [];
+  #asking = false;
+  #connections = 0;
+  #lastSignOfLifeMs: number;
+  #quietTimer: NodeJS.Timeout | undefined;
+
+  /** `now` are the circumstances now, as far as they are known: the manager is told with the first `read`. */
+  constructor(
+    saved: SavedRun | undefined,
+    now: Circumstances,
+    owner: RunKeeperOwner,
+    clock: KeeperClock,
+    quietMs = QUIET_MS,
+  ) {
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#quietMs = quietMs;
+    this.#circumstances = saved?.circumstances ?? now;
+    this.#run = initialRun(saved?.record);
+    this.#lastSignOfLifeMs = clock.monotonic();
+    // With the node's life its scripts have ended.
+    if (this.#circumstances.boot !== now.boot && this.#run.origin === 'socket')
+      this.feed({ kind: 'abandoned' });
+    this.#expectQuiet();
+  }
+
+  get run(): Run {
+    return this.#run;
+  }
+
+  stop(): void {
+    clearTimeout(this.#quietTimer);
+    this.#undecided = [];
+  }
+
+  /** The unit was read anew. */
+  read(facts: UnitFacts, now: Circumstances): void {
+    const { boot, manager, unit } = this.#circumstances;
+    const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
+    this.#circumstances = now;
+    this.feed({ kind: 'read', facts, sameManager });
+    this.#decide(facts);
+  }
+
+  /** There is no unit to be followed: a run of systemd is nobody's any more. */
+  noUnit(now: Circumstances): void {
+    this.#circumstances = now;
+    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false });
+  }
+
+  feed(input: RunInput): void {
+    const before = this.#run;
+    const run = step(before, input, this.#clock.now());
+    if (run === before) return;
+    this.#run = run;
+    const ended = before.state === 'running' && run.state !== 'running';
+    if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
+    if (run.count !== before.count || ended || run.invocation !== before.invocation) this.#save();
+    this.#owner.changed(run, before);
+    this.#expectQuiet();
+  }
+
+  /** A valid line. `sinceMs`: when its connection was accepted, monotonic. */
+  line(says: ProgressEvent, sinceMs: number): void {
+    this.#lastSignOfLifeMs = this.#clock.monotonic();
+    const undecided = this.#asking || this.#undecided.length > 0;
+    if (undecided || wouldAdopt(this.#run, says, this.#isLeftover(sinceMs))) {
+      this.#hold({ says, sinceMs });
+      void this.#askUnit();
+    } else {
+      this.feed({ kind: 'line', says, leftover: this.#isLeftover(sinceMs) });
+    }
+  }
+
+  connections(count: number): void {
+    this.#connections = count;
+    this.#lastSignOfLifeMs = this.#clock.monotonic();
+  }
+
+  #isLeftover(sinceMs: number): boolean {
+    return sinceMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
+  }
+
+  #hold(line: Undecided): void {
+    const last = this.#undecided.at(-1);
+    const merges = last?.says.event === 'progress' && line.says.event === 'progress';
+    if (merges && last.sinceMs === line.sinceMs) this.#undecided.pop();
+    if (this.#undecided.length < UNDECIDED_MAX_LINES) this.#undecided.push(line);
+  }
+
+  /**
+   * Before a line begins a run of the socket, systemd is asked whether the unit is at work: the unit's own script may be
+   * quicker than the signal that it has been started.
+   */
+  async #askUnit(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    const facts = await this.#owner.askUnit();
+    this.#asking = false;
+    // Otherwise the bus is away, and `read` decides when it is back.
+    if (facts !== undefined) this.#decide(facts);
+  }
+
+  #decide(facts: UnitFacts): void {
+    const lines = this.#undecided;
+    if (lines.length === 0) return;
+    this.#undecided = [];
+    if (isAtWork(facts)) this.feed({ kind: 'unit', facts });
+    for (const { says, sinceMs } of lines)
+      this.feed({ kind: 'line', says, leftover: this.#isLeftover(sinceMs) });
+  }
+
+  #save(): void {
+    const { state, origin, invocation, startedMs, finishedMs } = this.#run;
+    const record = {
+      state,
+      ...(origin !== undefined && { origin }),
+      ...(invocation !== undefined && { invocation }),
+      ...(startedMs !== undefined && { startedMs }),
+      ...(finishedMs !== undefined && { finishedMs }),
+    };
+    this.#owner.save({ record, circumstances: this.#circumstances });
+  }
+
+  /** Waits for the silence that ends a run of the socket. One timer that looks anew when it fires: lines set none. */
+  #expectQuiet(): void {
+    if (this.#run.state !== 'running' || this.#run.origin !== 'socket') {
+      clearTimeout(this.#quietTimer);
+      this.#quietTimer = undefined;
+    } else {
+      this.#quietTimer ??= setTimeout(() => this.#lookForQuiet(), this.#quietLeft());
+    }
+  }
+
+  #quietLeft(): number {
+    const quietFor = this.#clock.monotonic() - this.#lastSignOfLifeMs;
+    return this.#connections > 0 ? this.#quietMs : Math.max(this.#quietMs - quietFor, 0);
+  }
+
+  #lookForQuiet(): void {
+    this.#quietTimer = undefined;
+    if (this.#quietLeft() === 0) this.feed({ kind: 'abandoned' });
+    else this.#expectQuiet();
+  }
+}

@@ -1,0 +1,247 @@
+// Follows the upgrade unit on the user's bus, and starts units there. It tells what it sees; what that means is run.ts's.
+
+import type { Fault } from '../../protocol/actor/faults.js';
+import { PROPERTIES_CHANGED, PROPERTIES_INTERFACE } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import {
+  MANAGER_INTERFACE,
+  SERVICE_INTERFACE,
+  SYSTEMD_ERRORS,
+  SYSTEMD_METHODS,
+  SYSTEMD_NAME,
+  SYSTEMD_PATH,
+  SYSTEMD_SIGNALS,
+  UNIT_INTERFACE,
+} from '../../protocol/dbus/systemd.js';
+import { type BusError, type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
+import {
+  isExited,
+  NO_FACTS,
+  type PropertyRecord,
+  type UnitFacts,
+  withService,
+  withUnit,
+} from './unit-facts.js';
+
+/** Ends of jobs that came before the reply that names the job: 4 of 60 did. */
+const JOB_ENDS_MAX = 32;
+/** A unit that changes during every reading is followed by its signals. */
+const READ_MAX_TRIES = 8;
+
+export interface Units {
+  readonly check?: string;
+  readonly upgrade?: string;
+}
+
+export interface FollowerOwner {
+  /** The bus is there; `facts` is the unit now, and every change from now on is told. `manager` names this life of systemd. */
+  up(facts: UnitFacts, manager: string): void;
+  down(reason: string): void;
+  unit(facts: UnitFacts): void;
+  jobEnded(result: string): void;
+  checkEnded(result: string): void;
+}
+
+export type Started = { readonly ok: true; readonly jobResult?: string } | ({ readonly ok: false } & Fault);
+
+export class UnitFollower implements BusOwner {
+  readonly #units: Units;
+  readonly #owner: FollowerOwner;
+  readonly #bus: UserBus;
+  readonly #jobEnds = new Map<string, string>();
+  #facts: UnitFacts = NO_FACTS;
+  /** The upgrade unit's object and its real name: an alias is told under the name of what it stands for. */
+  #path = '';
+  #name = '';
+  /** Signals about the unit since the start: a reading during which one came may be older than the signal. */
+  #heard = 0;
+  #up = false;
+
+  constructor(units: Units, owner: FollowerOwner, options: BusOptions) {
+    this.#units = units;
+    this.#owner = owner;
+    this.#bus = new UserBus(options, this);
+  }
+
+  stop(): void {
+    this.#bus.stop();
+  }
+
+  async up(): Promise<void> {
+    this.#up = false;
+    this.#jobEnds.clear();
+    await this.#subscribe();
+    const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
+    await this.#follow();
+    this.#up = true;
+    this.#owner.up(this.#facts, lifeOf(manager));
+  }
+
+  down(reason: string): void {
+    this.#up = false;
+    this.#owner.down(reason);
+  }
+
+  /** systemd has executed itself anew, or is gone: what was subscribed with the old one is worth nothing. */
+  ownerChanged(name: string): void {
+    if (name === SYSTEMD_NAME) this.#bus.reconnect('systemd has another connection to the bus');
+  }
+
+  signal(signal: Signal): void {
+    const changed = signalValues(PROPERTIES_CHANGED, signal);
+    if (changed !== undefined) {
+      if (signal.path === this.#path) this.#propertiesChanged(changed[0], changed[1]);
+      return;
+    }
+    const removed = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
+    if (removed !== undefined) this.#jobRemoved(removed[1], removed[2], removed[3]);
+    const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
+    // Behind a reload the unit's file may be another one.
+    if (reloading?.[0] === false && this.#up) void this.#rereadAfterReload();
+  }
+
+  /** The unit as it is now, not as the last signal told; undefined when it cannot be asked. */
+  async ask(): Promise<UnitFacts | undefined> {
+    return (await this.#read()) ? this.#facts : undefined;
+  }
+
+  /** Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). */
+  startUpgrade(): Promise<Started> {
+    const method = isExited(this.#facts) ? SYSTEMD_METHODS.restartUnit : SYSTEMD_METHODS.startUnit;
+    return this.#start(method, this.#units.upgrade);
+  }
+
+  startCheck(): Promise<Started> {
+    return this.#start(SYSTEMD_METHODS.startUnit, this.#units.check);
+  }
+
+  async #start(
+    method: typeof SYSTEMD_METHODS.startUnit | typeof SYSTEMD_METHODS.restartUnit,
+    unit: string | undefined,
+  ): Promise<Started> {
+    if (unit === undefined) return { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
+    const outcome = await this.#bus.call(method, [unit, 'replace']);
+    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, unit) };
+    const jobResult = this.#jobEnds.get(outcome.value);
+    return { ok: true, ...(jobResult !== undefined && { jobResult }) };
+  }
+
+  async #subscribe(): Promise<void> {
+    const outcome = await this.#bus.call(SYSTEMD_METHODS.subscribe, []);
+    const already =
+      !outcome.ok && outcome.error.kind === 'dbus' && outcome.error.name === SYSTEMD_ERRORS.alreadySubscribed;
+    if (!already) must(outcome);
+    const { reloading } = SYSTEMD_SIGNALS;
+    await this.#watch({ interface: reloading.interface, member: reloading.member });
+  }
+
+  /** Watches before it reads: nothing is missed in between. */
+  async #follow(): Promise<void> {
+    const { check, upgrade } = this.#units;
+    if (check !== undefined) await this.#watchJobs(check);
+    if (upgrade === undefined) return;
+    // Loading is what resolves an alias. A unit that does not exist has a path too.
+    this.#path = must(await this.#bus.call(SYSTEMD_METHODS.loadUnit, [upgrade]));
+    this.#name = upgrade;
+    await this.#watch({ interface: PROPERTIES_INTERFACE, member: 'PropertiesChanged', path: this.#path });
+    await this.#watchJobs(upgrade);
+    if (!(await this.#read())) throw new Error(`${upgrade} cannot be read`);
+    if (this.#name !== upgrade) await this.#watchJobs(this.#name);
+  }
+
+  async #watch(match: { interface: string; member: string; path?: string; arg2?: string }): Promise<void> {
+    must(await this.#bus.watch({ sender: SYSTEMD_NAME, ...match }));
+  }
+
+  #watchJobs(unit: string): Promise<void> {
+    const { interface: iface, member } = SYSTEMD_SIGNALS.jobRemoved;
+    return this.#watch({ interface: iface, member, arg2: unit });
+  }
+
+  #propertiesChanged(iface: string, properties: PropertyRecord): void {
+    this.#heard += 1;
+    if (iface === SERVICE_INTERFACE) this.#facts = withService(this.#facts, properties);
+    if (iface !== UNIT_INTERFACE) return;
+    // The Service's properties of the same change came before: now the facts are whole.
+    this.#facts = withUnit(this.#facts, properties);
+    if (this.#up) this.#owner.unit(this.#facts);
+  }
+
+  #jobRemoved(job: string, unit: string, result: string): void {
+    this.#jobEnds.set(job, result);
+    const [oldest] = this.#jobEnds.keys();
+    if (this.#jobEnds.size > JOB_ENDS_MAX && oldest !== undefined) this.#jobEnds.delete(oldest);
+    if (unit === this.#units.check) this.#owner.checkEnded(result);
+    if (this.#up && unit === this.#name) this.#owner.jobEnded(result);
+  }
+
+  async #rereadAfterReload(): Promise<void> {
+    const { upgrade } = this.#units;
+    if (upgrade === undefined) return;
+    const loaded = await this.#bus.call(SYSTEMD_METHODS.loadUnit, [upgrade]);
+    if (loaded.ok && loaded.value !== this.#path) {
+      this.#bus.reconnect(`${upgrade} stands for another unit now`);
+    } else if (await this.#read()) {
+      if (this.#up) this.#owner.unit(this.#facts);
+    }
+  }
+
+  /** Reads until no signal came meanwhile: the reply may have been overtaken. False when the unit cannot be read. */
+  async #read(): Promise<boolean> {
+    for (let tries = 0; tries < READ_MAX_TRIES; tries++) {
+      const heard = this.#heard;
+      const [service, unit] = await Promise.all([
+        this.#getAll(this.#path, SERVICE_INTERFACE),
+        this.#getAll(this.#path, UNIT_INTERFACE),
+      ]);
+      if (!unit.ok) return false;
+      const id = unit.value['Id'];
+      if (typeof id === 'string') this.#name = id;
+      // A unit that is no service has no such interface.
+      const facts = service.ok ? withService(NO_FACTS, service.value) : NO_FACTS;
+      if (heard === this.#heard) {
+        this.#facts = withUnit(facts, unit.value);
+        break;
+      }
+    }
+    return true;
+  }
+
+  #getAll(path: string, iface: string): Promise<Outcome<PropertyRecord>> {
+    return this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path });
+  }
+}
+
+/** This life of the user's systemd: it is started once, and keeps the time over a reload or a re-execution. */
+function lifeOf(manager: PropertyRecord): string {
+  return String(manager['UserspaceTimestampMonotonic'] ?? '');
+}
+
+function must<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw new Error(sentenceOf(outcome.error));
+}
+
+function sentenceOf(error: BusError): string {
+  switch (error.kind) {
+    case 'dbus':
+      return error.text || error.name;
+    case 'timeout':
+      return 'systemd did not answer in time';
+    case 'closed':
+      return 'the bus is not connected';
+    case 'local':
+      return error.detail;
+  }
+}
+
+const FAULTS = {
+  dbus: 'refused',
+  timeout: 'timeout',
+  closed: 'unavailable',
+  local: 'internal',
+} as const satisfies Record<BusError['kind'], Fault['fault']>;
+
+function faultOf(error: BusError, unit: string): Fault {
+  return { fault: FAULTS[error.kind], detail: `${unit}: ${sentenceOf(error)}` };
+}

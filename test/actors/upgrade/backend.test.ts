@@ -1,0 +1,175 @@
+// The backend without a bus: what it publishes of result file and socket, and how it says that a part is in trouble.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { UpgradeBackend } from '../../../src/actors/upgrade/backend.js';
+import type { Item } from '../../../src/protocol/actor/messages.js';
+import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
+import { waitFor } from '../../node/wait-for.js';
+
+const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
+
+async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-upgrade-'));
+  const settings: UpgradeSettings = {
+    enabled: true,
+    resultFile: join(directory, 'result.json'),
+    progressSocket: join(directory, 'upgrade.sock'),
+    stateFile: join(directory, 'run.json'),
+    ...more,
+  };
+  if (saved !== undefined) writeFileSync(settings.stateFile, saved);
+  const said: Item[] = [];
+  const say = (item: Item) => said.push(item);
+  const backend = new UpgradeBackend(
+    settings,
+    {
+      put: (collection, key, json) => say({ kind: 'put', collection, key, json }),
+      drop: (collection, key) => say({ kind: 'drop', collection, key }),
+      event: (type, json) => say({ kind: 'event', type, json }),
+      status: (state, detail) => say({ kind: 'status', state, ...(detail !== undefined && { detail }) }),
+      log: (level, message) => say({ kind: 'log', level, message }),
+    },
+    {
+      bus: {
+        backoffMs: (attempt) => (attempt === 0 ? 0 : 60_000),
+        paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
+      },
+      bootId: 'boot',
+      clock: { now: () => 5_000, monotonic: () => performance.now() },
+    },
+  );
+  t.after(async () => {
+    await backend.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const last = (collection: string): unknown => {
+    const puts = said.flatMap((item) =>
+      item.kind === 'put' && item.collection === collection ? [item.json] : [],
+    );
+    const json = puts.at(-1);
+    return json === undefined ? undefined : JSON.parse(json);
+  };
+  const statuses = () =>
+    said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
+  const until = (what: string, holds: () => boolean) =>
+    waitFor(what, 10_000, () => (holds() ? true : undefined));
+  await until('a status', () => statuses().length > 0);
+  return { directory, settings, said, backend, last, statuses, until };
+}
+
+async function send(path: string, text: string): Promise<void> {
+  const socket = connect({ path }).resume();
+  socket.end(text);
+  await once(socket, 'close');
+}
+
+test('read-only: everything is published before up, and there is nothing to trigger', async (t) => {
+  const { said, last, statuses, backend } = await stage(t);
+  assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
+  const up = said.findIndex(({ kind }) => kind === 'status');
+  const before = said.slice(0, up).flatMap((item) => (item.kind === 'put' ? [item.collection] : []));
+  assert.deepEqual(before, ['upgrade.status', 'upgrade.run', 'upgrade.view']);
+  assert.deepEqual(last('upgrade.view'), {
+    current: '',
+    latest: '',
+    upgrade_available: false,
+    run: { state: 'idle' },
+    can_check: false,
+    can_upgrade: false,
+  });
+  for (const what of ['check', 'start'] as const) {
+    const answer = await backend.handle({ do: what });
+    assert.equal(!answer.ok && answer.fault, 'unavailable');
+  }
+});
+
+test('a bad file leaves the last good status, and says why until it is good again', async (t) => {
+  const { settings, last, statuses, until } = await stage(t);
+  const file = settings.resultFile ?? '';
+  writeFileSync(file, GOOD);
+  await until('the status', () => last('upgrade.status') !== undefined && statuses().at(-1) === 'up: ');
+  const status = last('upgrade.status');
+  assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
+  writeFileSync(file, '{"current":1}');
+  await until('the reason', () => /current is not a string|has no latest/.test(statuses().at(-1) ?? ''));
+  assert.deepEqual(last('upgrade.status'), status);
+  writeFileSync(file, GOOD);
+  await until('the end of it', () => statuses().at(-1) === 'up: ');
+});
+
+test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
+  const { settings, said, last, until } = await stage(t);
+  await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
+  await until('the run', () => JSON.stringify(last('upgrade.view')).includes('"percent":5'));
+  for (let n = 6; n < 20; n++) {
+    await send(settings.progressSocket, `{"event":"progress","percent":${n},"current":1,"step":"a"}\n`);
+  }
+  await until('the last', () => JSON.stringify(last('upgrade.view')).includes('"percent":19'));
+  await send(settings.progressSocket, '{"event":"end","success":false}\n');
+  const runs = said.flatMap((item) =>
+    item.kind === 'put' && item.collection === 'upgrade.run' ? [item.json] : [],
+  );
+  assert.deepEqual(
+    runs.map((json) => JSON.parse(json)),
+    [
+      { state: 'idle' },
+      { state: 'running', origin: 'socket', started_at: '1970-01-01T00:00:05Z' },
+      {
+        state: 'failed',
+        origin: 'socket',
+        started_at: '1970-01-01T00:00:05Z',
+        finished_at: '1970-01-01T00:00:05Z',
+      },
+    ],
+  );
+  assert.equal(said.filter(({ kind }) => kind === 'event').length, 16);
+  await until('the state file', () => readFileSync(settings.stateFile, 'utf8').includes('failed'));
+});
+
+test('a corrupt state file is a warning, and no run', async (t) => {
+  const { said, last } = await stage(t, {}, '{"state":"runn');
+  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'the state file is ignored'));
+  assert.deepEqual(last('upgrade.run'), { state: 'idle' });
+});
+
+test('a run of systemd that nobody can follow any more has failed', async (t) => {
+  const saved =
+    '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
+  const { last } = await stage(t, {}, saved);
+  assert.equal((last('upgrade.run') as { state: string }).state, 'failed');
+});
+
+test('with units and no bus it is connecting, and refuses to start', async (t) => {
+  const { statuses, backend, said } = await stage(t, {
+    upgradeUnit: 'up.service',
+    checkUnit: 'check.service',
+  });
+  assert.match(statuses()[0] ?? '', /^connecting: ./);
+  for (const what of ['check', 'start'] as const) {
+    const answer = await backend.handle({ do: what });
+    assert.equal(!answer.ok && answer.fault, 'unavailable');
+  }
+  assert.ok(said.every(({ kind }) => kind !== 'put'));
+});
+
+test('parts in trouble are named, and the rest works', async (t) => {
+  const { statuses, directory, settings, last, until } = await stage(t, {
+    progressSocket: '/proc/nowhere/upgrade.sock',
+  });
+  assert.match(statuses()[0] ?? '', /progress socket \/proc\/nowhere\/upgrade\.sock: cannot listen there/);
+  mkdirSync(join(directory, 'unused'));
+  writeFileSync(settings.resultFile ?? '', GOOD);
+  await until('the status', () => JSON.stringify(last('upgrade.status')).includes('"latest":"2"'));
+});
+
+test('stopped, it has left nothing open', async (t) => {
+  const { backend, settings } = await stage(t);
+  await backend.stop();
+  assert.equal(existsSync(settings.progressSocket), false);
+});

@@ -1,0 +1,180 @@
+// The result file on a real file system: every way in which it comes, changes and goes.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ResultReader } from '../../../src/actors/upgrade/result-reader.js';
+import { RESULT_MAX_BYTES, type Result } from '../../../src/actors/upgrade/result-text.js';
+import { waitFor } from '../../node/wait-for.js';
+
+const DEADLINE_MS = 10_000;
+
+const content = (version: string) =>
+  `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
+
+/** A reader of ROOT/a/b/result.json, and what it said last. */
+function reader(t: TestContext, ...parts: readonly string[]) {
+  const root = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
+  const path = join(root, ...(parts.length > 0 ? parts : ['a', 'b', 'result.json']));
+  let last: Result | undefined;
+  const start = async () => {
+    const made = new ResultReader(path, (result) => {
+      last = result;
+    });
+    t.after(async () => {
+      await made.stop();
+      rmSync(root, { recursive: true, force: true });
+    });
+    await made.read();
+  };
+  const sees = (what: string) =>
+    waitFor(what, DEADLINE_MS, () => {
+      const said = last === undefined ? '' : last.ok ? last.body : last.problem;
+      return said.includes(what) ? true : undefined;
+    });
+  return { root, path, start, sees };
+}
+
+/** As a careful detector writes: beside it, then renamed over it. */
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+test('a file that is there is read before anything else', async (t) => {
+  const { path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content('v1'));
+  await start();
+  await sees('v1');
+});
+
+test('atomic renames, writes in place, removal and return are seen', async (t) => {
+  const { path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  await start();
+  await sees('does not exist');
+  for (const version of ['v1', 'v2', 'v3']) {
+    replace(path, content(version));
+    await sees(version);
+  }
+  writeFileSync(path, content('v4'));
+  await sees('v4');
+  writeFileSync(path, content('v5').slice(0, 20));
+  await sees('not a JSON object');
+  writeFileSync(path, content('v6'));
+  await sees('v6');
+  unlinkSync(path);
+  await sees('does not exist');
+  replace(path, content('v7'));
+  await sees('v7');
+});
+
+test('directories that do not exist yet', async (t) => {
+  const { root, path, start, sees } = reader(t);
+  await start();
+  mkdirSync(join(root, 'a'));
+  mkdirSync(dirname(path));
+  writeFileSync(path, content('v1'));
+  await sees('v1');
+});
+
+test('directories that are removed, renamed away and replaced', async (t) => {
+  const { root, path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content('v1'));
+  await start();
+  rmSync(join(root, 'a'), { recursive: true });
+  await sees('does not exist');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content('v2'));
+  await sees('v2');
+  renameSync(join(root, 'a'), join(root, 'old'));
+  await sees('does not exist');
+  mkdirSync(dirname(path), { recursive: true });
+  replace(path, content('v3'));
+  await sees('v3');
+  replace(path, content('v4'));
+  await sees('v4');
+});
+
+test('a link to a directory that is switched', async (t) => {
+  const { root, start, sees } = reader(t, 'now', 'result.json');
+  for (const version of ['v1', 'v2']) {
+    mkdirSync(join(root, version));
+    writeFileSync(join(root, version, 'result.json'), content(version));
+  }
+  symlinkSync('v1', join(root, 'now'));
+  await start();
+  await sees('v1');
+  symlinkSync('v2', join(root, 'next'));
+  renameSync(join(root, 'next'), join(root, 'now'));
+  await sees('v2');
+  writeFileSync(join(root, 'v2', 'result.json'), content('v3'));
+  await sees('v3');
+});
+
+test('a file that is a link into a directory that is switched', async (t) => {
+  const { root, path, start, sees } = reader(t, 'result.json');
+  for (const version of ['v1', 'v2']) {
+    mkdirSync(join(root, version));
+    writeFileSync(join(root, version, 'file'), content(version));
+  }
+  symlinkSync('v1', join(root, 'data'));
+  symlinkSync('data/file', path);
+  await start();
+  await sees('v1');
+  symlinkSync('v2', join(root, 'next'));
+  renameSync(join(root, 'next'), join(root, 'data'));
+  await sees('v2');
+});
+
+test('what is no small file is refused, and does not block', async (t) => {
+  const { path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  execFileSync('mkfifo', [path]);
+  await start();
+  await sees('not a regular file');
+  unlinkSync(path);
+  mkdirSync(path);
+  await sees('a directory');
+  rmSync(path, { recursive: true });
+  symlinkSync('/dev/zero', path);
+  await sees('not a regular file');
+  unlinkSync(path);
+  writeFileSync(path, content('v1').padEnd(RESULT_MAX_BYTES + 1));
+  await sees('larger than');
+  replace(path, content('v2'));
+  await sees('v2');
+});
+
+test('the last of many quick changes is what is known in the end', async (t) => {
+  const { path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  await start();
+  for (let n = 1; n <= 300; n++) replace(path, content(`v${n}.`));
+  await sees('v300.');
+});
+
+test('a change during a reading makes another one', async () => {
+  const said: Result[] = [];
+  const made = new ResultReader('/nowhere/result.json', (result) => said.push(result));
+  const reading = made.read();
+  await Promise.all([reading, made.read(), made.read()]);
+  await made.stop();
+  assert.equal(said.length, 2);
+});
+
+test('it ends while it reads', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
+  const said: Result[] = [];
+  const made = new ResultReader(join(directory, 'result.json'), (result) => said.push(result));
+  const reading = made.read();
+  await made.stop();
+  await reading;
+  rmSync(directory, { recursive: true });
+  assert.deepEqual(said, []);
+});

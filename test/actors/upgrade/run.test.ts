@@ -1,0 +1,352 @@
+// The run: the contract's table row by row, the orders in which systemd tells things, and invariants over random events.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { initialRun, type Run, type RunInput, step } from '../../../src/actors/upgrade/run.js';
+import { NO_FACTS, type UnitFacts } from '../../../src/actors/upgrade/unit-facts.js';
+import { runEventJson } from '../../../src/actors/upgrade/view.js';
+import { seeded } from '../../fuzz/prng.js';
+
+const A = 'a'.repeat(32);
+const B = 'b'.repeat(32);
+const NOW = 1_000_000;
+
+const facts = (activeState: string, invocation: string, more: Partial<UnitFacts> = {}): UnitFacts => ({
+  ...NO_FACTS,
+  activeState,
+  subState: activeState,
+  invocation,
+  ...more,
+});
+const unit = (activeState: string, invocation: string, more?: Partial<UnitFacts>): RunInput => ({
+  kind: 'unit',
+  facts: facts(activeState, invocation, more),
+});
+const read = (activeState: string, invocation: string, more?: Partial<UnitFacts>): RunInput => ({
+  kind: 'read',
+  facts: facts(activeState, invocation, more),
+  sameManager: true,
+});
+const accepted: RunInput = { kind: 'accepted', sinceCount: 0 };
+const job = (result: string): RunInput => ({ kind: 'job-ended', result });
+const begin: RunInput = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false };
+const progress: RunInput = {
+  kind: 'line',
+  says: { event: 'progress', percent: 40, current: 1, step: 'unpack' },
+  leftover: false,
+};
+const end = (success: boolean): RunInput => ({
+  kind: 'line',
+  says: { event: 'end', success },
+  leftover: false,
+});
+const leftover = (input: RunInput): RunInput => ({ ...input, leftover: true }) as RunInput;
+
+const idle = initialRun();
+const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
+const follow = (run: Run, ...inputs: readonly RunInput[]): Run =>
+  inputs.reduce((before, input) => step(before, input, NOW), run);
+const running = follow(idle, accepted, unit('activating', A, { job: true }));
+const socketRun = follow(idle, begin);
+
+/** `expected`: state and origin, or 'same' when the event's text must not change. */
+function check(name: string, from: Run, inputs: readonly RunInput[], expected: string): void {
+  test(name, () => {
+    const to = follow(from, ...inputs);
+    if (expected === 'same') assert.equal(runEventJson(to), runEventJson(from));
+    else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
+    const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
+    assert.equal(to.finishedMs, ended ? NOW : undefined);
+  });
+}
+
+describe("the contract's table", () => {
+  for (const [name, from] of [['idle', idle] as const, ['failed', failed] as const]) {
+    check(`${name}: the trigger succeeds`, from, [accepted], 'running systemd');
+    check(`${name}: the unit starts by other hands`, from, [unit('activating', A)], 'running systemd');
+    check(`${name}: a begin line`, from, [begin], 'running socket');
+    check(`${name}: a progress line`, from, [progress], 'running socket');
+    check(`${name}: an end line`, from, [end(true)], 'same');
+    check(`${name}: a line of a finished systemd run's connection`, from, [leftover(progress)], 'same');
+  }
+  check(
+    'running: the job is done, the result success',
+    running,
+    [unit('inactive', A, { job: true }), job('done')],
+    'idle systemd',
+  );
+  check(
+    'running: the result is no success',
+    running,
+    [unit('failed', A, { result: 'exit-code', job: true }), job('failed')],
+    'failed systemd',
+  );
+  check(
+    'running: the result is no success although the script said so',
+    running,
+    [end(true), unit('failed', A, { result: 'exit-code' }), job('failed')],
+    'failed systemd',
+  );
+  check(
+    'running: success although the script said failure',
+    running,
+    [end(false), unit('inactive', A), job('done')],
+    'idle systemd',
+  );
+  check(
+    'running: the job is not done',
+    running,
+    [unit('inactive', A, { job: true }), job('canceled')],
+    'failed systemd',
+  );
+  check('running: an end line decides nothing', running, [end(true)], 'same');
+  check('running: progress is no event', running, [progress], 'same');
+  check('socket: end with success', socketRun, [end(true)], 'idle socket');
+  check('socket: end with failure', socketRun, [end(false)], 'failed socket');
+  check('socket: silence', socketRun, [{ kind: 'abandoned' }], 'failed socket');
+  check('systemd: silence is nothing', running, [{ kind: 'abandoned' }], 'same');
+  check('start: the unit is activating', idle, [read('activating', A)], 'running systemd');
+  check(
+    'start: the unit is active, no oneshot',
+    idle,
+    [read('active', A, { subState: 'running' })],
+    'running systemd',
+  );
+  check('start: a oneshot that remains', idle, [read('active', A, { subState: 'exited' })], 'same');
+  check('start: the unit rests', failed, [read('failed', B, { result: 'exit-code' })], 'same');
+});
+
+describe('a run that was going on when the daemon ended', () => {
+  const saved = initialRun({ state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 });
+  const elsewhere = (input: RunInput): RunInput => ({ ...input, sameManager: false }) as RunInput;
+  check('goes on', saved, [read('activating', A)], 'same');
+  check('goes on while it stops', saved, [read('deactivating', A)], 'same');
+  check(
+    'goes on to its end',
+    saved,
+    [read('activating', A, { job: true }), unit('inactive', A, { job: true }), job('done')],
+    'idle systemd',
+  );
+  check('has failed', saved, [read('failed', A, { result: 'exit-code' })], 'failed systemd');
+  check('has ended well and been forgotten', saved, [read('inactive', '')], 'idle systemd');
+  check(
+    'has ended well and is remembered',
+    saved,
+    [read('active', A, { subState: 'exited' })],
+    'idle systemd',
+  );
+  check(
+    'has been forgotten as everything is',
+    saved,
+    [read('inactive', '', { forgotten: true })],
+    'failed systemd',
+  );
+  check('was cut off by a reboot', saved, [elsewhere(read('inactive', ''))], 'failed systemd');
+  check(
+    'was followed by another that failed',
+    saved,
+    [read('failed', B, { result: 'exit-code' })],
+    'failed systemd',
+  );
+  check(
+    'never got an invocation',
+    initialRun({ state: 'running', origin: 'systemd', startedMs: 1 }),
+    [read('inactive', '')],
+    'failed systemd',
+  );
+  check('is queued still', saved, [read('inactive', '', { job: true })], 'same');
+
+  test('keeps its time, and another one has its own', () => {
+    assert.equal(follow(saved, read('activating', A, { startedMs: 7000 })).startedMs, 5000);
+    const next = follow(saved, read('activating', B, { startedMs: 7000 }));
+    assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
+    assert.equal(follow(saved, elsewhere(read('activating', A, { startedMs: 7000 }))).startedMs, 7000);
+    assert.equal(follow(idle, read('activating', A, { startedMs: 7000 })).startedMs, 7000);
+  });
+});
+
+describe('the orders in which systemd tells things', () => {
+  const fresh = unit('inactive', A, { job: true });
+  const start = unit('activating', A, { job: true });
+  check(
+    'a oneshot',
+    idle,
+    [accepted, fresh, start, unit('inactive', A, { job: true }), job('done'), unit('inactive', A)],
+    'idle systemd',
+  );
+  check(
+    'a oneshot is not over before its job',
+    idle,
+    [accepted, fresh, start, unit('inactive', A, { job: true })],
+    'running systemd',
+  );
+  check(
+    'the reply comes last, the run is over',
+    idle,
+    [fresh, start, unit('failed', A, { job: true, result: 'exit-code' }), job('failed'), accepted],
+    'failed systemd',
+  );
+  check('the reply comes behind the start', idle, [fresh, start, accepted], 'running systemd');
+  check(
+    'a service that ends later',
+    idle,
+    [
+      accepted,
+      unit('active', A, { job: true, subState: 'running' }),
+      job('done'),
+      unit('active', A, { subState: 'running' }),
+    ],
+    'running systemd',
+  );
+  check(
+    'a service that ends later, badly',
+    idle,
+    [
+      accepted,
+      unit('active', A, { job: true, subState: 'running' }),
+      job('done'),
+      unit('failed', A, { result: 'exit-code' }),
+    ],
+    'failed systemd',
+  );
+  check('a condition is false', idle, [accepted, job('done')], 'idle systemd');
+  check(
+    'a condition is false, and the reply comes last',
+    idle,
+    [{ ...accepted, jobResult: 'done' } as RunInput],
+    'idle systemd',
+  );
+  check(
+    'a condition is false behind a failure',
+    failed,
+    [
+      unit('failed', B, { result: 'exit-code' }),
+      accepted,
+      unit('failed', B, { job: true, result: 'exit-code' }),
+      job('done'),
+    ],
+    'idle systemd',
+  );
+  check('a dependency fails', idle, [accepted, fresh, job('dependency')], 'failed systemd');
+  check(
+    'the job times out, the unit works on',
+    idle,
+    [accepted, start, job('timeout'), unit('activating', A)],
+    'running systemd',
+  );
+  check(
+    'the job times out, and the unit ends well',
+    idle,
+    [accepted, start, job('timeout'), unit('inactive', A)],
+    'failed systemd',
+  );
+  check(
+    'stopped while it starts',
+    idle,
+    [
+      accepted,
+      start,
+      job('canceled'),
+      unit('deactivating', A, { job: true }),
+      unit('inactive', A, { job: true }),
+      job('done'),
+    ],
+    'failed systemd',
+  );
+  check(
+    'a restart of the failed unit is a run of its own',
+    failed,
+    [unit('failed', B), unit('activating', A)],
+    'running systemd',
+  );
+  check(
+    'restarted by other hands',
+    running,
+    [unit('inactive', B, { job: true }), unit('activating', B, { job: true })],
+    'running systemd',
+  );
+  check(
+    'a stop of what remained is no run',
+    initialRun({ state: 'idle', invocation: A }),
+    [unit('deactivating', A)],
+    'same',
+  );
+  check(
+    'waiting to be started again is no work',
+    running,
+    [unit('failed', A, { result: 'exit-code' }), unit('activating', A, { subState: 'auto-restart' })],
+    'failed systemd',
+  );
+  check(
+    'what remained is started again',
+    initialRun({ state: 'idle', invocation: B }),
+    [
+      unit('active', B, { subState: 'exited' }),
+      accepted,
+      unit('deactivating', B, { job: true }),
+      unit('inactive', A, { job: true }),
+      start,
+      unit('active', A, { subState: 'exited', job: true }),
+      job('done'),
+    ],
+    'idle systemd',
+  );
+  check('the unit starts during a run of the socket', socketRun, [unit('activating', A)], 'running systemd');
+  check(
+    'a line while the unit works, not yet taken for a run',
+    { ...idle, facts: facts('activating', '') },
+    [begin],
+    'same',
+  );
+  check('a second begin begins nothing', socketRun, [begin], 'same');
+
+  test('progress shows while the run lasts, and begins anew with the next', () => {
+    const shown = follow(running, progress);
+    assert.deepEqual([shown.percent, shown.step], [40, 'unpack']);
+    const over = follow(shown, unit('inactive', A), job('done'));
+    assert.deepEqual([over.percent, over.step], [undefined, undefined]);
+    assert.equal(follow(over, begin).percent, undefined);
+  });
+});
+
+test('random events keep the invariants', () => {
+  const random = seeded(20_261_120);
+  const coin = () => random.below(2) === 0;
+  const inputs = (run: Run): RunInput =>
+    random.pick([
+      { ...accepted, sinceCount: run.count },
+      ...['inactive', 'activating', 'active', 'deactivating', 'failed'].map((state) =>
+        unit(state, random.pick([A, B, '']), { job: coin(), result: random.pick(['success', 'exit-code']) }),
+      ),
+      read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, ''])),
+      job(random.pick(['done', 'failed', 'canceled'])),
+      begin,
+      progress,
+      leftover(begin),
+      end(coin()),
+      { kind: 'abandoned' },
+    ]);
+  let run = idle;
+  for (let round = 0; round < 50_000; round++) {
+    const before = run;
+    const input = inputs(run);
+    run = step(before, input, round);
+    const ended = before.state === 'running' && run.state !== 'running';
+    const what = `${JSON.stringify(before)} ${JSON.stringify(input)} -> ${JSON.stringify(run)}`;
+    // Failed stays failed until the next run.
+    if (before.state === 'failed') assert.ok(run.state === 'failed' || run.count > before.count, what);
+    // One at a time: a run begins only where none is, or takes the place of the one that this very event ends.
+    if (run.count > before.count && before.state === 'running') assert.ok(input.kind !== 'line', what);
+    assert.ok(run.count - before.count <= 1 && run.count >= before.count, what);
+    // Lines end no systemd run.
+    if (ended && before.origin === 'systemd')
+      assert.ok(input.kind !== 'line' && input.kind !== 'abandoned', what);
+    // A good verdict is the invocation's own: known under its name, or forgotten by systemd, which it is only when good.
+    if (ended && before.origin === 'systemd' && run.state === 'idle' && run.invocation !== undefined) {
+      assert.ok([run.invocation, ''].includes(run.facts.invocation) && before.badJob === undefined, what);
+    }
+    // Progress only while running; an end has its time.
+    assert.ok(run.state === 'running' || run.percent === undefined, what);
+    if (ended) assert.equal(run.finishedMs, round, what);
+  }
+});

@@ -1,0 +1,105 @@
+// `tonearm progress`: what it writes, and that it never fails.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../src/progress.js';
+
+const PLACE = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
+const SOCKET = '/run/here/tonearm/upgrade.sock';
+
+function writes(args: string, line: string, socket = SOCKET): void {
+  test(`${args} writes ${line}`, () => {
+    assert.deepEqual(parseProgress(args.split(' '), PLACE), { do: 'write', line, socket });
+  });
+}
+
+function wrong(args: string, message: string): void {
+  test(`${args || '(nothing)'}: ${message}`, () => {
+    const expected = { do: 'wrong', message: `${message}; see tonearm progress --help` };
+    assert.deepEqual(parseProgress(args === '' ? [] : args.split(' '), PLACE), expected);
+  });
+}
+
+writes('begin --total 3', '{"event":"begin","total":3}');
+writes('begin --total=3', '{"event":"begin","total":3}');
+writes(
+  'step --percent 40 --current 1 --step a"b',
+  '{"event":"progress","percent":40,"current":1,"step":"a\\"b"}',
+);
+writes(
+  'step --step --odd --percent 4 --current 1',
+  '{"event":"progress","percent":4,"current":1,"step":"--odd"}',
+);
+writes('step --step= --percent 4 --current 1', '{"event":"progress","percent":4,"current":1,"step":""}');
+writes('end --success', '{"event":"end","success":true}');
+writes('end --failure --socket /x/s', '{"event":"end","success":false}', '/x/s');
+
+wrong('', 'what is to be said?');
+wrong('start', 'unknown word "start"');
+wrong('toString', 'unknown word "toString"');
+wrong('begin', '--total is missing');
+wrong('begin --total', '--total needs a value');
+wrong('begin --total many', '--total needs an integer');
+wrong('begin --total 1.5', '--total needs an integer');
+wrong('begin --total 99999999999999999999', '--total needs an integer');
+wrong('begin --total 1 --total 2', '--total is given twice');
+wrong('begin --percent 1', '--percent does not go with begin');
+wrong('begin 3', 'unknown option "3"');
+wrong('step --percent 1 --current 1', '--step is missing');
+wrong('end', 'give either --success or --failure');
+wrong('end --success --failure', 'give either --success or --failure');
+wrong('end --success=no', '--success takes no value');
+wrong('end --success --socket=', '--socket needs a value');
+
+test('without XDG_RUNTIME_DIR the socket is in /run/user', () => {
+  const request = parseProgress(['end', '--success'], { env: {}, uid: 7 });
+  assert.equal(request.do === 'write' && request.socket, '/run/user/7/tonearm/upgrade.sock');
+});
+
+test('--help says how', async () => {
+  assert.deepEqual(await runProgress(['begin', '--help'], PLACE), { out: PROGRESS_HELP, err: '' });
+});
+
+async function server(t: TestContext, onConnect: (socket: Socket) => void): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-says-'));
+  const path = join(directory, 's');
+  const sockets = new Set<Socket>();
+  const listening = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    onConnect(socket);
+  });
+  await new Promise<void>((resolve) => listening.listen(path, resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    listening.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return path;
+}
+
+test('the line is written, and has been read when the command ends', async (t) => {
+  let heard = '';
+  const path = await server(t, (socket) => {
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      heard += text;
+    });
+    socket.on('end', () => socket.end());
+  });
+  assert.deepEqual(await runProgress(['end', '--success', '--socket', path], PLACE), { out: '', err: '' });
+  assert.equal(heard, '{"event":"end","success":true}\n');
+});
+
+test('nobody listens: one line, and no failure', async () => {
+  const { out, err } = await runProgress(['end', '--success', '--socket', '/nowhere/s'], PLACE);
+  assert.equal(out, '');
+  assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
+});
+
+test('a daemon that hangs keeps nobody waiting', async (t) => {
+  const path = await server(t, () => undefined);
+  assert.match((await writeProgress('{}', path, 20)) ?? '', /nobody took the line within 20 ms/);
+});
