@@ -20,7 +20,7 @@ const SERVER = ['pulseaudio', 'pulseaudio-utils'];
 const PROFILES = {
   start: async () => ((await reachableSoundServer()) === undefined ? SERVER : []),
   test: async () => Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
-  bench: async () => [...SERVER, 'wrk'],
+  bench: async () => Object.keys(PACKAGES),
 };
 
 function requireNode() {

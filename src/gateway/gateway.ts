@@ -2,6 +2,7 @@
 
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
 import type { Schedule } from './events/keepalive.js';
 import { parseEventQuery } from './events/query.js';
@@ -14,6 +15,9 @@ import { ROUTES, type RouteSettings } from './routes.js';
 import { createServer, type ListenResult } from './server.js';
 import type { EventStreams } from './streams.js';
 import { trustRules } from './trust.js';
+
+/** How long answers under way may keep `bye` waiting; the whole shutdown has 5 s (contract, section 1). */
+const ANSWERS_MS_MAX = 1000;
 
 export interface GatewayOptions {
   readonly settings: RouteSettings;
@@ -57,6 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     schedule: later,
   });
   const routes = ROUTES.filter((route) => route.exists(settings));
+  const backends = new CountedBackends(options.backends, later);
   const handler = new RequestHandler({
     router: new Router(routes),
     rules: trustRules({
@@ -66,7 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }),
     mirror,
     pages,
-    backends: options.backends,
+    backends,
     streams: streamsOf(hub),
     serverPage: pages.make(JSON.stringify(serverRecord(node, version, settings)), now()),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
@@ -84,6 +89,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     listen: (addresses, port) => server.listen(addresses, port),
     close: async () => {
       handler.shutDown();
+      // SIGTERM of a reboot may overtake logind's answer to it: `power.action` comes before `bye`.
+      await backends.settled(ANSWERS_MS_MAX);
       // Streams are answers under way too: the server's deadline covers both.
       await Promise.all([hub.bye(), server.close()]);
     },

@@ -103,6 +103,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus-guard.ts': 'bounds the wait for the rest of a message',
   'src/actors/bus-link.ts': 'connects and waits',
   'src/actors/systemd/clock.ts': "is the systemd actor's clock",
+  'src/actors/power/worker.ts': 'wires randomness into parts',
   'src/progress.ts': 'bounds the wait for the daemon',
   'src/actors/upgrade/backend.ts': 'paces what it publishes',
   'src/actors/upgrade/path-watch.ts': 'looks again where nothing is told',

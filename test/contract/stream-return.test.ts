@@ -133,6 +133,27 @@ describe(`coming back (STORM_SEED=${SEED})`, { skip }, () => {
     }
   });
 
+  test('an id of another life is not believed, though its number has come again', async () => {
+    await daemon.restart();
+    await daemon.backend('audio', 'up');
+    const gone = await daemon.events('?snapshot=1');
+    await storm.step();
+    await allKnowTheTruth(daemon, [gone]);
+    const { snapshots } = gone.model;
+    const left = place(gone);
+    gone.close();
+    await daemon.restart();
+    await daemon.backend('audio', 'up');
+    const here = await daemon.events('?snapshot=1');
+    for (let steps = 0; place(here) <= left; steps += 1) {
+      await storm.step();
+      assert.ok(steps < STEPS_FOR_THE_RING_MAX, `${place(here)} after ${steps} changes, not ${left}`);
+    }
+    await gone.reconnect();
+    await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
+    await allKnowTheTruth(daemon, [here, gone]);
+  });
+
   test('a client whose id has expired gets a snapshot, one whose id has not gets what it missed', async () => {
     const [here, gone] = await Promise.all([daemon.events('?snapshot=1'), daemon.events('?snapshot=1')]);
     await allKnowTheTruth(daemon, [here, gone]);

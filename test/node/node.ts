@@ -125,9 +125,18 @@ class NspawnNode implements Node {
     );
   }
 
-  /** Starts a command in the node's namespaces. */
+  /** Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside. */
   #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
-    const child = spawn('nsenter', ['-t', String(this.#leader), '-a', '--', ...command]);
+    const child = spawn('nsenter', [
+      '-t',
+      String(this.#leader),
+      '-a',
+      '--',
+      'env',
+      '-u',
+      'TMPDIR',
+      ...command,
+    ]);
     this.#entered.add(child);
     child.once('close', () => this.#entered.delete(child));
     return child;

@@ -4,7 +4,7 @@ import { methodsOf, signalRow } from './method.js';
 
 export const LOGIND_NAME = 'org.freedesktop.login1';
 export const LOGIND_PATH = '/org/freedesktop/login1';
-export const LOGIND_INTERFACE = 'org.freedesktop.login1.Manager';
+const LOGIND_INTERFACE = 'org.freedesktop.login1.Manager';
 
 const manager = methodsOf(LOGIND_NAME, LOGIND_PATH, LOGIND_INTERFACE);
 

@@ -1,0 +1,10 @@
+# Part of the maintainer scripts: does something to tonearm.service of every user whose manager runs now.
+user_managers() {
+  for runtime in /run/user/*; do
+    [ -S "$runtime/systemd/private" ] || continue
+    uid=${runtime##*/}
+    # A manager that does not answer must not stop the package manager.
+    timeout 60 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --init-groups --reset-env \
+      env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" || echo "tonearm: systemctl --user $* failed for user $uid" >&2
+  done
+}

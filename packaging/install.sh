@@ -1,0 +1,47 @@
+#!/bin/sh
+# Installs tonearm from a checkout below /usr/local and sets it up for a user; takes that back. Where apt brings Node 20,
+# the Debian package (`npm run package`) does the same and is upgraded and removed by apt.
+#
+#   sudo packaging/install.sh --user NAME [--with-upgrade] [--dry-run]
+#   sudo packaging/install.sh --uninstall
+set -eu
+
+PREFIX=/usr/local
+LIST=$PREFIX/lib/tonearm/installed-files
+here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+
+die() { printf 'install: %s\n' "$1" >&2; exit 1; }
+
+[ "$(id -u)" = 0 ] || die 'must be run by root'
+
+if [ "${1:-}" = --uninstall ]; then
+  [ $# -eq 1 ] || die '--uninstall stands alone'
+  [ -f "$LIST" ] || die "nothing is installed below $PREFIX"
+  "$PREFIX/sbin/tonearm-setup" --uninstall --all
+  # Files first, then the folders that were made for them, deepest first.
+  while read -r file; do rm -f "$PREFIX/$file"; done < "$LIST"
+  sed -n 's|/[^/]*$||p' "$LIST" | sort -ur | grep tonearm | while read -r folder; do
+    while [ "${folder%tonearm*}" != "$folder" ] && rmdir "$PREFIX/$folder" 2> /dev/null; do folder=${folder%/*}; done
+  done
+  rm -rf "$PREFIX/lib/tonearm"
+  echo "install: removed from $PREFIX"
+  exit 0
+fi
+
+[ -e "$here/node_modules" ] || die 'run `npm ci` first: nothing is downloaded here'
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+node "$here/packaging/package.mjs" --tree "$tree" --prefix "$PREFIX" > /dev/null
+case " $* " in
+  *' --dry-run '*)
+    echo "install: would copy $(find "$tree" ! -type d | wc -l) files to $PREFIX"
+    [ -x "$PREFIX/sbin/tonearm-setup" ] || { echo 'install: would then run tonearm-setup'; exit 0; }
+    ;;
+  *)
+    mkdir -p "$PREFIX"
+    (cd "$tree$PREFIX" && tar --owner=0 --group=0 --no-overwrite-dir -c .) | (cd "$PREFIX" && tar --no-overwrite-dir -x)
+    (cd "$tree$PREFIX" && find . ! -type d | sed 's|^\./||' | sort) > "$LIST"
+    echo "install: copied $(wc -l < "$LIST") files to $PREFIX"
+    ;;
+esac
+"$PREFIX/sbin/tonearm-setup" "$@"

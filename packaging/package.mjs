@@ -1,0 +1,158 @@
+// `npm run package`: builds the Debian packages, or with --tree only the files as they will be installed. Needs dpkg-deb, no
+// root and no network. The same sources and SOURCE_DATE_EPOCH give the same bytes.
+//
+//   node packaging/package.mjs [--arch amd64|arm64|armhf|all] [--out DIR] [--version VERSION]
+//   node packaging/package.mjs --tree DIR [--prefix /usr/local] [--arch ...]
+
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
+import { controlText, debianChangelog, maintainerScripts, md5sums } from './deb/control.mjs';
+import { copyTree, layOut } from './deb/tree.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const COMMAND_DEADLINE_MS = 5 * 60_000;
+const KIB = 1024;
+
+function run(command, args, env = {}) {
+  const done = spawnSync(command, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: COMMAND_DEADLINE_MS,
+    env: { ...process.env, ...env },
+  });
+  if (done.status === 0) return done.stdout;
+  throw new Error(`${command} ${args.join(' ')}: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
+}
+
+/** Seconds: SOURCE_DATE_EPOCH, else the time of the commit, else that of package.json. */
+function buildTimeS() {
+  const given = process.env.SOURCE_DATE_EPOCH;
+  if (given !== undefined && given !== '') return Number(given);
+  const commit = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' });
+  if (commit.status === 0 && commit.stdout.trim() !== '') return Number(commit.stdout);
+  return Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000);
+}
+
+/** Files and links below a folder, relative to it, in an order that depends on nothing else. */
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+function regularFilesBelow(folder) {
+  return filesBelow(folder).filter((path) => lstatSync(join(folder, path)).isFile());
+}
+
+/** What may never be shipped: tests, maps, sources, natives of other machines. */
+function foreign(tree, architecture) {
+  return regularFilesBelow(tree).filter((path) => {
+    if (/\.(?:map|ts|mts|test\.js)$|(?:^|\/)(?:test|tests|node_modules)\//.test(path)) return true;
+    const bytes = readFileSync(join(tree, path));
+    if (path.endsWith('.js') && bytes.includes('sourceMappingURL=')) return true;
+    const isElf = bytes.subarray(0, 4).toString('latin1') === '\x7fELF';
+    return isElf && bytes.readUInt16LE(18) !== ARCHITECTURES[architecture].elfMachine;
+  });
+}
+
+/** As Debian Policy counts (5.6.20): each file rounded up to KiB, and one for everything else. */
+function installedKiB(tree) {
+  const all = readdirSync(tree, { recursive: true }).map((path) => lstatSync(join(tree, path)));
+  return all.reduce((sum, stat) => sum + (stat.isFile() ? Math.ceil(stat.size / KIB) : 1), 0);
+}
+
+function writeWithMode(path, text, mode) {
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+}
+
+/** Adds what only a Debian package has to a laid-out tree, and packs it. Answers with the package's path. */
+function pack({ tree, architecture, version, epochS, out }) {
+  const changelog = gzipSync(debianChangelog({ version, epochS }), { level: 9 });
+  writeWithMode(join(tree, 'usr/share/doc/tonearm/changelog.Debian.gz'), changelog, 0o644);
+  const regular = regularFilesBelow(tree);
+  const sums = md5sums(tree, regular);
+  const sizeKiB = installedKiB(tree);
+  const control = join(tree, 'DEBIAN');
+  mkdirSync(control);
+  chmodSync(control, 0o755);
+  chmodSync(tree, 0o755);
+  writeWithMode(
+    join(control, 'control'),
+    controlText({ version, architecture, installedKiB: sizeKiB }),
+    0o644,
+  );
+  writeWithMode(join(control, 'md5sums'), sums, 0o644);
+  for (const [name, text] of Object.entries(maintainerScripts(ROOT))) {
+    writeWithMode(join(control, name), text, 0o755);
+  }
+  const file = join(out, `tonearm_${version}_${architecture}.deb`);
+  // One thread: how xz divides the work between several would show in the bytes.
+  run('dpkg-deb', ['--root-owner-group', '--threads-max=1', '-Zxz', '--build', tree, file], {
+    SOURCE_DATE_EPOCH: String(epochS),
+  });
+  const mb = (statSync(file).size / KIB / KIB).toFixed(1);
+  console.log(`${file}: ${mb} MiB, ${(sizeKiB / KIB).toFixed(1)} MiB installed, ${regular.length} files`);
+}
+
+function wanted(arch) {
+  if (arch === 'all') return Object.keys(ARCHITECTURES);
+  const one = arch ?? ownArchitecture();
+  if (one !== undefined && Object.hasOwn(ARCHITECTURES, one)) return [one];
+  throw new Error(`--arch is one of ${Object.keys(ARCHITECTURES).join(', ')}, all`);
+}
+
+function main(values) {
+  const epochS = buildTimeS();
+  const version =
+    values.version ?? `${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}-1`;
+  const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
+  try {
+    const dist = join(work, 'dist');
+    run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', dist]);
+    for (const architecture of wanted(values.arch)) {
+      const tree = join(work, architecture);
+      mkdirSync(tree);
+      layOut({ root: ROOT, dist, into: tree, prefix: values.prefix, architecture, version, epochS });
+      const wrong = foreign(tree, architecture);
+      if (wrong.length > 0) throw new Error(`these may not be shipped: ${wrong.join(', ')}`);
+      if (values.tree !== undefined) copyTree(tree, resolve(values.tree));
+      else pack({ tree, architecture, version, epochS, out: resolve(values.out) });
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    arch: { type: 'string' },
+    out: { type: 'string', default: ROOT },
+    version: { type: 'string' },
+    tree: { type: 'string' },
+    prefix: { type: 'string', default: '/usr' },
+  },
+});
+try {
+  main(values);
+} catch (error) {
+  console.error(`package: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,154 @@
+// The power backend: asks logind what it would grant, and tells it to act. It keeps no verdict: a rule, a lock or a login
+// changes it at any time, and nothing announces that. What an error means stands in refusals.ts.
+
+import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
+import type { Fault } from '../../protocol/actor/faults.js';
+import type { PowerSettings } from '../../protocol/actor/settings.js';
+import {
+  LOGIND_METHODS,
+  LOGIND_NAME,
+  LOGIND_PATH,
+  PREPARE_FOR_SHUTDOWN,
+} from '../../protocol/dbus/logind.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import type { BusOptions, BusOwner } from '../bus.js';
+import { LogindBus } from '../bus-logind.js';
+import type { Actor, Publisher } from '../runtime.js';
+import { ACTIONS, type ActionRow, type PowerAction } from './actions.js';
+import { blocking, inhibited, notGranted, orderFailed, questionFailed } from './refusals.js';
+
+/** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (contract, section 3). */
+const CALL_DEADLINE_MS = 4_500;
+
+type Verdict = { readonly verdict: string } | { readonly failed: Fault };
+
+function refused(fault: Fault): Answer {
+  return { ok: false, ...fault };
+}
+
+export class PowerBackend implements Actor<PowerCommand>, BusOwner {
+  readonly #settings: PowerSettings;
+  readonly #publish: Publisher;
+  readonly #logind: LogindBus;
+  /** Why there is no bus; undefined while there is one. */
+  #away: string | undefined = 'not connected yet';
+  /** The action that is being asked for. logind itself refuses another one once it has accepted. */
+  #underWay: PowerAction | undefined;
+  /** There while logind has an order and has not answered it: called when the machine goes down. */
+  #goesDown: (() => void) | undefined;
+
+  constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions) {
+    this.#settings = settings;
+    this.#publish = publish;
+    this.#logind = new LogindBus({ callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+  }
+
+  async up(): Promise<void> {
+    const { interface: iface, member } = PREPARE_FOR_SHUTDOWN;
+    const match = { sender: LOGIND_NAME, path: LOGIND_PATH, interface: iface, member };
+    const watched = await this.#logind.watch(match);
+    if (!watched.ok) throw new Error('logind cannot be watched');
+    this.#away = undefined;
+    this.#publish.status('up');
+  }
+
+  down(reason: string): void {
+    this.#away = reason;
+    this.#publish.status('connecting', reason);
+  }
+
+  signal(signal: Signal): void {
+    if (signalValues(PREPARE_FOR_SHUTDOWN, signal)?.[0] === true) this.#goesDown?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#logind.stop();
+  }
+
+  async handle(command: PowerCommand): Promise<Answer> {
+    if (command.do !== 'status' && !this.#enabled(ACTIONS[command.do])) {
+      const { noun, capability } = ACTIONS[command.do];
+      const detail = `The ${noun} is switched off: power.capabilities.${capability} is false`;
+      return refused({ fault: 'capability-off', detail });
+    }
+    if (this.#away !== undefined) {
+      return refused({ fault: 'unavailable', detail: `The system bus is away: ${this.#away}` });
+    }
+    return command.do === 'status' ? this.#status() : this.#actOnce(command.do);
+  }
+
+  #enabled({ capability }: ActionRow): boolean {
+    return this.#settings.capabilities[capability];
+  }
+
+  async #status(): Promise<Answer> {
+    const [reboot, powerOff] = await Promise.all([this.#ask(ACTIONS.reboot), this.#ask(ACTIONS.poweroff)]);
+    if ('failed' in reboot) return refused(reboot.failed);
+    if ('failed' in powerOff) return refused(powerOff.failed);
+    const record = { reboot: reboot.verdict === 'yes', power_off: powerOff.verdict === 'yes' };
+    return { ok: true, text: JSON.stringify(record) };
+  }
+
+  /** What is switched off need not be asked: it is not there whatever logind would say. */
+  async #ask(row: ActionRow): Promise<Verdict> {
+    if (!this.#enabled(row)) return { verdict: 'no' };
+    const outcome = await this.#logind.call(row.question, []);
+    return outcome.ok ? { verdict: outcome.value } : { failed: questionFailed(outcome.error) };
+  }
+
+  async #actOnce(action: PowerAction): Promise<Answer> {
+    if (this.#underWay !== undefined) {
+      const { noun } = ACTIONS[this.#underWay];
+      return refused({ fault: 'in-progress', detail: `A ${noun} is being asked for already` });
+    }
+    this.#underWay = action;
+    try {
+      const fault = await this.#act(action);
+      return fault === undefined ? { ok: true } : refused(fault);
+    } finally {
+      this.#underWay = undefined;
+    }
+  }
+
+  /** Undefined: logind has accepted. Nothing may be awaited from there on: the event and the answer leave in the same batch. */
+  async #act(action: PowerAction): Promise<Fault | undefined> {
+    const row = ACTIONS[action];
+    const refusal = await this.#refusal(row);
+    if (refusal !== undefined) return refusal;
+    const failure = await this.#order(row);
+    if (failure !== undefined) return failure;
+    this.#publish.event('power.action', JSON.stringify({ action }));
+    this.#publish.log('warn', 'logind accepted a power action', { action });
+    return undefined;
+  }
+
+  /**
+   * Undefined: accepted. logind says so twice. PrepareForShutdown comes when it has accepted and has not told systemd yet;
+   * its reply comes when systemd has begun to stop services, this one among them. SIGTERM was measured 8 ms behind the
+   * reply on an idle machine, and on a busy one ahead of it, or the bus ended without any: so the first of the two counts.
+   */
+  async #order(row: ActionRow): Promise<Fault | undefined> {
+    const goesDown = new Promise<undefined>((resolve) => {
+      this.#goesDown = () => resolve(undefined);
+    });
+    const replied = this.#logind.call(row.order, [false]);
+    const failure = replied.then((outcome) => (outcome.ok ? undefined : orderFailed(row, outcome.error)));
+    const first = await Promise.race([goesDown, failure]);
+    this.#goesDown = undefined;
+    return first;
+  }
+
+  /** Why logind would not do it now, as far as it can be known before asking for it. */
+  async #refusal(row: ActionRow): Promise<Fault | undefined> {
+    const [asked, listed] = await Promise.all([
+      this.#ask(row),
+      this.#logind.call(LOGIND_METHODS.listInhibitors, []),
+    ]);
+    if ('failed' in asked) return asked.failed;
+    if (!listed.ok) return questionFailed(listed.error);
+    // The locks first: another user's lock is what turns a `yes` into a `challenge`.
+    const locks = blocking(listed.value);
+    if (locks.length > 0) return inhibited(row, locks);
+    return asked.verdict === 'yes' ? undefined : notGranted(row, asked.verdict);
+  }
+}

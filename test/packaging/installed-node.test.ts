@@ -1,0 +1,69 @@
+// Boots the real node, installs the package on it and runs the scenarios of package and power over it, in the order of a
+// node's life: installed, set up, restarted, upgraded, removed.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { bootNode, type Node, whyNoNode } from '../node/node.js';
+import { desktopScenarios } from '../node/scenarios/package-desktop.js';
+import { installScenarios } from '../node/scenarios/package-install.js';
+import { removeScenarios } from '../node/scenarios/package-remove.js';
+import { serviceScenarios } from '../node/scenarios/package-service.js';
+import { refusalScenarios } from '../node/scenarios/power.js';
+import { restartScenarios } from '../node/scenarios/power-restart.js';
+import { buildPackage, type Folder, run, tempFolder } from './built-package.js';
+
+const why = whyNoNode();
+
+if (why !== undefined && process.env['TONEARM_REQUIRE_ALL'] === '1') {
+  test('a node can be booted', () => assert.fail(why));
+}
+
+/**
+ * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in
+ * for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
+ */
+const NODEJS_CONTROL = `Package: nodejs
+Version: 20.0.0-1
+Architecture: all
+Maintainer: nobody <nobody@tonearm.invalid>
+Description: stands in for Node
+`;
+
+/** Two versions of tonearm and the stand-in, in one folder. */
+async function buildPackages(folder: string): Promise<void> {
+  await buildPackage('--out', folder, '--version', '0.1.0-1');
+  await buildPackage('--out', folder, '--version', '0.1.0-2');
+  const script =
+    'mkdir -p "$1/nodejs/DEBIAN" && cat > "$1/nodejs/DEBIAN/control" && dpkg-deb --build "$1/nodejs" "$1"';
+  const building = run('sh', ['-c', script, 'build', folder]);
+  building.child.stdin?.end(NODEJS_CONTROL);
+  await building;
+}
+
+describe('the installed node', { skip: why ?? false }, () => {
+  let booted: Node | undefined;
+  let packages: Folder | undefined;
+  const node = (): Node => booted ?? assert.fail('the node has not booted');
+
+  before(async () => {
+    packages = tempFolder();
+    await Promise.all([
+      buildPackages(packages.path),
+      bootNode().then((fresh) => {
+        booted = fresh;
+      }),
+    ]);
+    await node().install(packages.path, '/opt/packages');
+  });
+  after(async () => {
+    await booted?.close();
+    packages?.remove();
+  });
+
+  describe('installation', () => installScenarios(node));
+  describe('the service', () => serviceScenarios(node));
+  describe('refused power actions', () => refusalScenarios(node));
+  describe('power actions', () => restartScenarios(node));
+  describe('a desktop', () => desktopScenarios(node));
+  describe('removal', () => removeScenarios(node));
+});
