@@ -1,0 +1,70 @@
+// `GET /audio` of the whole daemon on a real sound server, against uWebSockets.js that sends a constant of the same size:
+// once with the same headers, once with nothing but the body. wrk with 50 connections, in turns.
+//   node build/bench/http.js        (needs wrk)
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { Daemon } from '../test/contract/daemon.js';
+import { startPulseAudio } from '../test/sound/servers.js';
+import { until } from '../test/sound/until.js';
+import { median, rounded } from './support/figures.js';
+import { Forked } from './support/fork.js';
+
+const ROUNDS = 5;
+const ROUND_SECONDS = 3;
+const STREAMS = 2;
+/** uWebSockets.js adds these itself. */
+const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];
+
+const run = promisify(execFile);
+
+async function requestsPerSecond(port: number): Promise<number> {
+  const url = `http://127.0.0.1:${port}/audio`;
+  const { stdout } = await run('wrk', ['-t1', '-c50', `-d${ROUND_SECONDS}s`, url]);
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout);
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+}
+
+function constant(
+  headers: readonly (readonly [string, string])[],
+  body: string,
+): ReturnType<typeof Forked.start> {
+  const module = new URL('./support/http-constant.js', import.meta.url);
+  return Forked.start(module, JSON.stringify({ headers, body }));
+}
+
+const sound = await startPulseAudio();
+const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
+await daemon.backend('audio', 'up');
+const client = await sound.streams('player');
+await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+await until(
+  'the streams are listed',
+  async () => (await daemon.read<object[]>('/audio/clients')).length === STREAMS,
+);
+const answer = await daemon.get('/audio');
+const headers = Object.entries(answer.headers)
+  .filter(([name]) => !ADDED.includes(name))
+  .map(([name, value]) => [name, String(value)] as const);
+const same = await constant(headers, answer.text);
+const bare = await constant([], answer.text);
+const sides = [
+  { what: 'tonearm, GET /audio', port: daemon.port, rates: [] as number[] },
+  { what: 'uWS, same headers and body', port: same.said, rates: [] as number[] },
+  { what: 'uWS, same body', port: bare.said, rates: [] as number[] },
+];
+for (let round = 0; round < ROUNDS; round += 1) {
+  for (const { port, rates } of sides) rates.push(await requestsPerSecond(port));
+}
+await Promise.all([same.forked.end(), bare.forked.end(), client.close()]);
+await daemon.stop();
+await sound.stop();
+const ours = median(sides[0]?.rates ?? []);
+console.table(
+  sides.map(({ what, rates }) => ({
+    what,
+    'body, bytes': Buffer.byteLength(answer.text),
+    'requests/s': rounded(median(rates), 0),
+    'tonearm is (goal 0.9)': rounded(ours / median(rates)),
+  })),
+);

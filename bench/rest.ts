@@ -1,0 +1,138 @@
+// The daemon at rest, 60 s after its start, on the real node: all four backends connected to a real sound server, real
+// buses, systemd and logind. Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
+//   node build/bench/rest.js        (needs root and systemd-container)
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ENTRY, type Health } from '../test/contract/daemon.js';
+import { bootNode, type Node, whyNoNode } from '../test/node/node.js';
+import { childrenOf } from '../test/node/process-tree.js';
+import { waitFor } from '../test/node/wait-for.js';
+import { cpuMs, memoryMb, rounded, wakeUps } from './support/figures.js';
+import { Forked } from './support/fork.js';
+import { LAUNCHES, type Launch } from './support/launch-flags.js';
+
+const REST_MS = 60_000;
+const WATCHED_MS = 20_000;
+const UP_DEADLINE_MS = 30_000;
+const FIRST_PORT = 8018;
+const THREADS = 4;
+const MS_PER_MINUTE = 60_000;
+
+interface Resting {
+  readonly what: string;
+  readonly node: string;
+  readonly pid: number;
+}
+
+const BARE = new URL('./support/bare-threads.js', import.meta.url);
+const UWS = new URL('./support/http-constant.js', import.meta.url);
+
+function health(door: string): Promise<Health> {
+  return new Promise((resolve, reject) => {
+    const headers = { Host: 'localhost' };
+    request({ socketPath: door, path: '/health', headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve(JSON.parse(text) as Health));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** Starts the daemon inside and waits until its four backends are connected. */
+async function ours(node: Node, { what, flags, env }: Launch, port: number): Promise<Resting> {
+  const config = `/opt/tonearm-bench/${port}.yaml`;
+  const home = '/home/pi/.local/state';
+  await node.writeFile(
+    config,
+    [
+      `api: {port: ${port}}`,
+      'systemd: {system: [dbus.service], user: [pulseaudio.service]}',
+      'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
+      `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
+      '',
+    ].join('\n'),
+  );
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = [process.execPath, ...flags, '/opt/tonearm/main.js', '--config', config];
+  const entered = node.spawnUser('env', ...variables, ...command);
+  let log = '';
+  for (const stream of [entered.stdout, entered.stderr]) {
+    stream.on('data', (part: Buffer) => {
+      log += part.toString('utf8');
+    });
+  }
+  await waitFor('all backends are up', UP_DEADLINE_MS, async () => {
+    const states = await health(await node.door(port)).then(
+      ({ backends }) => Object.values(backends).map(({ state }) => state),
+      () => [],
+    );
+    return states.length === THREADS && states.every((state) => state === 'up') ? true : undefined;
+  }).catch((cause: unknown) => {
+    throw new Error(`the daemon said:\n${log}`, { cause });
+  });
+  // nsenter is the child that was spawned; the daemon is the child of that one.
+  const [pid] = childrenOf(entered.pid ?? 0);
+  if (pid === undefined) throw new Error('the daemon is not found');
+  return { what: 'tonearm, 4 backends', node: what, pid };
+}
+
+function bare({ what, flags, env }: Launch): { resting: Resting; child: ChildProcess } {
+  const arguments_ = [...flags, fileURLToPath(BARE), String(THREADS)];
+  const child = spawn(process.execPath, arguments_, { env: { ...process.env, ...env }, stdio: 'ignore' });
+  return { resting: { what: 'bare Node, 4 threads', node: what, pid: child.pid ?? 0 }, child };
+}
+
+async function measure(all: readonly Resting[]): Promise<object[]> {
+  await pause(REST_MS);
+  const memory = all.map(({ pid }) => memoryMb(pid));
+  const before = all.map(({ pid }) => ({ woken: wakeUps(pid), cpu: cpuMs(pid) }));
+  await pause(WATCHED_MS);
+  return all.map(({ what, node, pid }, at) => {
+    const { rss = Number.NaN, privateDirty = Number.NaN } = memory[at] ?? {};
+    const { woken = Number.NaN, cpu = Number.NaN } = before[at] ?? {};
+    const base = memory[all.findIndex((other) => other.node === node && other.what.startsWith('bare'))];
+    return {
+      what,
+      node,
+      'Rss, MB': rounded(rss, 1),
+      'Private_Dirty, MB': rounded(privateDirty, 1),
+      'to bare, Rss (goal 1.15)': rounded(rss / (base?.rss ?? Number.NaN)),
+      'to bare, dirty': rounded(privateDirty / (base?.privateDirty ?? Number.NaN)),
+      'wake-ups/s (goal 1.5)': rounded(((wakeUps(pid) - woken) * 1000) / WATCHED_MS),
+      'CPU ms/min (goal 10)': rounded(((cpuMs(pid) - cpu) * MS_PER_MINUTE) / WATCHED_MS, 1),
+    };
+  });
+}
+
+async function main(): Promise<void> {
+  const reason = whyNoNode();
+  if (reason !== undefined) {
+    console.log(`not measured: ${reason}`);
+    return;
+  }
+  const node = await bootNode();
+  const uws = await Forked.start(UWS, JSON.stringify({ headers: [], body: '' }));
+  const bares = LAUNCHES.map(bare);
+  try {
+    await node.install(dirname(ENTRY));
+    const all: Resting[] = [];
+    for (const [at, launch] of LAUNCHES.entries()) all.push(await ours(node, launch, FIRST_PORT + at));
+    all.push(...bares.map(({ resting }) => resting));
+    all.push({ what: 'uWS alone', node: 'plain', pid: uws.forked.pid });
+    console.table(await measure(all));
+  } finally {
+    for (const { child } of bares) child.kill('SIGKILL');
+    await uws.forked.end();
+    await node.close();
+  }
+}
+
+await main();

@@ -1,0 +1,42 @@
+// Measured against by fanout.ts: uWebSockets.js alone, writing the same bytes to every stream each 50 ms. What it writes is
+// made once; only the time in it is new.
+
+import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
+import { obey, ownCpu } from './fork.js';
+import { nowUs, stamp, stampedOutput } from './stamped-output.js';
+
+const EVERY_MS = 50;
+const BYTES = Buffer.from(
+  `id: mi86h3nd9tw8q3-1234\nevent: audio.output.updated\ndata: [${stampedOutput(0)}]\n\n`,
+);
+
+const streams = new Set<HttpResponse>();
+const app = App();
+app.get('/events', (response) => {
+  streams.add(response);
+  response.onAborted(() => streams.delete(response));
+  response.cork(() => {
+    response.writeStatus('200 OK');
+    response.writeHeader('Content-Type', 'text/event-stream');
+    response.write('retry: 3000\nevent: server.info\ndata: "connected"\n\n');
+  });
+});
+
+let timer: NodeJS.Timeout | undefined;
+app.listen('127.0.0.1', 0, (socket) => {
+  if (socket === false) throw new Error('cannot listen');
+  obey(us_socket_local_port(socket), {
+    begin: () => {
+      timer = setInterval(() => {
+        stamp(BYTES, nowUs());
+        for (const response of streams) response.cork(() => response.write(BYTES));
+      }, EVERY_MS);
+      return undefined;
+    },
+    end: () => {
+      clearInterval(timer);
+      return undefined;
+    },
+    cpu: ownCpu,
+  });
+});

@@ -1,0 +1,45 @@
+// Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed it.
+
+import { createGateway } from '../../src/gateway/gateway.js';
+import { obey, ownCpu } from './fork.js';
+import { nowUs, stampedOutput } from './stamped-output.js';
+
+const EVERY_MS = 50;
+const STREAMS_MAX = 2000;
+
+const off = { enabled: false };
+const gateway = createGateway({
+  settings: {
+    api: { port: 0, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: STREAMS_MAX } },
+    audio: { enabled: true, serveCookie: false },
+    systemd: { ...off, system: [], user: [], internal: [] },
+    power: { ...off, capabilities: { poweroff: false, reboot: false } },
+    upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
+  },
+  node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
+  backends: { ask: () => Promise.resolve({ ok: true }) },
+  version: '0',
+  log: () => undefined,
+  now: Date.now,
+  monotonic: () => performance.now(),
+  random: Math.random,
+});
+const result = gateway.listen(['127.0.0.1'], 0);
+if (!result.ok) throw new Error('cannot listen');
+gateway.listener.health('audio', { state: 'up', since: Date.now(), restarts: 0 });
+
+let timer: NodeJS.Timeout | undefined;
+obey(result.port, {
+  begin: () => {
+    timer = setInterval(() => {
+      const json = stampedOutput(nowUs());
+      gateway.listener.changes('audio', [{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
+    }, EVERY_MS);
+    return undefined;
+  },
+  end: () => {
+    clearInterval(timer);
+    return undefined;
+  },
+  cpu: ownCpu,
+});

@@ -1,0 +1,60 @@
+// A measured process and how its measurer talks to it: forked, told to do one thing at a time, asked for its CPU time.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Each order is answered once it is carried out. `cpu` is answered with microseconds since the process began. */
+export interface Order {
+  readonly do: string;
+  readonly with?: number;
+}
+
+export class Forked {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.pid = child.pid ?? -1;
+  }
+
+  /** Resolves with the process and the number that it says first, such as its port. */
+  static async start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
+    const child = fork(module, args);
+    const [said] = (await once(child, 'message')) as [number];
+    return { forked: new Forked(child), said };
+  }
+
+  async order(order: Order): Promise<number> {
+    const answer = once(this.#child, 'message');
+    this.#child.send(order);
+    const [value] = (await answer) as [number];
+    return value;
+  }
+
+  async end(): Promise<void> {
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+}
+
+/** The other side: says `first`, then carries out orders by name; each may answer with a number. */
+export function obey(
+  first: number,
+  orders: Readonly<Record<string, (value: number) => number | undefined | Promise<number>>>,
+): void {
+  const say = (value: number): void => void process.send?.(value);
+  process.on('message', (order: Order) => {
+    const act = orders[order.do];
+    if (act === undefined) throw new Error(`no such order: ${order.do}`);
+    void Promise.resolve(act(order.with ?? 0)).then((value) => say(value ?? 0));
+  });
+  say(first);
+}
+
+/** Microseconds of CPU that this process has used. */
+export function ownCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}

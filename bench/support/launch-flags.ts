@@ -1,0 +1,18 @@
+// How Node is started: as it comes, and as the Debian package starts it.
+
+import type { Environment } from '../../test/sound/program.js';
+
+export interface Launch {
+  readonly what: string;
+  readonly flags: readonly string[];
+  readonly env: Environment;
+}
+
+export const LAUNCHES: readonly Launch[] = [
+  { what: 'plain', flags: [], env: {} },
+  {
+    what: 'as packaged',
+    flags: ['--max-semi-space-size=1', '--max-old-space-size=128'],
+    env: { MALLOC_ARENA_MAX: '1' },
+  },
+];

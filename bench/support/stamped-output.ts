@@ -1,0 +1,43 @@
+// A record of an output as it is, but that its nick tells when it was made: so that a stream's reader in another process
+// knows how long it took.
+
+const STAMP_DIGITS = 16;
+const STAMP_MARK = Buffer.from('"nick":"');
+
+/** Microseconds of the machine's monotonic clock, which all processes share. */
+export function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+/** JSON of an output; of the same length whatever the time. */
+export function stampedOutput(atUs: number): string {
+  return JSON.stringify({
+    id: 1,
+    name: 'alsa_output.platform-soc_107c000000_sound.stereo-fallback',
+    description: 'Living room',
+    nick: String(atUs).padStart(STAMP_DIGITS, '0'),
+    muted: false,
+    volume: 0.55,
+    state: 'running',
+    default: true,
+    driver: 'module-alsa-card.c',
+    is_network: false,
+    props: { 'device.class': 'sound', 'device.api': 'alsa', 'alsa.card_name': 'snd_rpi_hifiberry_dac' },
+    balance: 0,
+  });
+}
+
+/** Puts the time into bytes that hold a stamp already. */
+export function stamp(bytes: Buffer, atUs: number): void {
+  const at = bytes.indexOf(STAMP_MARK) + STAMP_MARK.length;
+  bytes.write(String(atUs).padStart(STAMP_DIGITS, '0'), at, 'latin1');
+}
+
+/** Calls back with each stamp in `bytes`, in microseconds. */
+export function stampsIn(bytes: Buffer, onStamp: (atUs: number) => void): void {
+  for (let at = bytes.indexOf(STAMP_MARK); at >= 0; ) {
+    const from = at + STAMP_MARK.length;
+    onStamp(Number(bytes.toString('latin1', from, from + STAMP_DIGITS)));
+    at = bytes.indexOf(STAMP_MARK, from);
+  }
+}

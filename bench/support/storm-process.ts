@@ -1,0 +1,31 @@
+// The storm of storm.ts, in a process of its own: volume changes at a steady rate by a real client of the sound server.
+// Arguments: the server's socket, the sink's index. On the order `blow` it makes that many changes, and says how many it
+// made per second; then it sets 77 %, so that the last word is known.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { Mixer } from '../../test/contract/stream-mixer.js';
+import { obey } from './fork.js';
+
+const CHANGES_PER_SECOND = 1000;
+const GUST_MS = 5;
+const LAST_LEVEL = 0.77;
+
+const [socketPath = '', index] = process.argv.slice(2);
+const mixer = await Mixer.connect(socketPath);
+
+async function blow(changes: number): Promise<number> {
+  const begun = performance.now();
+  let made = 0;
+  while (made < changes) {
+    const due = Math.min(changes, Math.floor(((performance.now() - begun) * CHANGES_PER_SECOND) / 1000));
+    const gust: Promise<void>[] = [];
+    for (; made < due; made += 1) gust.push(mixer.setSinkVolume(Number(index), 0.1 + (made % 60) / 100));
+    await Promise.all(gust);
+    await pause(GUST_MS);
+  }
+  const perSecond = (made * 1000) / (performance.now() - begun);
+  await mixer.setSinkVolume(Number(index), LAST_LEVEL);
+  return perSecond;
+}
+
+obey(0, { blow });

@@ -1,0 +1,74 @@
+// Any number of streams read as cheaply as Node can, so that the reader disturbs what is measured as little as possible.
+
+import { connect, type Socket } from 'node:net';
+import { nowUs, stampsIn } from './stamped-output.js';
+
+const READ_BYTES = 32 * 1024;
+const GROUP = 100;
+
+interface Reader {
+  readonly socket: Socket;
+  /** What was read last lies here until something is read again. */
+  readonly buffer: Buffer;
+  length: number;
+}
+
+export class StreamReaders {
+  /** Microseconds from each stamp to its arrival, since the last `take`. */
+  #latenciesUs: number[] = [];
+  #chunks = 0;
+  readonly #readers: Reader[] = [];
+  readonly #query: string;
+
+  /** `query` as in the URL. */
+  constructor(query = '') {
+    this.#query = query;
+  }
+
+  /** How often something was read; at a modest rate that is once per event and stream. */
+  get chunks(): number {
+    return this.#chunks;
+  }
+
+  /** Opens `count` streams; resolves when each has said something. */
+  async open(port: number, count: number): Promise<void> {
+    while (this.#readers.length < count) {
+      const missing = Math.min(GROUP, count - this.#readers.length);
+      await Promise.all(Array.from({ length: missing }, () => this.#openOne(port)));
+    }
+  }
+
+  /** How long each event took to each stream since the last call, in milliseconds. */
+  take(): readonly number[] {
+    const taken = this.#latenciesUs.map((us) => us / 1000);
+    this.#latenciesUs = [];
+    return taken;
+  }
+
+  /** What each stream read last. */
+  last(): readonly string[] {
+    return this.#readers.map(({ buffer, length }) => buffer.toString('utf8', 0, length));
+  }
+
+  close(): void {
+    for (const { socket } of this.#readers.splice(0)) socket.destroy();
+  }
+
+  #openOne(port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const buffer = Buffer.alloc(READ_BYTES);
+      const hear = (length: number): boolean => {
+        if (reader.length === 0) resolve();
+        reader.length = length;
+        this.#chunks += 1;
+        stampsIn(buffer.subarray(0, length), (atUs) => this.#latenciesUs.push(nowUs() - atUs));
+        return true;
+      };
+      const socket = connect({ port, host: '127.0.0.1', onread: { buffer, callback: hear } });
+      const reader: Reader = { socket, buffer, length: 0 };
+      socket.on('error', reject);
+      socket.write(`GET /events${this.#query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+      this.#readers.push(reader);
+    });
+  }
+}
