@@ -20,7 +20,12 @@ const REFUSAL = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Confi
 export function systemdOutageScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
   const directory = () => `/run/user/${node().uid}/systemd/units`;
-  const audioState = async () => JSON.parse((await daemon.ask('GET', '/health')).text).backends.audio;
+  /** Once it is up: what it does before is its own start, and no matter of these tests. */
+  const audioState = (): Promise<unknown> =>
+    waitFor('the audio backend', SEEN_WITHIN_MS, async () => {
+      const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
+      return audio.state === 'up' ? audio : undefined;
+    });
 
   async function away(): Promise<void> {
     const answer = await daemon.ask('GET', '/services');

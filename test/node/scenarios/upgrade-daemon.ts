@@ -111,7 +111,13 @@ export class UpgradeDaemon {
     });
   }
 
+  /** Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed. */
   async kill(): Promise<void> {
+    await waitFor('the invocation in the state file', SEEN_WITHIN_MS, async () =>
+      (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"')
+        ? true
+        : undefined,
+    );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
     await waitFor('the end of the daemon', SEEN_WITHIN_MS, async () => {
       const state = await this.node.user(
