@@ -5,6 +5,7 @@
 //   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR]
 
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -20,12 +21,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
-/** Module versions of Node 20 and 22, the ones that are supported: each file weighs 7 MB. */
-const NATIVE_FILES = new RegExp(`^uws_linux_${process.arch}_(115|127)\\.node$`);
 
 const SHARED = {
   platform: 'node',
@@ -84,14 +84,8 @@ async function buildModules(outdir) {
 const nativeUws = {
   name: 'native-uws',
   setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path: 'uws', namespace: 'native-uws' }));
-    pluginBuild.onLoad({ filter: /.*/, namespace: 'native-uws' }, () => ({
-      contents:
-        'const abi = process.arch + "_" + process.versions.modules;' +
-        'module.exports = require(__dirname + "/uws_linux_" + abi + ".node");',
-      loader: 'js',
-      resolveDir: ROOT,
-    }));
+    const path = join(ROOT, 'packaging/native-uws.cjs');
+    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path }));
   },
 };
 
@@ -162,9 +156,11 @@ async function buildDist(outdir) {
   await bundle(outdir, Object.fromEntries(lateEntries));
   // Piscina starts each thread on a file of its own, which it expects beside itself.
   await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') });
-  for (const file of readdirSync(NATIVE)) {
-    if (NATIVE_FILES.test(file)) cpSync(join(NATIVE, file), join(outdir, file));
-  }
+  const architecture = ownArchitecture();
+  if (architecture === undefined) throw new Error(`tonearm is not built for ${process.arch}`);
+  for (const file of nativeFiles(architecture)) cpSync(join(NATIVE, file), join(outdir, file));
+  // What package.json's `bin` names; the line that says how is the source's own first.
+  chmodSync(join(outdir, 'main.js'), 0o755);
 }
 
 const { values } = parseArgs({

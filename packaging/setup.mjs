@@ -11,7 +11,8 @@ import { installCommand, installPackages, missingPackages, PACKAGES } from './de
 import { reachableSoundServer } from './sound-address.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const OLDEST_NODE = 20;
+/** Those for which uWebSockets.js comes as a binary in a package. */
+const NODES = [20, 22];
 const NPM_DEADLINE_MS = 10 * 60_000;
 
 const SERVER = ['pulseaudio', 'pulseaudio-utils'];
@@ -25,9 +26,9 @@ const PROFILES = {
 
 function requireNode() {
   const major = Number(process.versions.node.split('.')[0]);
-  if (major >= OLDEST_NODE) return;
+  if (NODES.includes(major)) return;
   console.error(
-    `tonearm needs Node ${OLDEST_NODE} or newer; this is ${process.version} (${process.execPath}).`,
+    `tonearm needs Node ${NODES.join(' or ')}; this is ${process.version} (${process.execPath}).`,
   );
   process.exit(1);
 }

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The program: reads the command line, loads the configuration, wires supervisor and gateway, and answers signals.
 // The only file that ends the process, and the only one that knows exit statuses.
 
@@ -118,6 +119,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): 
     gateway
       .close()
       .then(() => supervisor.stop())
+      .catch((error: unknown) => logger.log('error', 'ending went wrong', { reason: String(error) }))
       .then(() => process.exit(EXIT.ok));
   };
   process.on('SIGTERM', end);

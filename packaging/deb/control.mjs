@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 
 /** libc6: the newest symbol version in any of the native files. */
-const DEPENDS = ['nodejs (>= 20)', 'libc6 (>= 2.28)', 'systemd', 'dbus-user-session'];
+const DEPENDS = ['nodejs (>= 20)', 'nodejs (<< 23)', 'libc6 (>= 2.28)', 'systemd', 'dbus-user-session'];
 /** polkitd says whether the node may be restarted; a sound server may be another machine's. */
 const RECOMMENDS = ['polkitd', 'pulseaudio | pipewire-pulse'];
 

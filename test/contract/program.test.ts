@@ -67,6 +67,11 @@ for (const [what, args, status, output] of rows) {
   });
 }
 
+test('the built entry runs by itself, as npm links it', () => {
+  const result = spawnSync(ENTRY, ['--version'], { encoding: 'utf8', timeout: 20_000 });
+  assert.match(result.stdout, /^\d+\.\d+\.\d+\n$/, result.stderr);
+});
+
 test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
   const result = run();
   assert.equal(result.status, 77);
