@@ -20,7 +20,7 @@ const gateway = createGateway({
   backends: { ask: () => Promise.resolve({ ok: true }) },
   version: '0',
   log: () => undefined,
-  now: Date.now,
+  date: Date.now,
   monotonic: () => performance.now(),
   random: Math.random,
 });

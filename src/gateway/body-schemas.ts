@@ -45,13 +45,13 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const fields = Object.entries(json);
   const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
-  if (stranger !== undefined) return `${quoted(stranger[0])}: there is no such field, only ${names}`;
+  if (stranger !== undefined) return `Field ${quoted(stranger[0])} does not exist, only ${names}`;
   for (const [field, value] of fields) {
     const expected = known[field];
     if (expected === undefined || Check(expected, value)) continue;
-    return `${field}: must be ${expectation(expected)}, got ${shown(value)}`;
+    return `Field ${field} must be ${expectation(expected)}, got ${shown(value)}`;
   }
-  return fields.length === 0 ? `${names}: is missing` : `Only one of ${names} can be given`;
+  return fields.length === 0 ? `Field ${names} is missing` : `Only one of ${names} can be given`;
 }
 
 function expectation(schema: PlainSchema): string {
@@ -62,8 +62,11 @@ function expectation(schema: PlainSchema): string {
   return type === 'boolean' ? 'true or false' : `a non-empty ${type}`;
 }
 
+/** Objects are named and not written out: a body nested thousands deep parses, and JSON.stringify overflows the stack. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  // 1e400 parses to what JSON cannot write.
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}...`;
 }
 

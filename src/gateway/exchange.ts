@@ -36,6 +36,11 @@ const DRAIN_COMMENT = ':\n';
 
 type State = 'open' | 'streaming' | 'answered' | 'gone';
 
+/**
+ * Made by the server for each request, and handed to the handler once. What reads the request (`header`,
+ * `query`, `repeated`, `receiveBody`, `seatStream`) belongs before the handler's first await. Ends in exactly one of:
+ * `answer`, a stream's end, `cut`, or the peer's leaving.
+ */
 export class Exchange {
   /** As sent: methods are case-sensitive. */
   readonly method: string;
@@ -48,7 +53,10 @@ export class Exchange {
   #headers: readonly HeaderPair[] = [];
   #onGone: (() => void) | undefined;
 
-  /** `onSettled` is called once, if the exchange outlives its handler: answered, or the peer is gone. */
+  /**
+   * `onSettled` is called once, if the exchange outlives its handler: answered, cut, or the peer is gone. An exchange that
+   * ends within its handler never calls it.
+   */
   constructor(response: HttpResponse, request: HttpRequest, onSettled: () => void) {
     this.#response = response;
     this.#request = request;
@@ -87,7 +95,7 @@ export class Exchange {
   /** Called by the server when the handler has returned. True: the answer comes later. */
   outliveHandler(): boolean {
     this.#request = undefined;
-    if (this.#state === 'answered' || this.#state === 'gone') return false;
+    if (this.#isOver()) return false;
     this.#response.onAborted(() => this.#lose());
     return true;
   }
@@ -108,16 +116,21 @@ export class Exchange {
     });
   }
 
-  /** Answers, once. After the peer has gone it does nothing. */
+  /**
+   * Answers, once: later calls, and calls after the peer has gone or a stream has begun, do nothing. A reply that cannot be
+   * written throws, and the connection has been cut then: half of its head may be written already.
+   */
   answer(reply: Reply): void {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
-    if (this.#request !== undefined) {
-      this.#write(reply);
-      return;
+    try {
+      if (this.#request !== undefined) this.#write(reply);
+      else this.#response.cork(() => this.#write(reply));
+    } catch (error) {
+      this.#abandon();
+      throw error;
     }
-    this.#response.cork(() => this.#write(reply));
-    this.#onSettled();
+    this.#settle();
   }
 
   /** Gets ready to answer with an event stream. Called in the handler's synchronous part. */
@@ -136,21 +149,16 @@ export class Exchange {
     const sink: ByteSink = {
       write,
       cork: (writes) => {
-        if (this.#state !== 'answered' && this.#state !== 'gone') response.cork(writes);
+        if (!this.#isOver()) response.cork(writes);
       },
       end: () => {
         begin();
         if (this.#state !== 'streaming') return;
         this.#state = 'answered';
         response.cork(() => response.end());
-        this.#settleLater();
+        this.#settle();
       },
-      cut: () => {
-        if (this.#state === 'answered' || this.#state === 'gone') return;
-        this.#state = 'gone';
-        response.close();
-        this.#settleLater();
-      },
+      cut: () => this.cut(),
     };
     const attach = (stream: OpenStream): void => {
       // A stream that ended within its first write has no connection left to listen to.
@@ -168,10 +176,9 @@ export class Exchange {
     return { sink, attach };
   }
 
-  /** Cuts the connection without an answer: the last resort when an answer cannot be made. */
+  /** Cuts the connection without an answer, or in the middle of a stream. Once answered or gone it does nothing. */
   cut(): void {
-    if (this.#state === 'answered' || this.#state === 'gone') return;
-    this.#response.close();
+    if (!this.#isOver()) this.#abandon();
   }
 
   #collect(settle: (body: ReceivedBody) => void): void {
@@ -215,15 +222,28 @@ export class Exchange {
     return this.#request;
   }
 
-  #lose(): void {
-    if (this.#state === 'answered' || this.#state === 'gone') return;
-    this.#state = 'gone';
-    this.#onGone?.();
-    this.#onSettled();
+  #isOver(): boolean {
+    return this.#state === 'answered' || this.#state === 'gone';
   }
 
-  /** An exchange that ends within its handler was never counted as pending. */
-  #settleLater(): void {
+  /** The peer's doing. Also heard when the connection is cut from here, and too late then to mean anything. */
+  #lose(): void {
+    if (!this.#isOver()) this.#leave();
+  }
+
+  /** Our own doing. `close` comes last: nothing behind it may depend on the response. */
+  #abandon(): void {
+    this.#leave();
+    this.#response.close();
+  }
+
+  #leave(): void {
+    this.#state = 'gone';
+    this.#onGone?.();
+    this.#settle();
+  }
+
+  #settle(): void {
     if (this.#request === undefined) this.#onSettled();
   }
 }

@@ -2,6 +2,7 @@
 
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import { closeAll } from './closing.js';
 import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
 import type { Schedule } from './events/keepalive.js';
@@ -16,9 +17,6 @@ import { createServer, type ListenResult } from './server.js';
 import type { EventStreams } from './streams.js';
 import { trustRules } from './trust.js';
 
-/** How long answers under way may keep `bye` waiting; the whole shutdown has 5 s (contract, section 1). */
-const ANSWERS_MS_MAX = 1000;
-
 export interface GatewayOptions {
   readonly settings: RouteSettings;
   readonly node: NodeInfo;
@@ -26,7 +24,7 @@ export interface GatewayOptions {
   readonly version: string;
   readonly log: Log;
   /** Milliseconds since the epoch. */
-  readonly now: () => number;
+  readonly date: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
   /** 0 <= x < 1. */
@@ -35,33 +33,37 @@ export interface GatewayOptions {
 
 export interface Gateway {
   readonly listener: BackendListener;
-  /** All addresses or none. Port 0 takes a free one. */
+  /** All addresses or none. Port 0 takes a free one. Does not throw: what cannot be listened on is a result. */
   listen(addresses: readonly string[], port: number): ListenResult;
-  /** Says `bye` to the streams, lets the answers under way end, and cuts what is left after 2 s. */
-  close(): Promise<void>;
+  /**
+   * Refuses what comes, lets the answers under way end, says `bye` to the streams, and cuts whatever is left after
+   * `withinMs`. Resolves by then, and never rejects. The first call counts; later ones get its promise.
+   */
+  close(withinMs: number): Promise<void>;
 }
 
-/** What every backend's part of the settings is called there is what the backend is called. */
+/** In the settings every backend's part has the backend's name. */
 function enabledBackends(settings: RouteSettings): readonly Backend[] {
   return BACKENDS.filter((backend) => settings[backend].enabled);
 }
 
+/** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { settings, node, version, now, random } = options;
-  const started = options.monotonic();
-  const boot = bootName(now(), random());
+  const { settings, node, version, date, monotonic, random } = options;
+  const started = monotonic();
+  const boot = bootName(date(), random());
   const pages = new PageMaker(boot);
-  const mirror = new Mirror(enabledBackends(settings), pages, now);
+  const mirror = new Mirror(enabledBackends(settings), pages, date);
   const hub = new EventHub({
     boot,
-    now: options.monotonic,
+    monotonic,
     random,
     maxClients: settings.api.sse.maxClients,
     source: mirror,
     schedule: later,
   });
   const routes = ROUTES.filter((route) => route.exists(settings));
-  const backends = new CountedBackends(options.backends, later);
+  const backends = new CountedBackends(options.backends);
   const handler = new RequestHandler({
     router: new Router(routes),
     rules: trustRules({
@@ -73,26 +75,25 @@ export function createGateway(options: GatewayOptions): Gateway {
     pages,
     backends,
     streams: streamsOf(hub),
-    serverPage: pages.make(JSON.stringify(serverRecord(node, version, settings)), now()),
+    serverPage: pages.make(JSON.stringify(serverRecord(node, version, settings)), date()),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
     version,
-    now,
-    uptimeMs: () => options.monotonic() - started,
+    date,
+    uptimeMs: () => monotonic() - started,
     log: options.log,
   });
-  const server = createServer(handler);
+  const server = createServer(handler, later);
+  let closing: Promise<void> | undefined;
   return {
     listener: {
       changes: (_backend, changes) => hub.publish(mirror.apply(changes)),
       health: (backend, health) => hub.publish(mirror.health(backend, health)),
     },
     listen: (addresses, port) => server.listen(addresses, port),
-    close: async () => {
-      handler.shutDown();
-      // SIGTERM of a reboot may overtake logind's answer to it: `power.action` comes before `bye`.
-      await backends.settled(ANSWERS_MS_MAX);
-      // Streams are answers under way too: the server's deadline covers both.
-      await Promise.all([hub.bye(), server.close()]);
+    close: (withinMs) => {
+      const parts = { handler, answers: backends.pending, streams: hub, server, monotonic, schedule: later };
+      closing ??= closeAll(parts, withinMs);
+      return closing;
     },
   };
 }
@@ -119,6 +120,6 @@ function streamsOf(hub: EventHub): EventStreams {
 }
 
 /** Letters and digits only: it stands in event ids and in quoted entity tags. */
-function bootName(now: number, random: number): string {
-  return Math.floor(now).toString(36) + Math.floor(random * 36 ** 6).toString(36);
+function bootName(date: number, random: number): string {
+  return Math.floor(date).toString(36) + Math.floor(random * 36 ** 6).toString(36);
 }

@@ -34,24 +34,28 @@ interface Run {
   readonly records: Map<string, string>;
 }
 
+/**
+ * `apply` and `health` answer with what clients have to be told, which the caller publishes at once: the mirror already
+ * tells the new state. A collection that does not exist is a defect and throws.
+ */
 export class Mirror implements SnapshotSource {
   readonly #shelves: ReadonlyMap<Collection, Shelf>;
   readonly #health = new Map<Backend, BackendHealth>();
   readonly #pages = new Map<Resource, Page>();
   readonly #changedAt = new Map<Resource, number>();
   readonly #maker: PageMaker;
-  readonly #now: () => number;
+  readonly #date: () => number;
 
-  /** `now` answers milliseconds since the epoch. Each enabled backend starts as `connecting`. */
-  constructor(enabled: readonly Backend[], maker: PageMaker, now: () => number) {
+  /** `date` gives milliseconds since the epoch. Each enabled backend starts as `connecting`. */
+  constructor(enabled: readonly Backend[], maker: PageMaker, date: () => number) {
     this.#maker = maker;
-    this.#now = now;
+    this.#date = date;
     this.#shelves = new Map(
       COLLECTION_NAMES.map((name) => [name, { live: new Map(), remembered: new Map() }] as const),
     );
     for (const backend of BACKENDS) {
       if (enabled.includes(backend)) {
-        this.#health.set(backend, { state: 'connecting', since: now(), restarts: 0 });
+        this.#health.set(backend, { state: 'connecting', since: date(), restarts: 0 });
       }
     }
   }
@@ -93,6 +97,8 @@ export class Mirror implements SnapshotSource {
     const before = this.#health.get(backend);
     if (before === undefined) return [];
     this.#health.set(backend, health);
+    // A resource that no record has touched has been what it is since its backend came up.
+    if (health.state === 'up' && before.state !== 'up') this.#renew((spec) => spec.backend === backend);
     const told = before.state === health.state && before.detail === health.detail;
     const occurrences: Occurrence[] = told ? [] : [backendOccurrence(backend, health)];
     for (const [name, shelf] of this.#shelvesOf(backend)) {
@@ -119,8 +125,9 @@ export class Mirror implements SnapshotSource {
     const known = this.#pages.get(resource);
     if (known !== undefined) return known;
     const text = spec.join((collection) => this.#texts(collection));
-    if (text === undefined) return undefined;
-    const page = this.#maker.make(text, this.#changedAt.get(resource) ?? this.#now());
+    const changedAt = this.#changedAt.get(resource);
+    if (text === undefined || changedAt === undefined) return undefined;
+    const page = this.#maker.make(text, changedAt);
     this.#pages.set(resource, page);
     return page;
   }
@@ -170,12 +177,15 @@ export class Mirror implements SnapshotSource {
   }
 
   #touch(collection: Collection): void {
-    const now = this.#now();
+    this.#renew((spec) => spec.collections.includes(collection));
+  }
+
+  #renew(isMeant: (spec: ResourceSpec) => boolean): void {
+    const date = this.#date();
     for (const resource of RESOURCE_NAMES) {
-      const spec: ResourceSpec = RESOURCES[resource];
-      if (!spec.collections.includes(collection)) continue;
+      if (!isMeant(RESOURCES[resource])) continue;
       this.#pages.delete(resource);
-      this.#changedAt.set(resource, now);
+      this.#changedAt.set(resource, date);
     }
   }
 
@@ -202,8 +212,8 @@ function backendOf(type: keyof typeof ACTION_BACKENDS): Backend {
 
 function backendOccurrence(backend: Backend, health: BackendHealth): Occurrence {
   const { state, detail } = health;
-  const json = JSON.stringify({ backend, state, ...(detail === undefined ? {} : { detail }) });
-  return { kind: 'backend', backend, type: 'backend.updated', json };
+  const occurrence = { kind: 'backend', backend, type: 'backend.updated', state } as const;
+  return detail === undefined ? occurrence : { ...occurrence, detail };
 }
 
 /** Undefined: such changes are not events. */

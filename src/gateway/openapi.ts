@@ -12,7 +12,7 @@ import type { Resource } from './resources.js';
 import type { Action, Route } from './routes.js';
 
 /** A JSON object of the document. */
-type Node = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const PowerAction = Type.Object({ action: Type.Union([Type.Literal('reboot'), Type.Literal('poweroff')]) });
 const BackendUpdate = Type.Object({
@@ -97,7 +97,7 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
   ...BACKEND_FAULTS,
 ];
 
-const EVENT_QUERY: readonly Node[] = [
+const EVENT_QUERY: readonly JsonObject[] = [
   queryParameter('types', 'Only these events, separated by commas', Type.String()),
   queryParameter('backend', 'Only events of these backends, separated by commas', Type.String()),
   queryParameter('exclude', 'All events but these, separated by commas; not server.info', Type.String()),
@@ -119,8 +119,8 @@ const EVENT_QUERY: readonly Node[] = [
 ];
 
 /** `routes` are those that exist with the configuration. */
-export function openapiDocument(routes: readonly Route[], version: string): Node {
-  const paths: Record<string, Record<string, Node>> = {};
+export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {
     const path = paths[route.path] ?? {};
     path[route.method.toLowerCase()] = operation(route);
@@ -141,7 +141,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Node
   };
 }
 
-function operation({ method, path, summary, action }: Route): Node {
+function operation({ method, path, summary, action }: Route): JsonObject {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
   const parameters = [...names.map(pathParameter), ...(action.kind === 'events' ? EVENT_QUERY : [])];
   return {
@@ -155,7 +155,7 @@ function operation({ method, path, summary, action }: Route): Node {
   };
 }
 
-function requestBody(action: Action): Node {
+function requestBody(action: Action): JsonObject {
   const body = action.kind === 'mutation' ? BODY_SCHEMAS[action.body] : undefined;
   if (body === undefined) return {};
   return {
@@ -163,7 +163,7 @@ function requestBody(action: Action): Node {
   };
 }
 
-function successes(action: Action): Node {
+function successes(action: Action): JsonObject {
   switch (action.kind) {
     case 'mutation':
       return { 202: { description: 'The backend accepted the command' } };
@@ -189,7 +189,7 @@ function successes(action: Action): Node {
   }
 }
 
-function problems(action: Action): Node {
+function problems(action: Action): JsonObject {
   const titles = new Map<number, string[]>();
   for (const code of new Set([...ANYWHERE, ...problemsOf(action)])) {
     const { status, title } = PROBLEMS[code];
@@ -221,7 +221,7 @@ function problemsOf(action: Action): readonly ProblemCode[] {
   }
 }
 
-function cacheable(name: ComponentName): Node {
+function cacheable(name: ComponentName): JsonObject {
   const headers = {
     ETag: { schema: Type.String() },
     'X-Cache-Updated-At': {
@@ -235,23 +235,23 @@ function cacheable(name: ComponentName): Node {
   };
 }
 
-function json(name: ComponentName): Node {
+function json(name: ComponentName): JsonObject {
   return { description: name, content: { 'application/json': { schema: ref(name) } } };
 }
 
-function eventTable(): Node {
+function eventTable(): JsonObject {
   return Object.fromEntries(Object.entries(EVENT_SCHEMAS).map(([type, name]) => [type, ref(name)]));
 }
 
-function pathParameter(name: string): Node {
+function pathParameter(name: string): JsonObject {
   const description = name === 'scope' ? 'user or system' : `${name}: percent-encoded`;
   return { name, in: 'path', required: true, description, schema: Type.String({ minLength: 1 }) };
 }
 
-function queryParameter(name: string, description: string, schema: TSchema): Node {
+function queryParameter(name: string, description: string, schema: TSchema): JsonObject {
   return { name, in: 'query', required: false, description, schema };
 }
 
-function ref(name: ComponentName): Node {
+function ref(name: ComponentName): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }

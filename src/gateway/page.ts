@@ -53,11 +53,11 @@ export class RememberedPage {
     this.#maker = maker;
   }
 
-  /** `now` is milliseconds since the epoch. */
-  of(text: string, now: number): Page {
+  /** `date` is milliseconds since the epoch. */
+  of(text: string, date: number): Page {
     if (this.#page !== undefined && this.#text === text) return this.#page;
     this.#text = text;
-    this.#page = this.#maker.make(text, now);
+    this.#page = this.#maker.make(text, date);
     return this.#page;
   }
 }

@@ -45,7 +45,7 @@ export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 export interface Problem {
   readonly ok: false;
   readonly fault: ProblemCode;
-  /** One sentence that says what happened, fit for a client's eyes. */
+  /** One sentence that says what happened, fit for a client's eyes. The gateway's own begin with a capital letter. */
   readonly detail: string;
 }
 
@@ -68,6 +68,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
 /** Seconds. A lost sound server or bus is usually back within one or two tries (contract, section 7). */
 const RETRY_AFTER_S = 2;
 
+/** `detail` as in `Problem`. */
 export function problem(fault: ProblemCode, detail: string): Problem {
   return { ok: false, fault, detail };
 }

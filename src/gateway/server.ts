@@ -8,10 +8,10 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
+import type { Schedule } from './events/keepalive.js';
 import { Exchange } from './exchange.js';
+import { PendingCount } from './pending-count.js';
 
-/** How long answers that are under way may still take when the server closes. */
-const CLOSE_DEADLINE_MS = 2000;
 /** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a taken port is shared silently (measured). */
 const EXCLUSIVE_PORT = 1;
 
@@ -35,17 +35,21 @@ export interface HttpServer {
   listen(addresses: readonly string[], port: number): ListenResult;
   /** No new connection is taken from now on; those that are open still are served. */
   stopListening(): void;
-  /** Waits for the answers under way, within a deadline, then cuts every connection. */
-  close(): Promise<void>;
+  /** Listens no more, waits at most `withinMs` for the answers under way, then cuts every connection. Never rejects. */
+  close(withinMs: number): Promise<void>;
 }
 
-/** Answers each exchange, now or later. What it throws or rejects with goes to `onFault`, which must answer instead. */
+/**
+ * Answers each exchange, now or later. What it throws or rejects with goes to `onFault`, which must answer or cut instead
+ * and may not throw: an exchange that is neither answered, cut nor waited for ends the process.
+ */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
   onFault(exchange: Exchange, error: unknown): void;
 }
 
-export function createServer(handler: ExchangeHandler): HttpServer {
+/** Hands every request, whatever its method and path, to `handler`. It does not listen yet. */
+export function createServer(handler: ExchangeHandler, schedule: Schedule): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
   const sockets: us_listen_socket[] = [];
   const pending = new PendingCount();
@@ -82,9 +86,9 @@ export function createServer(handler: ExchangeHandler): HttpServer {
       return { ok: true, port: bound };
     },
     stopListening,
-    close: async () => {
+    close: async (withinMs) => {
       stopListening();
-      await pending.none(CLOSE_DEADLINE_MS);
+      await pending.none(withinMs, schedule);
       app.close();
     },
   };
@@ -97,31 +101,4 @@ function listenOn(app: ExclusiveListener, address: string, port: number): us_lis
     if (socket !== false) bound = socket;
   });
   return bound;
-}
-
-/** Counts the exchanges whose answers are still to come. */
-class PendingCount {
-  #count = 0;
-  #onNone: (() => void) | undefined;
-
-  up(): void {
-    this.#count += 1;
-  }
-
-  down(): void {
-    this.#count -= 1;
-    if (this.#count === 0) this.#onNone?.();
-  }
-
-  /** Resolves when nothing is pending, at the latest after `deadlineMs`. */
-  none(deadlineMs: number): Promise<void> {
-    if (this.#count === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const deadline = setTimeout(resolve, deadlineMs);
-      this.#onNone = () => {
-        clearTimeout(deadline);
-        resolve();
-      };
-    });
-  }
 }

@@ -86,7 +86,7 @@ export class HostCheck {
     if (!isTrustedHost(header, this.#rules)) {
       return problem(
         'foreign-host',
-        `${JSON.stringify(header)} is no name of this node; api.hosts can name more`,
+        `Host ${JSON.stringify(header)} is no name of this node; api.hosts can name more`,
       );
     }
     if (this.#passed.size < REMEMBERED_HOSTS_MAX) this.#passed.add(header);
@@ -103,7 +103,7 @@ export function distrustOrigin(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') {
-    return problem('foreign-origin', `${JSON.stringify(origin)} is not in api.cors.origins`);
+    return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
   }
   if (method !== 'OPTIONS' && standing === 'none' && secFetchSite.toLowerCase() === 'cross-site') {
     return problem('foreign-origin', 'A page of another site sent this request');

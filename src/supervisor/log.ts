@@ -2,6 +2,7 @@
 
 import { pino } from 'pino';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
+import { LogOutput, standardOutput } from './log-output.js';
 
 /** What the rest of the program sees of the log. Fields are flat: no object can carry a secret in by accident. */
 export interface Logger {
@@ -17,7 +18,7 @@ export interface LogSink {
 }
 
 /** Lines below `level` are dropped. Writing is synchronous: the line before a crash is the one that is needed, and lines are few. */
-export function createLogger(level: LogLevel, sink?: LogSink): Logger {
+export function createLogger(level: LogLevel, sink: LogSink = new LogOutput(standardOutput())): Logger {
   const options = {
     level,
     // journald knows the process and the host.
@@ -26,7 +27,7 @@ export function createLogger(level: LogLevel, sink?: LogSink): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
     redact: REDACTED,
   };
-  const log = sink === undefined ? pino(options) : pino(options, sink);
+  const log = pino(options, sink);
   return {
     log: (lineLevel, message, fields = {}) => log[lineLevel](fields, message),
   };

@@ -14,7 +14,7 @@ const HUNG_DEADLINE_MS = 90_000;
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
 for (const [what, signal] of [
-  ['ends', 'SIGHUP'],
+  ['ends', 'SIGWINCH'],
   ['hangs', 'SIGUSR2'],
 ] as const) {
   test(`the audio thread ${what}`, { skip }, async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,7 +101,7 @@ async function listener(): Promise<{ port: number; stop(): Promise<void> }> {
   };
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   test(`${signal}: bye to every stream, then status 0`, async () => {
     const port = await freePort();
     const config = file(`${signal}.yaml`, `api: {port: ${port}}\n${QUIET}`);
@@ -124,3 +124,21 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.deepEqual(await exit, [0, null]);
   });
 }
+
+test('a log that cannot be written costs lines, not the service', async () => {
+  const port = await freePort();
+  const config = file('full.yaml', `api: {port: ${port}}\n${QUIET}`);
+  const full = openSync('/dev/full', 'w');
+  const daemon = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
+    stdio: ['ignore', full, 'ignore'],
+    env: { HOME: home, XDG_RUNTIME_DIR: home },
+  });
+  closeSync(full);
+  const exit = once(daemon, 'exit');
+  const stream = await until('the daemon answers', () =>
+    EventConsumer.open(`http://127.0.0.1:${port}/events`),
+  );
+  daemon.kill('SIGTERM');
+  await stream.until(({ ended }) => ended, 'the end');
+  assert.deepEqual(await exit, [0, null]);
+});

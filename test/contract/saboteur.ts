@@ -1,9 +1,9 @@
 // Loaded into the daemon by `--import`, for tests only: on a signal it runs code in an actor's thread through the
-// inspector, so that a thread of the shipped build can be ended or hung from outside. SIGUSR2: hang. SIGHUP: exit.
+// inspector, so that a thread of the shipped build can be ended or hung from outside. SIGUSR2: hang. SIGWINCH: exit.
 
 import { Session } from 'node:inspector';
 
-const SABOTAGE = { SIGUSR2: 'for (;;) {}', SIGHUP: 'process.exit(7)' } as const;
+const SABOTAGE = { SIGUSR2: 'for (;;) {}', SIGWINCH: 'process.exit(7)' } as const;
 
 /** Held on to: a session that is garbage-collected takes its order with it. */
 const sessions: Session[] = [];

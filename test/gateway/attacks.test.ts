@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import { GatewayUnderTest, type Response, SETTINGS } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS, type TestResponse } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 
 const under = GatewayUnderTest.up({
@@ -82,7 +82,7 @@ describe('effects of pages of other sites', () => {
 });
 
 describe('what browsers are told', () => {
-  const cors = (response: Response): Record<string, unknown> =>
+  const cors = (response: TestResponse): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(response.headers).filter(([name]) => name.startsWith('access-control-')),
     );
@@ -129,7 +129,7 @@ describe('what browsers are told', () => {
   });
 
   test('private network access is granted when asked for, to allowed origins', async () => {
-    const ask = (origin: string): Promise<Response> =>
+    const ask = (origin: string): Promise<TestResponse> =>
       under.fetch({
         method: 'OPTIONS',
         path: '/audio',
@@ -183,6 +183,12 @@ describe('ambiguous requests', () => {
       assert.deepEqual(under.backends.asked, []);
     });
   }
+
+  test('a GET is judged by its first host, since whatever stands behind it changes nothing', async () => {
+    const [own, foreign] = ['Host: 127.0.0.1\r\n', 'Host: evil.example\r\n'];
+    assert.equal(await statusOf(under.port, `GET /audio HTTP/1.1\r\n${own}${foreign}\r\n`), 200);
+    assert.equal(await statusOf(under.port, `GET /audio HTTP/1.1\r\n${foreign}${own}\r\n`), 403);
+  });
 
   test('an empty host is 403', async () => {
     assert.equal(await statusOf(under.port, `${start}Host:\r\n\r\n`), 403);

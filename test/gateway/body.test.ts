@@ -58,24 +58,24 @@ describe('values', () => {
 
 describe('faults', () => {
   const rows: [name: BodyName, body: string, detail: string | RegExp][] = [
-    ['volume', '{"volume":1.2}', 'volume: must be a number between 0 and 1, got 1.2'],
-    ['volume', '{"volume":-0.1}', 'volume: must be a number between 0 and 1, got -0.1'],
-    ['volume', '{"volume":"1"}', 'volume: must be a number between 0 and 1, got "1"'],
-    ['volume', '{"volume":null}', 'volume: must be a number between 0 and 1, got null'],
-    ['volume', '{"volume":1e999}', /^volume: must be a number between 0 and 1/],
+    ['volume', '{"volume":1.2}', 'Field volume must be a number between 0 and 1, got 1.2'],
+    ['volume', '{"volume":-0.1}', 'Field volume must be a number between 0 and 1, got -0.1'],
+    ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],
+    ['volume', '{"volume":null}', 'Field volume must be a number between 0 and 1, got null'],
+    ['volume', '{"volume":1e999}', /^Field volume must be a number between 0 and 1/],
     ['volume', '{"volume":NaN}', /not valid JSON/],
-    ['volume', '{"delta":2}', 'delta: must be a number between -1 and 1, got 2'],
+    ['volume', '{"delta":2}', 'Field delta must be a number between -1 and 1, got 2'],
     ['volume', '{"volume":1,"delta":1}', 'Only one of volume or delta can be given'],
-    ['volume', '{}', 'volume or delta: is missing'],
+    ['volume', '{}', 'Field volume or delta is missing'],
     ['volume', '', 'A body is needed: an object with volume or delta'],
     ['volume', '7', 'The body must be an object with volume or delta, got 7'],
-    ['volume', '[]', 'The body must be an object with volume or delta, got []'],
-    ['volume', '{"loud":1}', '"loud": there is no such field, only volume or delta'],
-    ['volume', '{"volume":1,"__proto__":1}', /"__proto__": there is no such field/],
-    ['mute', '{"muted":1}', 'muted: must be true or false, got 1'],
-    ['mute', '{"mute":true}', '"mute": there is no such field, only muted'],
+    ['volume', '[]', 'The body must be an object with volume or delta, got a list'],
+    ['volume', '{"loud":1}', 'Field "loud" does not exist, only volume or delta'],
+    ['volume', '{"volume":1,"__proto__":1}', /Field "__proto__" does not exist/],
+    ['mute', '{"muted":1}', 'Field muted must be true or false, got 1'],
+    ['mute', '{"mute":true}', 'Field "mute" does not exist, only muted'],
     ['mute', '[]', /must be an object/],
-    ['move', '{"output":""}', 'output: must be a non-empty string or a non-negative integer, got ""'],
+    ['move', '{"output":""}', 'Field output must be a non-empty string or a non-negative integer, got ""'],
     ['move', '{"output":-1}', /non-negative integer, got -1/],
     ['move', '{"output":1.5}', /got 1.5/],
     ['none', '{"x":1}', /takes no fields/],
@@ -111,8 +111,19 @@ describe('faults', () => {
   });
 
   test('deep nesting is refused, not followed', async () => {
-    const decoded = await decodeBody('volume', 'application/json', Buffer.from('['.repeat(30_000)));
-    assert.ok(!decoded.ok);
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    for (const body of ['['.repeat(30_000), deep, `{"volume":${deep}}`, `{"${'x'.repeat(9)}":${deep}}`]) {
+      const decoded = await decodeBody('volume', 'application/json', Buffer.from(body));
+      assert.ok(!decoded.ok, body.slice(0, 20));
+    }
+  });
+
+  test('a number beyond all numbers is named as such', async () => {
+    const decoded = await decodeBody('volume', 'application/json', Buffer.from('{"volume":1e400}'));
+    assert.equal(
+      !decoded.ok && decoded.detail,
+      'Field volume must be a number between 0 and 1, got Infinity',
+    );
   });
 
   test('an empty body has no content type that could be wrong', async () => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { ByteSink } from '../../src/gateway/events/occurrence.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { createServer } from '../../src/gateway/server.js';
+import { ManualClock } from './events/manual-clock.js';
 import { RawConnection } from './raw-connection.js';
 
 /** An odd size, so that the kernel's buffers do not end where a piece does. */
@@ -24,28 +25,31 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
   const scene = new Promise<Scene>((resolve) => {
     opened = resolve;
   });
-  const server = createServer({
-    serve: (exchange: Exchange) => {
-      const seat = exchange.seatStream([['Content-Type', 'text/event-stream\r\nX-Evil: 1']]);
-      seat.sink.write(Buffer.from('first'));
-      let [becameWritable, left]: (() => void)[] = [];
-      const writable = new Promise<void>((resolve) => {
-        becameWritable = resolve;
-      });
-      const gone = new Promise<void>((resolve) => {
-        left = resolve;
-      });
-      seat.attach({ writable: () => becameWritable?.(), gone: () => left?.() });
-      opened({ sink: seat.sink, writable, gone });
+  const server = createServer(
+    {
+      serve: (exchange: Exchange) => {
+        const seat = exchange.seatStream([['Content-Type', 'text/event-stream\r\nX-Evil: 1']]);
+        seat.sink.write(Buffer.from('first'));
+        let [becameWritable, left]: (() => void)[] = [];
+        const writable = new Promise<void>((resolve) => {
+          becameWritable = resolve;
+        });
+        const gone = new Promise<void>((resolve) => {
+          left = resolve;
+        });
+        seat.attach({ writable: () => becameWritable?.(), gone: () => left?.() });
+        opened({ sink: seat.sink, writable, gone });
+      },
+      onFault: (_exchange, error) => assert.fail(String(error)),
     },
-    onFault: (_exchange, error) => assert.fail(String(error)),
-  });
+    new ManualClock().schedule,
+  );
   const listening = server.listen(['127.0.0.1'], 0);
   assert.ok(listening.ok);
   const client = new RawConnection(listening.port).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   context.after(async () => {
     client.destroy();
-    await server.close();
+    await server.close(0);
   });
   await client.until((text) => text.includes('first'));
   return { client, ...(await scene) };

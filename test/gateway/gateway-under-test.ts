@@ -9,6 +9,9 @@ import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS } from '../../src/protocol/actor/backends.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
+/** Longer than any test waits: where it matters, the answers decide. */
+const CLOSE_MS = 4000;
+
 export const SETTINGS: RouteSettings = {
   api: { port: 0, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 4 } },
   systemd: { enabled: true, system: [], user: [], internal: [] },
@@ -24,14 +27,14 @@ export const SETTINGS: RouteSettings = {
   },
 };
 
-export interface Request {
+export interface TestRequest {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
-export interface Response {
+export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -67,7 +70,7 @@ export class GatewayUnderTest {
       backends: this.backends,
       version: '1.2.3',
       log: (level, message) => this.logged.push(`${level} ${message}`),
-      now: Date.now,
+      date: Date.now,
       monotonic: () => performance.now(),
       random: Math.random,
     });
@@ -88,11 +91,11 @@ export class GatewayUnderTest {
   }
 
   async close(): Promise<void> {
-    await this.gateway.close();
+    await this.gateway.close(CLOSE_MS);
   }
 
   /** Sends and receives, and checks the answer against the document. */
-  async fetch(wanted: Request): Promise<Response> {
+  async fetch(wanted: TestRequest): Promise<TestResponse> {
     const response = await send(this.port, wanted);
     this.#document ??= JSON.parse((await send(this.port, { path: '/openapi.json' })).text) as OpenApi;
     this.#conform(this.#document, wanted, response);
@@ -105,7 +108,7 @@ export class GatewayUnderTest {
     return JSON.parse(response.text);
   }
 
-  #conform(document: OpenApi, { method = 'GET', path }: Request, response: Response): void {
+  #conform(document: OpenApi, { method = 'GET', path }: TestRequest, response: TestResponse): void {
     const operation = operationFor(document, method, path);
     if (operation === undefined) return;
     const described = operation.responses[String(response.status)];
@@ -139,7 +142,10 @@ function operationFor(document: OpenApi, method: string, path: string): Operatio
 }
 
 /** One request on a connection of its own. */
-function send(port: number, { method = 'GET', path, headers = {}, body }: Request): Promise<Response> {
+function send(
+  port: number,
+  { method = 'GET', path, headers = {}, body }: TestRequest,
+): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];

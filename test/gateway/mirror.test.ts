@@ -3,19 +3,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Occurrence } from '../../src/gateway/events/occurrence.js';
+import { partsOf } from '../../src/gateway/events/parts.js';
 import { Mirror } from '../../src/gateway/mirror.js';
-import { PageMaker } from '../../src/gateway/page.js';
+import { type Page, PageMaker } from '../../src/gateway/page.js';
 import type { Resource } from '../../src/gateway/resources.js';
 import type { Backend, BackendState } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { drop, put } from './scripted-backends.js';
 
 class Scene {
-  now = 1000;
+  date = 1000;
   readonly mirror: Mirror;
 
   constructor(enabled: readonly Backend[] = ['audio', 'systemd', 'upgrade']) {
-    this.mirror = new Mirror(enabled, new PageMaker('boot'), () => this.now);
+    this.mirror = new Mirror(enabled, new PageMaker('boot'), () => this.date);
   }
 
   apply(...changes: Change[]): string[] {
@@ -23,7 +24,7 @@ class Scene {
   }
 
   health(backend: Backend, state: BackendState, detail?: string): string[] {
-    const health = { state, since: this.now, restarts: 0, ...(detail === undefined ? {} : { detail }) };
+    const health = { state, since: this.date, restarts: 0, ...(detail === undefined ? {} : { detail }) };
     return this.mirror.health(backend, health).map(line);
   }
 
@@ -34,9 +35,13 @@ class Scene {
 
 /** One occurrence in one line. */
 function line(occurrence: Occurrence): string {
-  if (occurrence.kind !== 'records') return `${occurrence.type} ${occurrence.json}`;
+  if (occurrence.kind !== 'records') return `${occurrence.type} ${partsOf(occurrence)[0]?.items[0]?.json}`;
   const records = occurrence.records.map(({ key, json }) => `${key}=${json}`).join(' ');
   return `${occurrence.type} ${occurrence.removal ? '-' : '+'} ${records}`;
+}
+
+function changedAt(page: Page | undefined): string | undefined {
+  return page?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At')?.[1];
 }
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
@@ -193,15 +198,26 @@ test('a page is kept until the next change of what it is made of', () => {
   scene.health('audio', 'up');
   const [clients, outputs] = [scene.mirror.read('audio.clients'), scene.mirror.read('audio.outputs')];
   assert.equal(scene.mirror.read('audio.clients'), clients);
-  scene.now = 2000;
+  scene.date = 2000;
   scene.apply(client('1', 'b'));
   assert.equal(scene.mirror.read('audio.outputs'), outputs);
   const changed = scene.mirror.read('audio.clients');
   assert.notEqual(changed?.etag, clients?.etag);
-  assert.deepEqual(
-    changed?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At'),
-    ['X-Cache-Updated-At', '1970-01-01T00:00:02.000Z'],
-  );
+  assert.equal(changedAt(changed), '1970-01-01T00:00:02.000Z');
+});
+
+test('what has no records at all has not changed since its backend came up, whenever it is asked for', () => {
+  const scene = new Scene();
+  scene.date = 2000;
+  scene.health('audio', 'up');
+  scene.date = 3000;
+  assert.equal(changedAt(scene.mirror.read('audio.outputs')), '1970-01-01T00:00:02.000Z');
+  scene.health('audio', 'connecting');
+  scene.date = 4000;
+  scene.health('audio', 'up');
+  scene.date = 5000;
+  scene.health('audio', 'up', 'and well');
+  assert.equal(changedAt(scene.mirror.read('audio.outputs')), '1970-01-01T00:00:04.000Z');
 });
 
 test('records keep the order in which they came, also when they change', () => {

@@ -17,8 +17,6 @@ import { snapshotOf } from './snapshot.js';
 import { type Ending, EventStream } from './stream.js';
 import { Tombstones } from './tombstones.js';
 
-/** How long streams that cannot take `bye` at once may keep a shutdown waiting. The whole shutdown has 5 s. */
-const BYE_MS_MAX = 2000;
 /** The most bytes that go to a stream between two looks at whether it still takes them. */
 const BATCH_BYTES_MAX = 256 * 1024;
 
@@ -26,7 +24,7 @@ export interface HubOptions {
   /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
   /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
+  readonly monotonic: () => number;
   /** 0 <= random() < 1. */
   readonly random: () => number;
   readonly maxClients: number;
@@ -34,6 +32,7 @@ export interface HubOptions {
   readonly schedule: Schedule;
 }
 
+/** One for the life of the daemon. Only the constructor throws of itself. */
 export class EventHub {
   readonly #options: HubOptions;
   readonly #ring = new Ring();
@@ -48,7 +47,7 @@ export class EventHub {
   constructor(options: HubOptions) {
     checkBoot(options.boot);
     this.#options = options;
-    this.#keepAlive = new KeepAlive(this.#streams, options.now, options.schedule);
+    this.#keepAlive = new KeepAlive(this.#streams, options.monotonic, options.schedule);
   }
 
   /** Makes events of what happened. When it is called, the snapshot source already tells of it. */
@@ -76,13 +75,13 @@ export class EventHub {
    */
   open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
     if (this.#farewell !== undefined || this.#streams.size >= this.#options.maxClients) return 'full';
-    const { boot, now, random } = this.#options;
+    const { boot, monotonic, random } = this.#options;
     const stream = new EventStream({
       sink,
       filter: query.filter,
       keepaliveMs: query.keepaliveMs,
       boot,
-      now,
+      monotonic,
       onEnd: (ended, ending) => this.#ended(ended, ending),
     });
     this.#streams.add(stream);
@@ -91,9 +90,12 @@ export class EventHub {
     return stream;
   }
 
-  /** Says `bye` on every stream and ends it. Resolves when all have ended; those that take too long are cut. */
-  bye(): Promise<void> {
-    this.#farewell ??= this.#sayBye();
+  /**
+   * Says `bye` on every stream and ends it. Resolves when all have ended; those that have not taken it after `withinMs` are
+   * cut. Never rejects. The first call counts; later ones get its promise.
+   */
+  bye(withinMs: number): Promise<void> {
+    this.#farewell ??= this.#sayBye(withinMs);
     return this.#farewell;
   }
 
@@ -137,12 +139,12 @@ export class EventHub {
     }
   }
 
-  #sayBye(): Promise<void> {
+  #sayBye(withinMs: number): Promise<void> {
     this.#keepAlive.stop();
     for (const stream of this.#streams) stream.bye();
     if (this.#streams.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancel = this.#options.schedule(BYE_MS_MAX, () => {
+      const cancel = this.#options.schedule(withinMs, () => {
         for (const stream of this.#streams) stream.cut();
       });
       this.#allLeft = () => {

@@ -15,13 +15,13 @@ export type Schedule = (delayMs: number, callback: () => void) => () => void;
 
 export class KeepAlive {
   readonly #talkers: ReadonlySet<Talker>;
-  readonly #now: () => number;
+  readonly #monotonic: () => number;
   readonly #schedule: Schedule;
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
 
-  constructor(talkers: ReadonlySet<Talker>, now: () => number, schedule: Schedule) {
+  constructor(talkers: ReadonlySet<Talker>, monotonic: () => number, schedule: Schedule) {
     this.#talkers = talkers;
-    this.#now = now;
+    this.#monotonic = monotonic;
     this.#schedule = schedule;
   }
 
@@ -43,13 +43,13 @@ export class KeepAlive {
 
   #arm(at: number): void {
     this.#armed?.cancel();
-    const delayMs = Math.max(0, at - this.#now());
+    const delayMs = Math.max(0, at - this.#monotonic());
     this.#armed = { at, cancel: this.#schedule(delayMs, () => this.#fire()) };
   }
 
   #fire(): void {
     this.#armed = undefined;
-    const now = this.#now();
+    const now = this.#monotonic();
     for (const talker of this.#talkers) if (talker.dueAt <= now) talker.keepAlive();
     let next = Number.POSITIVE_INFINITY;
     for (const talker of this.#talkers) next = Math.min(next, talker.dueAt);

@@ -1,6 +1,6 @@
 // What the mirror tells the event hub: something happened, with everything needed to publish, replay and conflate it. Types only.
 
-import type { Backend } from '../../protocol/actor/backends.js';
+import type { Backend, BackendState } from '../../protocol/actor/backends.js';
 import type { ActionEvent, Collection, EventType } from '../../protocol/actor/collections.js';
 
 /** One record of a collection; `json` was encoded by its actor. For a removal it is the record's last text. */
@@ -28,7 +28,8 @@ export type Occurrence =
       readonly kind: 'backend';
       readonly backend: Backend;
       readonly type: 'backend.updated';
-      readonly json: string;
+      readonly state: BackendState;
+      readonly detail?: string;
     }
   | { readonly kind: 'action'; readonly backend: Backend; readonly type: ActionEvent; readonly json: string };
 

@@ -9,6 +9,8 @@ import {
 } from '../../protocol/actor/collections.js';
 import type { MirrorRecord, Occurrence } from './occurrence.js';
 
+type BackendOccurrence = Extract<Occurrence, { readonly kind: 'backend' }>;
+
 /** A longer list becomes several events, so that no frame is much larger than this and one record. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
 
@@ -32,9 +34,7 @@ export function partsOf(occurrence: Occurrence): readonly Part[] {
     case 'action':
       return [{ type, backend, listed: false, items: [{ json: occurrence.json }] }];
     case 'backend':
-      return [
-        { type, backend, listed: false, items: [{ slot: `backend/${backend}`, json: occurrence.json }] },
-      ];
+      return [backendPart(occurrence, `backend/${backend}`)];
     case 'records': {
       const { collection, records } = occurrence;
       const spec: CollectionSpec = COLLECTIONS[collection];
@@ -48,6 +48,16 @@ export function partsOf(occurrence: Occurrence): readonly Part[] {
       }));
     }
   }
+}
+
+/** The state of a backend, which has no actor to encode it. `detail` is left out where there is none. */
+export function backendPart({ type, backend, state, detail }: BackendOccurrence, slot: string): Part {
+  return {
+    type,
+    backend,
+    listed: false,
+    items: [{ slot, json: JSON.stringify({ backend, state, detail }) }],
+  };
 }
 
 /** Names a record across collections; no collection's name holds a slash. */

@@ -21,7 +21,7 @@ export type ParsedEventQuery =
   | { readonly ok: true; readonly query: EventQuery }
   | { readonly ok: false; readonly detail: string };
 
-type Parameters = ReadonlyMap<string, readonly string[]>;
+type QueryParameters = ReadonlyMap<string, readonly string[]>;
 
 /**
  * `query` is the raw text behind the question mark. A list may be repeated: its names add up. Each of the three lists
@@ -31,15 +31,18 @@ type Parameters = ReadonlyMap<string, readonly string[]>;
  */
 export function parseEventQuery(query: string, lastEventIdHeader: string | undefined): ParsedEventQuery {
   const parameters = decodeParameters(query);
-  if (parameters === undefined) return refuse('the query is not valid percent-encoding');
+  if (parameters === undefined) return refuse('The query is not valid percent-encoding');
   const excluded = names(parameters, 'exclude') ?? [];
-  if (excluded.includes('server.info')) return refuse('exclude: server.info is always sent');
+  if (excluded.includes('server.info'))
+    return refuse('Parameter exclude cannot hold server.info, which is always sent');
   const keepaliveMs = parseKeepalive(parameters.get('keepalive'));
   if (keepaliveMs === undefined) {
-    return refuse(`keepalive: must be given once, ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`);
+    return refuse(
+      `Parameter keepalive must be given once, as ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`,
+    );
   }
   const snapshot = parseSnapshot(parameters.get('snapshot'));
-  if (snapshot === undefined) return refuse('snapshot: must be given once, as 0 or 1');
+  if (snapshot === undefined) return refuse('Parameter snapshot must be given once, as 0 or 1');
   const types = names(parameters, 'types');
   const backends = names(parameters, 'backend');
   const filter = filterOf(
@@ -55,7 +58,7 @@ function refuse(detail: string): ParsedEventQuery {
   return { ok: false, detail };
 }
 
-function decodeParameters(query: string): Parameters | undefined {
+function decodeParameters(query: string): QueryParameters | undefined {
   const parameters = new Map<string, string[]>();
   for (const pair of query.split('&')) {
     if (pair === '') continue;
@@ -79,7 +82,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-function names(parameters: Parameters, list: string): readonly string[] | undefined {
+function names(parameters: QueryParameters, list: string): readonly string[] | undefined {
   const given = (parameters.get(list) ?? []).flatMap((value) => value.split(',')).map((name) => name.trim());
   const named = given.filter((name) => name !== '');
   return named.length === 0 ? undefined : named;
@@ -102,7 +105,7 @@ function parseSnapshot(values: readonly string[] | undefined): boolean | undefin
  * The header wins: a browser that reconnects sends its newest id there, while its URL still holds the one that the page
  * began with. In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
  */
-function resumeFrom(parameters: Parameters, header: string | undefined): string | undefined {
+function resumeFrom(parameters: QueryParameters, header: string | undefined): string | undefined {
   if (header !== undefined && header !== '') return header;
   const id = parameters.get('lastEventId')?.at(-1);
   return id === '' ? undefined : id;

@@ -6,7 +6,7 @@
 
 import { accepts, bitsOf, type Filter } from './filter.js';
 import type { Occurrence } from './occurrence.js';
-import { type Part, partsOf } from './parts.js';
+import { backendPart, type Part, partsOf } from './parts.js';
 import { type Waiting, waitingOf } from './waiting.js';
 
 /**
@@ -28,14 +28,6 @@ export function snapshotOf(
 
 function snapshotParts(occurrence: Occurrence): readonly Part[] {
   if (occurrence.kind !== 'backend') return partsOf(occurrence);
-  const { backend, type } = occurrence;
   // A slot of its own: a live change of the backend's state follows the marker and must not take its place.
-  return [
-    { type, backend, listed: false, items: [{ slot: `snapshot/${backend}`, json: marked(occurrence.json) }] },
-  ];
-}
-
-function marked(json: string): string {
-  const status: unknown = JSON.parse(json);
-  return JSON.stringify({ ...(typeof status === 'object' ? status : {}), detail: 'snapshot' });
+  return [backendPart({ ...occurrence, detail: 'snapshot' }, `snapshot/${occurrence.backend}`)];
 }

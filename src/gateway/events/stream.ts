@@ -22,7 +22,7 @@ export interface StreamOptions {
   readonly keepaliveMs: number;
   readonly boot: string;
   /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
+  readonly monotonic: () => number;
   /** Called once. */
   readonly onEnd: (stream: EventStream, ending: Ending) => void;
 }
@@ -35,7 +35,7 @@ export class EventStream implements OpenStream {
 
   constructor(options: StreamOptions) {
     this.#options = options;
-    this.#spokeAt = options.now();
+    this.#spokeAt = options.monotonic();
   }
 
   /** When silence will have lasted long enough for a keep-alive. */
@@ -65,7 +65,7 @@ export class EventStream implements OpenStream {
 
   /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
   keepAlive(): void {
-    this.#spokeAt = this.#options.now();
+    this.#spokeAt = this.#options.monotonic();
     if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(LOVE));
   }
 
@@ -126,7 +126,7 @@ export class EventStream implements OpenStream {
 
   /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
   #write(bytes: Uint8Array): boolean {
-    this.#spokeAt = this.#options.now();
+    this.#spokeAt = this.#options.monotonic();
     const taken = this.#options.sink.write(bytes);
     if (!taken && this.#state === 'flowing') this.#state = 'behind';
     return taken && this.#isOpen();

@@ -64,7 +64,7 @@ function dropInNames(folder: string): { readonly names: readonly string[] } | { 
     if (names.length <= MAX_DROP_INS) return { names: names.sort() };
     return { problem: problemOf(folder, `more than ${MAX_DROP_INS} configuration files`) };
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemCodeOf(error);
     return code === 'ENOENT' ? { names: [] } : { problem: problemOf(folder, failureText(code)) };
   }
 }
@@ -78,7 +78,7 @@ function readConfig(path: string): Read {
   try {
     bytes = readBounded(path);
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemCodeOf(error);
     return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : unreadable(failureText(code));
   }
   if (bytes.length > MAX_FILE_BYTES) return unreadable(`is larger than ${MAX_FILE_BYTES} bytes`);
@@ -143,7 +143,7 @@ function problemOf(path: string, text: string, line?: number): string {
 }
 
 /** The code of a system error; anything else is thrown on, as a bug. */
-function codeOf(error: unknown): string {
+function systemCodeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;
 }

@@ -1,5 +1,7 @@
 // Where things lie by the XDG Base Directory Specification. Pure: the environment is an argument.
 
+import { runtimeDirectory, xdgDirectory } from '../../runtime-directory.js';
+
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Home directory; '' when there is none. */
@@ -16,19 +18,14 @@ export interface Directories {
 }
 
 export function directoriesOf({ env, home, uid }: Environment): Directories {
-  const runtime = absolute(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
+  const runtime = runtimeDirectory(env, uid);
   return {
     home,
-    config: absolute(env['XDG_CONFIG_HOME']) ?? below(home, '.config'),
+    config: xdgDirectory(env['XDG_CONFIG_HOME']) ?? below(home, '.config'),
     runtime,
     // Without a home nothing outlives a reboot; the run's state then lies beside the socket.
-    state: absolute(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtime,
+    state: xdgDirectory(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtime,
   };
-}
-
-/** The specification: a relative path in one of these variables is invalid and ignored, an empty one counts as unset. */
-function absolute(path: string | undefined): string | undefined {
-  return path?.startsWith('/') ? path.replace(/(?<=.)\/+$/, '') : undefined;
 }
 
 function below(home: string, folder: string): string | undefined {

@@ -10,7 +10,10 @@ import { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
-class Node {
+/** How long `bye` may take. */
+const BYE_MS = 2000;
+
+class NodeUnderTest {
   readonly world = new NodeWorld();
   readonly clock = new ManualClock();
   readonly hub: EventHub;
@@ -18,7 +21,7 @@ class Node {
   constructor(maxClients = 256) {
     this.hub = new EventHub({
       boot: 'b',
-      now: this.clock.now,
+      monotonic: this.clock.monotonic,
       random: () => 0,
       maxClients,
       source: this.world,
@@ -87,7 +90,7 @@ const TABLE: readonly [happen: (world: NodeWorld) => readonly Occurrence[], hear
 ];
 for (const [happen, expected] of TABLE) {
   test(`a stream says ${expected.join(', then ')}`, () => {
-    const node = new Node();
+    const node = new NodeUnderTest();
     const consumer = node.consumer();
     node.hub.publish(happen(node.world));
     assert.deepEqual(heard(consumer), expected);
@@ -95,7 +98,7 @@ for (const [happen, expected] of TABLE) {
 }
 
 test('the first bytes are there when open returns', () => {
-  const { connection } = new Node().consumer();
+  const { connection } = new NodeUnderTest().consumer();
   assert.equal(
     Buffer.from(connection.read()).toString(),
     'retry: 2000\nevent: server.info\ndata: "connected"\n\n',
@@ -104,7 +107,7 @@ test('the first bytes are there when open returns', () => {
 });
 
 test('a batch is one write, and streams that want the same get the same bytes', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const connections = ['', '', 'types=audio.updated'].map((query) => node.consumer(query).connection);
   const pieces = connections.map((connection) => {
     connection.read();
@@ -135,7 +138,7 @@ const FILTERS: readonly [query: string, types: readonly string[]][] = [
 for (const [query, types] of FILTERS) {
   for (const capacity of [Number.POSITIVE_INFINITY, 0]) {
     test(`?${query} passes ${types.join(', ') || 'only server.info'}, ${capacity === 0 ? 'late' : 'live'}`, () => {
-      const node = new Node();
+      const node = new NodeUnderTest();
       const consumer = node.consumer(query, capacity);
       node.hub.publish([
         node.world.put('audio.clients', ['1', { id: 1 }]),
@@ -152,7 +155,7 @@ for (const [query, types] of FILTERS) {
 }
 
 test('a client that comes back gets what it missed, in order, and then what happens', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.progress(5);
   const consumer = node.consumer('', undefined, 'b-3');
   node.progress(1);
@@ -163,7 +166,7 @@ test('a client that comes back gets what it missed, in order, and then what happ
 });
 
 test('what happens during a slow replay comes after it, each once', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.progress(200, { pad: 'x'.repeat(2000) });
   const consumer = node.consumer('', 1000, 'b-0');
   node.progress(100);
@@ -177,7 +180,7 @@ test('what happens during a slow replay comes after it, each once', () => {
 });
 
 test('a replay that the ring overtakes ends the stream, which counts as too slow', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.progress(1000, { pad: 'x'.repeat(200) });
   const consumer = node.consumer('', 1000, 'b-0');
   node.progress(1024);
@@ -187,7 +190,7 @@ test('a replay that the ring overtakes ends the stream, which counts as too slow
 });
 
 test('a replay is written to the end even if its filter passes nothing', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.progress(5);
   const consumer = node.consumer('types=power.action', undefined, 'b-0');
   node.hub.publish([node.world.action('power.action')]);
@@ -210,7 +213,7 @@ const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
 ];
 for (const [query, id] of SNAPSHOT_FOR) {
   test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
-    const node = new Node();
+    const node = new NodeUnderTest();
     node.hub.publish([
       node.world.backend('audio', 'up'),
       node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
@@ -226,7 +229,7 @@ for (const [query, id] of SNAPSHOT_FOR) {
 }
 
 test('a client whose id has expired is told what was removed since, then the state', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.hub.publish([
     node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }], ['3', { id: 3 }], ['4', { id: 4 }]),
   ]);
@@ -244,7 +247,7 @@ test('a client whose id has expired is told what was removed since, then the sta
 });
 
 test('what is remembered of removed records is bounded, and the marker makes up for the rest', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const ids = Array.from({ length: 3000 }, (_, id) => id);
   const away = node.consumer('snapshot=1');
   for (const id of ids) node.hub.publish([node.world.put('audio.clients', [String(id), { id }])]);
@@ -261,7 +264,7 @@ test('what is remembered of removed records is bounded, and the marker makes up 
 });
 
 test('a consumer over 1 MiB behind is closed and counted; the others are not delayed', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
   const quick = node.consumer();
   node.progress(120, { pad: 'x'.repeat(10_000) });
@@ -272,7 +275,7 @@ test('a consumer over 1 MiB behind is closed and counted; the others are not del
 });
 
 test('a consumer that is gone while it is behind is counted as slow; one that had taken everything is not', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
   const quick = node.consumer();
   const recovered = node.consumer('', 0);
@@ -283,7 +286,7 @@ test('a consumer that is gone while it is behind is counted as slow; one that ha
 });
 
 test('streams beyond the limit are refused untouched, until one goes', () => {
-  const node = new Node(1);
+  const node = new NodeUnderTest(1);
   const first = node.consumer();
   const parsed = parseEventQuery('', undefined);
   assert.ok(parsed.ok);
@@ -295,7 +298,7 @@ test('streams beyond the limit are refused untouched, until one goes', () => {
 });
 
 test('after the silence that was asked for a stream says love, again and again', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10');
   node.clock.advance(9_900);
   assert.deepEqual(heard(consumer), []);
@@ -307,7 +310,7 @@ test('after the silence that was asked for a stream says love, again and again',
 });
 
 test('an event breaks the silence', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10');
   node.clock.advance(9_000);
   node.progress(1);
@@ -318,7 +321,7 @@ test('an event breaks the silence', () => {
 });
 
 test('all streams share one timer, and without streams there is none', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   assert.equal(node.clock.timers, 0);
   const consumers = Array.from({ length: 50 }, (_, index) => {
     node.clock.advance(20);
@@ -334,7 +337,7 @@ test('all streams share one timer, and without streams there is none', () => {
 });
 
 test('a stalled stream is not kept alive, and is again when it has caught up', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10', 0);
   node.clock.advance(60_000);
   assert.deepEqual(heard(consumer), []);
@@ -343,11 +346,11 @@ test('a stalled stream is not kept alive, and is again when it has caught up', (
 });
 
 test('at shutdown every stream hears bye after all that it is owed, and ends', async () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const quick = node.consumer();
   const slow = node.consumer('', 0);
   node.progress(2);
-  const farewell = node.hub.bye();
+  const farewell = node.hub.bye(BYE_MS);
   assert.equal(quick.connection.over, 'ended');
   assert.equal(slow.connection.over, undefined);
   assert.equal(heard(slow).at(-1), 'b-2 server.info "bye"');
@@ -359,25 +362,27 @@ test('at shutdown every stream hears bye after all that it is owed, and ends', a
 });
 
 test('a stream that cannot take bye in time is cut', async () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
-  const farewell = node.hub.bye();
-  assert.equal(node.hub.bye(), farewell);
-  node.clock.advance(2_000);
+  const farewell = node.hub.bye(BYE_MS);
+  assert.equal(node.hub.bye(BYE_MS), farewell);
+  node.clock.advance(BYE_MS - 1);
+  assert.equal(stalled.connection.over, undefined);
+  node.clock.advance(1);
   await farewell;
   assert.equal(stalled.connection.over, 'cut');
 });
 
 test('after bye no stream is opened', async () => {
-  const node = new Node();
-  await node.hub.bye();
+  const node = new NodeUnderTest();
+  await node.hub.bye(BYE_MS);
   const parsed = parseEventQuery('', undefined);
   assert.ok(parsed.ok);
   assert.equal(node.hub.open(parsed.query, new SimulatedConnection()), 'full');
 });
 
 test('what came back after its removal is not reported as removed to a client that was away', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])]);
   node.hub.publish([
     node.world.drop('audio.clients', '1', '2'),
@@ -390,7 +395,7 @@ test('what came back after its removal is not reported as removed to a client th
 });
 
 test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {
-  const node = new Node();
+  const node = new NodeUnderTest();
   node.progress(10);
   const consumer = node.consumer('', 100, 'b-0');
   for (let v = 1; v <= 3000; v += 1) node.hub.publish([node.world.put('audio.clients', ['1', { id: 1, v }])]);

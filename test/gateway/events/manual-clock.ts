@@ -8,7 +8,7 @@ export class ManualClock {
   fired = 0;
   readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
 
-  readonly now = (): number => this.#now;
+  readonly monotonic = (): number => this.#now;
 
   readonly schedule: Schedule = (delayMs, callback) => {
     const timer = { at: this.#now + delayMs, callback };

@@ -12,12 +12,12 @@ import { StateModel } from '../../consumer/state-model.js';
 
 export class NodeWorld implements SnapshotSource {
   readonly #records = new Map<Collection, Map<string, string>>();
-  readonly #backends = new Map<Backend, string>();
+  readonly #backends = new Map<Backend, BackendState>();
   /** How many actions have happened; each tells its number as `n`. */
   actions = 0;
 
   constructor() {
-    for (const backend of BACKENDS) this.#backends.set(backend, backendJson(backend, 'connecting'));
+    for (const backend of BACKENDS) this.#backends.set(backend, 'connecting');
   }
 
   keys(collection: Collection): readonly string[] {
@@ -37,9 +37,8 @@ export class NodeWorld implements SnapshotSource {
   }
 
   backend(backend: Backend, state: BackendState): Occurrence {
-    const json = backendJson(backend, state);
-    this.#backends.set(backend, json);
-    return { kind: 'backend', backend, type: 'backend.updated', json };
+    this.#backends.set(backend, state);
+    return { kind: 'backend', backend, type: 'backend.updated', state };
   }
 
   action(type: ActionEvent, fields: object = {}): Occurrence {
@@ -49,8 +48,8 @@ export class NodeWorld implements SnapshotSource {
   }
 
   snapshot(): readonly Occurrence[] {
-    return [...this.#backends].flatMap(([backend, json]): Occurrence[] => [
-      { kind: 'backend', backend, type: 'backend.updated', json },
+    return [...this.#backends].flatMap(([backend, state]): Occurrence[] => [
+      { kind: 'backend', backend, type: 'backend.updated', state },
       ...[...this.#records]
         .filter(([collection, shelf]) => COLLECTIONS[collection].backend === backend && shelf.size > 0)
         .map(([collection, shelf]) =>
@@ -72,7 +71,10 @@ export class NodeWorld implements SnapshotSource {
     const listed = (collection: Collection): string[] => [
       `[${[...this.#shelf(collection).values()].join(',')}]`,
     ];
-    tell('backend.updated', this.#backends.values());
+    tell(
+      'backend.updated',
+      [...this.#backends].map(([backend, state]) => JSON.stringify({ backend, state })),
+    );
     tell('audio.updated', listed('audio.clients'));
     tell('audio.output.updated', listed('audio.outputs'));
     tell('service.updated', this.#shelf('systemd.services').values());
@@ -97,8 +99,4 @@ export class NodeWorld implements SnapshotSource {
     if (type === undefined) throw new Error(`${collection} has no such event`);
     return { kind: 'records', backend: spec.backend, type, collection, removal, records };
   }
-}
-
-function backendJson(backend: Backend, state: BackendState): string {
-  return JSON.stringify({ backend, state });
 }

@@ -27,7 +27,7 @@ interface Told {
 }
 
 /** A history with its batches and its frames, as a hub would make them. */
-class History {
+class FramedHistory {
   readonly world = new NodeWorld();
   readonly told: Told[] = [];
 
@@ -85,7 +85,7 @@ function* histories(length: number): Generator<readonly number[]> {
 }
 
 /** Breaks off after each event of `sent` in turn and resumes from the id reached. `before`: what was sent in full earlier. */
-function checkEveryBreak(history: History, before: readonly Told[], sent: readonly Told[]): void {
+function checkEveryBreak(history: FramedHistory, before: readonly Told[], sent: readonly Told[]): void {
   for (let read = 0; read <= sent.length; read += 1) {
     const model = new StateModel();
     const all = [...before, ...sent.slice(0, read)];
@@ -101,7 +101,7 @@ function checkEveryBreak(history: History, before: readonly Told[], sent: readon
 }
 
 function checkHistory(steps: readonly number[], flushAt: number): void {
-  const history = new History();
+  const history = new FramedHistory();
   const outbox = new Outbox('b');
   let before: readonly Told[] = [];
   steps.forEach((step, index) => {
@@ -205,7 +205,7 @@ const CONFLATIONS: readonly [
 ];
 for (const [name, happen, expected] of CONFLATIONS) {
   test(name, () => {
-    const history = new History();
+    const history = new FramedHistory();
     const outbox = new Outbox('b');
     outbox.add(history.batch(...happen(history.world)), EVERYTHING);
     const told: Told[] = [];
@@ -233,7 +233,7 @@ test('a snapshot shows its id only when all of it is told, and is no heavier for
 });
 
 test('a live change of a backend does not take the place of the marker that begins its snapshot', () => {
-  const history = new History();
+  const history = new FramedHistory();
   const outbox = new Outbox('b', snapshotOf(history.world.snapshot(), [], 0, EVERYTHING));
   outbox.add(history.batch(history.world.backend('audio', 'up')), EVERYTHING);
   const told = heard(outbox.take()).map(({ data }) => data);
@@ -242,7 +242,7 @@ test('a live change of a backend does not take the place of the marker that begi
 });
 
 test('1 MiB of actions is more than may wait; a million changes of one record are not', () => {
-  const history = new History();
+  const history = new FramedHistory();
   const outbox = new Outbox('b');
   for (let times = 0; times < 5000; times += 1) {
     assert.ok(
@@ -267,7 +267,7 @@ test('1 MiB of actions is more than may wait; a million changes of one record ar
 });
 
 test('the tiniest events are bounded too', () => {
-  const history = new History();
+  const history = new FramedHistory();
   const outbox = new Outbox('b');
   let waiting = 0;
   while (outbox.add(history.batch(history.world.action('power.action')), EVERYTHING)) waiting += 1;

@@ -113,7 +113,7 @@ function round(
   const clock = new ManualClock();
   const hub = new EventHub({
     boot: 'boot',
-    now: clock.now,
+    monotonic: clock.monotonic,
     random: () => random.next(),
     maxClients: 10,
     source: world,

@@ -1,0 +1,141 @@
+// The end of the gateway within its deadline, on a clock that moves when told: nobody can make it later.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { closeAll } from '../../src/gateway/closing.js';
+import { CountedBackends } from '../../src/gateway/counted-backends.js';
+import { EventHub } from '../../src/gateway/events/hub.js';
+import { parseEventQuery } from '../../src/gateway/events/query.js';
+import { PendingCount } from '../../src/gateway/pending-count.js';
+import type { Answer } from '../../src/protocol/actor/commands.js';
+import { ManualClock } from './events/manual-clock.js';
+import { NodeWorld } from './events/node-world.js';
+import { SimulatedConnection } from './events/simulated-connection.js';
+import { ScriptedBackends } from './scripted-backends.js';
+
+const WITHIN_MS = 1800;
+
+class Scene {
+  readonly clock = new ManualClock();
+  readonly scripted = new ScriptedBackends();
+  readonly backends = new CountedBackends(this.scripted);
+  readonly hub = new EventHub({
+    boot: 'b',
+    monotonic: this.clock.monotonic,
+    random: () => 0,
+    maxClients: 10,
+    source: new NodeWorld(),
+    schedule: this.clock.schedule,
+  });
+  /** What the server counts: exchanges without an answer. */
+  readonly exchanges = new PendingCount();
+  readonly said: string[] = [];
+  readonly #begun = this.clock.monotonic();
+
+  stream(capacity?: number): SimulatedConnection {
+    const connection = new SimulatedConnection(capacity);
+    const parsed = parseEventQuery('', undefined);
+    assert.ok(parsed.ok);
+    const stream = this.hub.open(parsed.query, connection);
+    assert.ok(stream !== 'full');
+    connection.stream = stream;
+    return connection;
+  }
+
+  /** Asks for something that is never answered, unless the test does. */
+  ask(): (answer: Answer) => void {
+    let settle: (answer: Answer) => void = () => undefined;
+    this.scripted.answer = new Promise((resolve) => {
+      settle = resolve;
+    });
+    void this.backends.ask('power', { do: 'reboot' });
+    return (answer) => settle(answer);
+  }
+
+  close(): Promise<void> {
+    return closeAll(
+      {
+        handler: { shutDown: () => this.said.push('refusing') },
+        answers: this.backends.pending,
+        streams: this.hub,
+        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock.schedule) },
+        monotonic: this.clock.monotonic,
+        schedule: this.clock.schedule,
+      },
+      WITHIN_MS,
+    ).then(() => {
+      this.said.push(`closed after ${this.clock.monotonic() - this.#begun}`);
+    });
+  }
+
+  /** Lets time pass in small steps, and promises settle in between. */
+  async pass(ms: number): Promise<void> {
+    for (let step = 0; step < ms; step += 100) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.clock.advance(100);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe('closing', () => {
+  test('takes no time when there is nothing to wait for, and leaves no timer', async () => {
+    const scene = new Scene();
+    const quick = scene.stream();
+    await scene.close();
+    assert.equal(quick.over, 'ended');
+    assert.deepEqual(scene.said, ['refusing', 'closed after 0']);
+    assert.equal(scene.clock.timers, 0);
+  });
+
+  test('ends in time though a stream takes nothing, an ask never ends and an exchange stays open', async () => {
+    const scene = new Scene();
+    const [stalled, quick] = [scene.stream(0), scene.stream()];
+    scene.ask();
+    scene.exchanges.up();
+    const closed = scene.close();
+    await scene.pass(WITHIN_MS - 100);
+    assert.equal(quick.over, 'ended', 'bye does not wait for the last moment');
+    assert.equal(stalled.over, undefined, 'nor is anybody cut before');
+    assert.deepEqual(scene.said, ['refusing']);
+    await scene.pass(100);
+    await closed;
+    assert.equal(stalled.over, 'cut');
+    assert.deepEqual(scene.said, ['refusing', `closed after ${WITHIN_MS}`]);
+    assert.equal(scene.clock.timers, 0);
+  });
+
+  test('says bye after the answers under way, and gives streams the time that these left', async () => {
+    const scene = new Scene();
+    const [stalled, quick] = [scene.stream(0), scene.stream()];
+    const settle = scene.ask();
+    const closed = scene.close();
+    await scene.pass(300);
+    assert.equal(quick.over, undefined);
+    settle({ ok: true });
+    await scene.pass(WITHIN_MS - 400);
+    assert.equal(quick.over, 'ended');
+    assert.equal(stalled.over, undefined);
+    await scene.pass(100);
+    await closed;
+    assert.deepEqual(scene.said, ['refusing', `closed after ${WITHIN_MS}`]);
+  });
+});
+
+describe('a pending count', () => {
+  test('lets everyone who waits go when it reaches nothing, or each at its own deadline', async () => {
+    const clock = new ManualClock();
+    const pending = new PendingCount();
+    pending.up();
+    pending.up();
+    const [soon, late] = [pending.none(10, clock.schedule), pending.none(1000, clock.schedule)];
+    clock.advance(10);
+    await soon;
+    pending.down();
+    assert.equal(clock.timers, 1);
+    pending.down();
+    await late;
+    assert.equal(clock.timers, 0);
+    await pending.none(1000, clock.schedule);
+  });
+});

@@ -1,0 +1,142 @@
+// Defects inside the gateway, on real connections: a reply that cannot be written, a document that cannot be made. The client
+// is told or cut off, the log hears of it, and the process serves on.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Exchange } from '../../src/gateway/exchange.js';
+import { RequestHandler } from '../../src/gateway/handler.js';
+import { Mirror } from '../../src/gateway/mirror.js';
+import { PageMaker } from '../../src/gateway/page.js';
+import { Router } from '../../src/gateway/router.js';
+import { ROUTES } from '../../src/gateway/routes.js';
+import { createServer } from '../../src/gateway/server.js';
+import { trustRules } from '../../src/gateway/trust.js';
+import { ManualClock } from './events/manual-clock.js';
+import { RawConnection } from './raw-connection.js';
+import { ScriptedBackends } from './scripted-backends.js';
+
+/** uWebSockets.js throws when it is handed this, and the types forbid it: only a defect can bring it there. */
+const UNWRITABLE = {} as never;
+
+interface Context {
+  after(end: () => Promise<void>): void;
+}
+
+class FaultyGateway {
+  readonly backends = new ScriptedBackends();
+  readonly logged: string[] = [];
+  readonly clock = new ManualClock();
+  readonly port: number;
+  /** What the next requests for the OpenAPI document get. */
+  openapi: () => Promise<string> = async () => '{}';
+  /** What happens to a stream that is opened. */
+  openStream: () => never = () => assert.fail('a stream was opened');
+
+  constructor(context: Context) {
+    const pages = new PageMaker('boot');
+    const handler = new RequestHandler({
+      router: new Router(ROUTES),
+      rules: trustRules({ hostname: 'kitchen', hosts: [], origins: [] }),
+      mirror: new Mirror([], pages, () => 0),
+      pages,
+      backends: this.backends,
+      streams: {
+        checkQuery: () => undefined,
+        open: (_query, _lastEventId, sink) => {
+          sink.write(Buffer.from(': begun\n\n'));
+          return this.openStream();
+        },
+        stats: () => ({ open: 0, closedSlow: 0 }),
+      },
+      serverPage: { ...pages.make('{}', 0), whole: { status: 200, headers: [], body: UNWRITABLE } },
+      openapi: () => this.openapi(),
+      version: '0',
+      date: () => 0,
+      uptimeMs: () => 0,
+      log: (level, message) => this.logged.push(`${level} ${message}`),
+    });
+    const server = createServer(handler, this.clock.schedule);
+    const listening = server.listen(['127.0.0.1'], 0);
+    assert.ok(listening.ok);
+    this.port = listening.port;
+    // The clock stands still: this ends only if every exchange has been counted as settled.
+    context.after(() => server.close(1));
+  }
+
+  get(path: string): RawConnection {
+    return new RawConnection(this.port).write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  }
+
+  async assertServes(): Promise<void> {
+    const connection = this.get('/health');
+    assert.match(await connection.until((text) => text.includes('}}')), /^HTTP\/1\.1 200 /);
+    connection.destroy();
+    assert.equal(this.clock.timers, 0);
+  }
+}
+
+const BROKEN: readonly (readonly [what: string, path: string])[] = [
+  ['within the handler', '/server'],
+  ['after a backend has answered', '/audio/cookie'],
+];
+for (const [what, path] of BROKEN) {
+  test(`a reply that cannot be written ${what} ends its connection, and nothing else`, async (context) => {
+    const gateway = new FaultyGateway(context);
+    gateway.backends.answer = { ok: true, bytes: UNWRITABLE };
+    for (const _ of [1, 2]) assert.doesNotMatch(await gateway.get(path).closed(), /\r\n\r\n/);
+    assert.deepEqual(gateway.logged, Array(2).fill('error a request failed inside the gateway'));
+    await gateway.assertServes();
+  });
+}
+
+test('a stream that fails when it has begun ends its connection, and nothing else', async (context) => {
+  const gateway = new FaultyGateway(context);
+  gateway.openStream = () => {
+    throw new Error('a defect');
+  };
+  await gateway.get('/events').closed();
+  assert.deepEqual(gateway.logged, ['error a request failed inside the gateway']);
+  await gateway.assertServes();
+});
+
+test('an OpenAPI document that could not be made is made for the next one who asks, and then kept', async (context) => {
+  const gateway = new FaultyGateway(context);
+  let asked = 0;
+  gateway.openapi = async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('too many open files');
+    return '{"openapi":"3.1.0"}';
+  };
+  for (const status of [500, 200, 200]) {
+    const connection = gateway.get('/openapi.json');
+    const head = await connection.until((text) => text.includes('}'));
+    assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
+    connection.destroy();
+  }
+  assert.equal(asked, 2);
+});
+
+test('an exchange that was cut is over: it is answered no more, and the server does not wait for it', async () => {
+  let cut: Exchange | undefined;
+  const clock = new ManualClock();
+  const server = createServer(
+    {
+      serve: (exchange) => {
+        cut = exchange;
+        if (exchange.path === '/later') setImmediate(() => exchange.cut());
+        else exchange.cut();
+      },
+      onFault: (_exchange, error) => assert.fail(String(error)),
+    },
+    clock.schedule,
+  );
+  const listening = server.listen(['127.0.0.1'], 0);
+  assert.ok(listening.ok);
+  for (const path of ['/now', '/later']) {
+    const connection = new RawConnection(listening.port).write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.equal(await connection.closed(), '');
+    cut?.answer({ status: 200, headers: [], body: 'late' });
+    cut?.cut();
+  }
+  await server.close(1);
+});
