@@ -2,6 +2,7 @@
 // says so: progress is a courtesy, and an upgrade must not fail for want of somebody who looks on.
 
 import { connect } from 'node:net';
+import { runtimeDirectory } from './runtime-directory.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
        tonearm progress step --percent P --current C --step NAME
@@ -83,7 +84,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressPla
   if (typeof given === 'string') return wrong(given);
   const line = build(given);
   if (typeof line === 'string') return wrong(line);
-  const runtime = env['XDG_RUNTIME_DIR'] || `/run/user/${uid}`;
+  const runtime = runtimeDirectory(env, uid);
   const socket = given.get('--socket') ?? `${runtime}/tonearm/upgrade.sock`;
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }

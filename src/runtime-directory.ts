@@ -1,0 +1,11 @@
+// Where a user's sockets lie, by the XDG Base Directory Specification. Pure: the environment is an argument.
+
+/** An absolute path without slashes at its end. The specification: a relative one is invalid and ignored, '' counts as unset. */
+export function xdgDirectory(value: string | undefined): string | undefined {
+  return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
+}
+
+/** `$XDG_RUNTIME_DIR`, or what logind would have set it to (contract, section 1). */
+export function runtimeDirectory(env: Readonly<Record<string, string | undefined>>, uid: number): string {
+  return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
+}

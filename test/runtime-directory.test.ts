@@ -1,0 +1,42 @@
+// The runtime directory, and that everybody who needs it takes the same.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { candidatePaths } from '../src/actors/audio/address.js';
+import { userBusPaths } from '../src/actors/bus-address.js';
+import { parseProgress } from '../src/progress.js';
+import { runtimeDirectory } from '../src/runtime-directory.js';
+import { directoriesOf } from '../src/supervisor/config/directories.js';
+
+const UID = 7;
+const ROWS: readonly (readonly [value: string | undefined, expected: string])[] = [
+  [undefined, '/run/user/7'],
+  ['', '/run/user/7'],
+  ['/r', '/r'],
+  ['/r/', '/r'],
+  ['/r//', '/r'],
+  ['/', '/'],
+  ['r', '/run/user/7'],
+  ['./r', '/run/user/7'],
+  ['~/r', '/run/user/7'],
+];
+
+for (const [value, expected] of ROWS) {
+  test(`XDG_RUNTIME_DIR ${JSON.stringify(value)} means ${expected}`, () => {
+    assert.equal(runtimeDirectory({ XDG_RUNTIME_DIR: value }, UID), expected);
+  });
+}
+
+describe('a relative XDG_RUNTIME_DIR is ignored', () => {
+  const env = { XDG_RUNTIME_DIR: 'relative' };
+  const [socket] = candidatePaths(env, UID);
+  const bus = userBusPaths(env, UID);
+  const progress = parseProgress(['end', '--success'], { env, uid: UID });
+  const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [
+    ['by the audio actor', socket, '/run/user/7/pulse/native'],
+    ['by those who seek the bus', bus.ok && bus.paths[0], '/run/user/7/bus'],
+    ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
+    ['by the configuration', directoriesOf({ env, home: '/h', uid: UID }).runtime, '/run/user/7'],
+  ];
+  for (const [who, path, expected] of rows) test(who, () => assert.equal(path, expected));
+});
