@@ -1,6 +1,8 @@
 // Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
 // Reference: D-Bus Specification, "Server Addresses".
 
+import { runtimeDirectory } from '../runtime-directory.js';
+
 /** The paths to try, in order; or why there is none. */
 export type BusPaths =
   | { readonly ok: true; readonly paths: readonly string[] }
@@ -11,10 +13,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits addresses at these without decoding them, so that a path with one cannot be given to it. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
-
-function runtimeDir(env: Environment, uid: number): string {
-  return env['XDG_RUNTIME_DIR'] || `/run/user/${uid}`;
-}
 
 /** Undefined where an escape is broken. */
 function percentDecoded(text: string): string | undefined {
@@ -61,7 +59,7 @@ function pathsOf(list: string, runtime: string): BusPaths {
  * system's (contract, section 6), whatever an environment says.
  */
 export function userBusPaths(env: Environment, uid: number): BusPaths {
-  const runtime = runtimeDir(env, uid);
+  const runtime = runtimeDirectory(env, uid);
   const found = pathsOf(env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`, runtime);
   if (!found.ok) return found;
   const system = systemBusPaths(env, uid);
@@ -72,7 +70,10 @@ export function userBusPaths(env: Environment, uid: number): BusPaths {
 }
 
 export function systemBusPaths(env: Environment, uid: number): BusPaths {
-  return pathsOf(env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`, runtimeDir(env, uid));
+  return pathsOf(
+    env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`,
+    runtimeDirectory(env, uid),
+  );
 }
 
 /** One spelling for two names of a folder. */

@@ -93,7 +93,11 @@ class Desk<C> {
 
   take(id: number, command: C): void {
     if (this.#underWay >= COMMANDS_UNDER_WAY_MAX) {
-      this.#answer(id, { ok: false, fault: 'unavailable', detail: 'Too many commands are under way' });
+      this.#answer(id, {
+        ok: false,
+        fault: 'unavailable',
+        detail: `${COMMANDS_UNDER_WAY_MAX} commands wait for this backend already`,
+      });
       return;
     }
     // Counted only once there is a promise: a synchronous throw passes through here and ends the thread.

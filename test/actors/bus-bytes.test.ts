@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import {
   checkRest,
   HEADER_BYTES,
-  MAX_MESSAGE_BYTES,
   MalformedMessage,
+  MESSAGE_MAX_BYTES,
   readHeader,
 } from '../../src/actors/bus-bytes.js';
 import { errorReply, messageBytes, reply, signal, signature, text } from './bus-script.js';
@@ -96,7 +96,7 @@ test('a length over the limit, no fields, and another protocol are seen in the h
     return head;
   };
   const broken = [
-    header((head) => head.writeUInt32LE(MAX_MESSAGE_BYTES, 4)),
+    header((head) => head.writeUInt32LE(MESSAGE_MAX_BYTES, 4)),
     header((head) => head.writeUInt32LE(0xffffffff, 4)),
     header((head) => head.writeUInt32LE(0xffffffff, 12)),
     header((head) => head.writeUInt32LE(0, 12)),

@@ -170,7 +170,7 @@ test('more than 256 commands under way are refused, and room comes back', DEADLI
   assert.deepEqual(refused, {
     kind: 'answer',
     id: 257,
-    answer: { ok: false, fault: 'unavailable', detail: 'Too many commands are under way' },
+    answer: { ok: false, fault: 'unavailable', detail: '256 commands wait for this backend already' },
   });
   finish[0]?.();
   await until('answer', 2);

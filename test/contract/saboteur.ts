@@ -1,29 +1,23 @@
-// Loaded into the daemon by `--import`, for tests only: on a signal it runs code in an actor's thread through the
-// inspector, so that a thread of the shipped build can be ended or hung from outside. SIGUSR2: hang. SIGWINCH: exit.
+// Loaded into the daemon by `--import`, for tests only; threads inherit it. A signal to the process makes the actors' threads
+// of the shipped build hang (SIGUSR2) or exit (SIGWINCH), as a defect of theirs would.
 
-import { Session } from 'node:inspector';
+import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
-const SABOTAGE = { SIGUSR2: 'for (;;) {}', SIGWINCH: 'process.exit(7)' } as const;
+const channel = new BroadcastChannel('sabotage');
+channel.unref();
 
-/** Held on to: a session that is garbage-collected takes its order with it. */
-const sessions: Session[] = [];
+const ACTS: Readonly<Record<string, () => void>> = {
+  SIGUSR2: () => {
+    for (;;);
+  },
+  SIGWINCH: () => process.exit(7),
+};
 
-interface Attached {
-  readonly params: { readonly sessionId: string };
-}
-
-function sabotage(expression: string): void {
-  const session = new Session();
-  sessions.push(session);
-  session.connect();
-  // Threads that start later are attached, too; those are the ones that must live.
-  session.once('NodeWorker.attachedToWorker', ({ params }: Attached) => {
-    const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } });
-    session.post('NodeWorker.sendMessageToWorker', { sessionId: params.sessionId, message });
-  });
-  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
-}
-
-for (const [signal, expression] of Object.entries(SABOTAGE)) {
-  process.on(signal, () => sabotage(expression));
+if (isMainThread) {
+  for (const signal of Object.keys(ACTS)) process.on(signal, () => channel.postMessage(signal));
+} else {
+  channel.onmessage = (message) => {
+    const { data } = message as { readonly data: string };
+    ACTS[data]?.();
+  };
 }

@@ -1,12 +1,9 @@
 // Where the sound server's socket may lie. Pure: the environment is an argument, and nothing here looks at the disk.
 // Resolved anew at each attempt, because a login or a unit may change what exists while the daemon waits.
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { runtimeDirectory } from '../../runtime-directory.js';
 
-/** `$XDG_RUNTIME_DIR`, or what logind would have set it to (contract, section 1). */
-function runtimeDirectory(env: Environment, uid: number): string {
-  return env['XDG_RUNTIME_DIR'] || `/run/user/${uid}`;
-}
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The unix sockets in one value of `PULSE_SERVER`: addresses separated by white space, each perhaps preceded by the

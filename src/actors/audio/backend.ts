@@ -7,12 +7,14 @@ import { describeClosed } from '../../protocol/pulse/outcome.js';
 import { VERSION } from '../../version.js';
 import { backoffMs } from '../backoff.js';
 import { dial } from '../dial.js';
+import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { candidatePaths, type Environment } from './address.js';
 import { Catalogue } from './catalogue.js';
 import { SoundConnection } from './connection.js';
-import { cookiePaths, readCookie } from './cookie.js';
-import { type Awaited, fileIdentity, socketOrDelay } from './socket-watch.js';
+import { CookieReader, cookiePaths, readCookie } from './cookie.js';
+import type { CommandTiming } from './executor.js';
+import { type AwaitedSocket, onReplaced, socketOrDelay } from './socket-watch.js';
 import { kindOf } from './view.js';
 
 /** Where the backend runs: everything that it would otherwise ask the process for. */
@@ -24,7 +26,8 @@ export interface Place {
 }
 
 /** How long things may take, in ms. */
-export interface Timing {
+export interface Timing extends CommandTiming {
+  readonly cookieMs: number;
   readonly connectMs: number;
   readonly authMs: number;
   readonly requestMs: number;
@@ -33,10 +36,16 @@ export interface Timing {
 }
 
 export const TIMING: Timing = {
+  // A local file takes a millisecond; then the server is tried without a cookie.
+  cookieMs: 2_000,
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
   // Below the 10 s after which a client is told that the backend did not answer (contract, section 3).
+  commandMs: 9_000,
+  // Servers answer within milliseconds: one that does not within this time, behind commands that took so long, is not well.
+  commandLeastMs: 1_000,
+  // Of a reading: as patient as with a command.
   requestMs: 9_000,
   // Events may be lost (PipeWire merges and drops them), and a stopped server says nothing: look for oneself.
   reconcileMs: 60_000,
@@ -65,6 +74,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #publish: Publisher;
   readonly #timing: Timing;
   readonly #catalogue: Catalogue;
+  readonly #cookieReader: CookieReader;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
@@ -77,6 +87,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#publish = publish;
     this.#timing = timing;
     this.#catalogue = new Catalogue(publish);
+    const paths = cookiePaths(place.env, place.home);
+    this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
   }
 
   start(): void {
@@ -91,7 +103,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#cookie();
     if (this.#live !== undefined) return this.#live.command(command);
-    return { ok: false, fault: 'unavailable', detail: this.#detail ?? 'not connected yet' };
+    const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
+    return { ok: false, fault: 'unavailable', detail };
   }
 
   /** For ever: connect, serve until the connection ends, wait for the back-off or for a socket to appear. */
@@ -99,7 +112,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const cookie = await this.#readCookie();
+      const cookie = await this.#cookieReader.read();
       const sockets = this.#sockets();
       const ended = await this.#connectFirst(sockets, cookie);
       if (signal.aborted) return;
@@ -110,13 +123,13 @@ export class AudioBackend implements Actor<AudioCommand> {
     }
   }
 
-  #sockets(): readonly Awaited[] {
+  #sockets(): readonly AwaitedSocket[] {
     const { env, uid, machineId } = this.#place;
     return candidatePaths(env, uid, machineId).map((path) => ({ path, before: fileIdentity(path) }));
   }
 
   /** Tries one socket after another until there was a whole connection, and answers when that has ended. */
-  async #connectFirst(sockets: readonly Awaited[], cookie: Uint8Array | undefined): Promise<Ended> {
+  async #connectFirst(sockets: readonly AwaitedSocket[], cookie: Uint8Array | undefined): Promise<Ended> {
     let ended: Ended = { detail: 'there is no address to connect to' };
     for (const { path } of sockets) {
       if (this.#stop.signal.aborted || ended.upMs !== undefined) break;
@@ -137,19 +150,24 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => Ended = (detail) => ({ detail });
+      const stopWatching = onReplaced(path, () =>
+        link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
+      );
       const link = dial(
         { path, connectDeadlineMs: connectMs, session },
         {
           onReady: () => connection.begin(),
           onEvent: (event) => connection.onEvent(event),
           onClosed: (reason) => {
+            stopWatching();
             connection.end();
             this.#stop.signal.removeEventListener('abort', abort);
             resolve(leaveUp(describeClosed(reason)));
           },
         },
       );
-      const connection = new SoundConnection(link, this.#catalogue, () => {
+      const connection = new SoundConnection(link, this.#catalogue, this.#timing, () => {
+        stopWatching();
         leaveUp = this.#up(connection, path);
       });
       const abort = () => link.close({ kind: 'stopped' });
@@ -186,12 +204,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   async #cookie(): Promise<Answer> {
-    const bytes = this.#settings.serveCookie ? await this.#readCookie() : undefined;
+    const bytes = this.#settings.serveCookie ? await this.#cookieReader.read() : undefined;
     if (bytes !== undefined) return { ok: true, bytes };
-    return { ok: false, fault: 'no-cookie', detail: 'there is no cookie file of the right size' };
-  }
-
-  #readCookie(): Promise<Uint8Array | undefined> {
-    return readCookie(cookiePaths(this.#place.env, this.#place.home));
+    return { ok: false, fault: 'no-cookie', detail: 'There is no cookie file of the right size' };
   }
 }

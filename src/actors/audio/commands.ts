@@ -5,7 +5,7 @@ import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { channelsAt, volumeAfter } from './levels.js';
-import type { Read } from './refetch.js';
+import type { AfterRead } from './refetch.js';
 import type { Held, SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
@@ -27,7 +27,7 @@ export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
 export type Plan =
   /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
-  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read }
+  | { readonly kind: 'set'; readonly setting: Setting; readonly after: AfterRead }
   /** The command is fulfilled already. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
@@ -43,11 +43,11 @@ function fault(code: FaultCode, detail: string): Plan {
 }
 
 function noOutput(ref: string): Plan {
-  return fault('no-such-output', `there is no output ${JSON.stringify(ref)}`);
+  return fault('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
 function noClient(ref: string): Plan {
-  return fault('no-such-client', `there is no client ${JSON.stringify(ref)}`);
+  return fault('no-such-client', `There is no client ${JSON.stringify(ref)}`);
 }
 
 /** The target, or the plan that says why there is none. */
@@ -59,11 +59,11 @@ function resolve(state: SoundState, target: AudioTarget): Target | Plan {
   const held = target.kind === 'server' ? state.defaultSink() : state.findSink(target.ref);
   if (held !== undefined) return { kind: 'sink', held };
   return target.kind === 'server'
-    ? fault('no-such-output', 'there is no default output')
+    ? fault('no-such-output', 'There is no default output')
     : noOutput(target.ref);
 }
 
-function readOf(target: Target): Read {
+function readOf(target: Target): AfterRead {
   return { what: 'one', of: target.kind, index: target.held.info.index };
 }
 
@@ -78,7 +78,7 @@ function planMute(target: Target, wanted: boolean | undefined): Plan {
 function planVolume(target: Target, volumeFrom: (channels: readonly number[]) => number | undefined): Plan {
   const { info, proportions } = target.held;
   if (target.kind === 'input' && !hasVolume(target.held.info)) {
-    return fault('no-volume', 'the stream has no volume of its own');
+    return fault('no-volume', 'The stream has no volume of its own');
   }
   const wanted = volumeFrom(info.volume);
   if (wanted === undefined) return NOTHING;
@@ -126,6 +126,6 @@ export function missingFault(state: SoundState, command: SoundCommand): Fault {
   if (again.kind === 'fault') return again.fault;
   const ofClient = command.do !== 'default' && command.do !== 'move' && command.target.kind === 'client';
   return ofClient
-    ? { fault: 'no-such-client', detail: 'the client has just ended' }
-    : { fault: 'no-such-output', detail: 'the output has just gone' };
+    ? { fault: 'no-such-client', detail: 'The client has just ended' }
+    : { fault: 'no-such-output', detail: 'The output has just gone' };
 }

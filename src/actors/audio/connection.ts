@@ -2,30 +2,62 @@
 // It does not dial, and what happens after its end is not its business.
 
 import type { Answer } from '../../protocol/actor/commands.js';
-import type { RequestName } from '../../protocol/pulse/commands.js';
+import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Catalogue } from './catalogue.js';
 import type { Setting, SoundCommand } from './commands.js';
-import { Executor } from './executor.js';
-import { type Read, type RecordKind, Refetch } from './refetch.js';
+import { type CommandTiming, Executor, type Performer } from './executor.js';
+import { type AfterRead, type Read, type RecordKind, Refetch } from './refetch.js';
 import { SoundState } from './state.js';
 
 type Part = 'server' | RecordKind;
 
-/** Somebody who waits until a record is read again. As many as commands run at a time: one. */
+/** Somebody who waits until a record is read again: the command that runs, and those before it whose time was up meanwhile. */
 interface Waiter {
-  readonly read: Read;
+  readonly read: AfterRead;
   readonly done: () => void;
 }
 
 /** Whether a read answers what a waiter wants to know. */
-function covers(read: Read, wanted: Read): boolean {
+function covers(read: Read, wanted: AfterRead): boolean {
   if (read.what === 'server' || wanted.what === 'server') return read.what === wanted.what;
-  if (read.of !== wanted.of) return false;
-  return read.what === 'list' || (wanted.what === 'one' && wanted.index === read.index);
+  return read.of === wanted.of && (read.what === 'list' || read.index === wanted.index);
 }
+
+interface ListRequest {
+  readonly sink: 'GET_SINK_INFO_LIST';
+  readonly input: 'GET_SINK_INPUT_INFO_LIST';
+}
+
+interface OneRequest {
+  readonly sink: 'GET_SINK_INFO';
+  readonly input: 'GET_SINK_INPUT_INFO';
+}
+
+/** How records of a kind are asked for, and where the answers go. */
+interface Reading<K extends RecordKind> {
+  readonly list: ListRequest[K];
+  readonly one: OneRequest[K];
+  replace(state: SoundState, list: Reply<ListRequest[K]>, past: ReadonlySet<number>): void;
+  put(state: SoundState, info: Reply<OneRequest[K]>): void;
+}
+
+const READS: { readonly [K in RecordKind]: Reading<K> } = {
+  sink: {
+    list: 'GET_SINK_INFO_LIST',
+    one: 'GET_SINK_INFO',
+    replace: (state, list, past) => state.replaceSinks(list, past),
+    put: (state, info) => state.putSink(info),
+  },
+  input: {
+    list: 'GET_SINK_INPUT_INFO_LIST',
+    one: 'GET_SINK_INPUT_INFO',
+    replace: (state, list, past) => state.replaceInputs(list, past),
+    put: (state, info) => state.putInput(info),
+  },
+};
 
 export class SoundConnection {
   readonly state = new SoundState();
@@ -41,16 +73,17 @@ export class SoundConnection {
   #ended = false;
 
   /** `onWhole` is called once, when everything has been read and published for the first time. */
-  constructor(link: Link, catalogue: Catalogue, onWhole: () => void) {
+  constructor(link: Link, catalogue: Catalogue, timing: CommandTiming, onWhole: () => void) {
     this.#link = link;
     this.#catalogue = catalogue;
     this.#onWhole = onWhole;
-    this.#executor = new Executor({
+    const performer: Performer = {
       state: this.state,
-      send: (setting) => this.#send(setting),
+      send: (setting, deadlineMs) => this.#send(setting, deadlineMs),
       readAgain: (read) => this.#readAgain(read),
       giveUp: (command, error) => this.#giveUp(command, error),
-    });
+    };
+    this.#executor = new Executor(performer, timing);
   }
 
   /** Subscribes first and reads then: in the other order, a change in between would be missed. */
@@ -89,16 +122,15 @@ export class SoundConnection {
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
   }
 
-  #send({ command, args }: Setting): Promise<Result<unknown>> {
-    return new Promise((resolve) => this.#link.request(command, args, resolve));
+  #send({ command, args }: Setting, deadlineMs: number): Promise<Result<unknown>> {
+    return new Promise((resolve) => this.#link.request(command, args, resolve, deadlineMs));
   }
 
-  #readAgain(read: Read): Promise<void> {
+  #readAgain(read: AfterRead): Promise<void> {
     return new Promise((done) => {
       if (this.#ended) return done();
       this.#waiters.push({ read, done });
       if (read.what === 'server') this.#refetch.markServer();
-      else if (read.what === 'list') this.#refetch.markList(read.of);
       else this.#refetch.markChanged(read.of, read.index);
       this.#pump();
     });
@@ -142,57 +174,24 @@ export class SoundConnection {
     });
   }
 
-  #askList(of: RecordKind, settled: (part?: Part) => void): void {
-    const { state } = this;
-    const settle = <R>(command: RequestName, take: (list: R, past: ReadonlySet<number>) => void) => {
-      return (result: Result<R>) => {
-        const past = this.#refetch.settleList(of);
-        if (result.ok) take(result.value, past);
-        else this.#giveUp(command, result.error);
-        settled(result.ok ? of : undefined);
-      };
-    };
-    if (of === 'sink') {
-      const command = 'GET_SINK_INFO_LIST';
-      this.#link.request(
-        command,
-        {},
-        settle(command, (list, past) => state.replaceSinks(list, past)),
-      );
-    } else {
-      const command = 'GET_SINK_INPUT_INFO_LIST';
-      this.#link.request(
-        command,
-        {},
-        settle(command, (list, past) => state.replaceInputs(list, past)),
-      );
-    }
+  #askList<K extends RecordKind>(of: K, settled: (part?: Part) => void): void {
+    const { list, replace }: Reading<K> = READS[of];
+    this.#link.request(list, {}, (result) => {
+      const past = this.#refetch.settleList(of);
+      if (result.ok) replace(this.state, result.value, past);
+      else this.#giveUp(list, result.error);
+      settled(result.ok ? of : undefined);
+    });
   }
 
-  #askOne(of: RecordKind, index: number, settled: () => void): void {
-    const settle = <R>(command: RequestName, take: (info: R) => void) => {
-      return (result: Result<R>) => {
-        const believable = this.#refetch.settleOne(of, index);
-        if (!result.ok) this.#readFailed(command, of, index, result.error);
-        else if (believable) take(result.value);
-        settled();
-      };
-    };
-    if (of === 'sink') {
-      const command = 'GET_SINK_INFO';
-      this.#link.request(
-        command,
-        { index },
-        settle(command, (info) => this.state.putSink(info)),
-      );
-    } else {
-      const command = 'GET_SINK_INPUT_INFO';
-      this.#link.request(
-        command,
-        { index },
-        settle(command, (info) => this.state.putInput(info)),
-      );
-    }
+  #askOne<K extends RecordKind>(of: K, index: number, settled: () => void): void {
+    const { one, put }: Reading<K> = READS[of];
+    this.#link.request(one, { index }, (result) => {
+      const believable = this.#refetch.settleOne(of, index);
+      if (!result.ok) this.#readFailed(one, of, index, result.error);
+      else if (believable) put(this.state, result.value);
+      settled();
+    });
   }
 
   #readFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {

@@ -1,8 +1,8 @@
 // The sound server's cookie file: where it may lie, and reading it. Its bytes go to the server and to the one route
 // that serves them, never into a log or a detail (contract, section 6).
 
-import { open } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { readSmallFile } from '../small-file.js';
 import type { Environment } from './address.js';
 
 /** Both servers refuse any other length, even where they do not compare the content. */
@@ -17,28 +17,42 @@ export function cookiePaths(env: Environment, home: string): readonly string[] {
   return named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
 }
 
-async function readWhole(path: string): Promise<Uint8Array | undefined> {
-  const file = await open(path, 'r');
-  try {
-    // One byte more than wanted shows that a file is too long, without reading all of it.
-    const buffer = Buffer.alloc(COOKIE_BYTES + 1);
-    let filled = 0;
-    while (filled < buffer.length) {
-      const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return filled === COOKIE_BYTES ? Uint8Array.prototype.slice.call(buffer, 0, COOKIE_BYTES) : undefined;
-  } finally {
-    await file.close();
-  }
-}
-
-/** The first file of the right size; one that is missing, unreadable or of another size is passed over. */
+/** The first file of the right size; one that is missing, of another kind or of another size is passed over. */
 export async function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   for (const path of paths) {
-    const cookie = await readWhole(path).catch(() => undefined);
-    if (cookie !== undefined) return cookie;
+    const file = await readSmallFile(path, COOKIE_BYTES);
+    if (file.ok && file.bytes.length === COOKIE_BYTES) return file.bytes;
   }
   return undefined;
+}
+
+/**
+ * Reads the cookie for everybody who wants it, once at a time: where the home is on a network that does not answer, each reading
+ * holds one of the few threads that the process has for files, and that may be for ever.
+ */
+export class CookieReader {
+  readonly #readAnew: () => Promise<Uint8Array | undefined>;
+  readonly #waitMs: number;
+  #reading: Promise<Uint8Array | undefined> | undefined;
+
+  /** `readAnew` must not reject. */
+  constructor(readAnew: () => Promise<Uint8Array | undefined>, waitMs: number) {
+    this.#readAnew = readAnew;
+    this.#waitMs = waitMs;
+  }
+
+  /** undefined when there is none, or none in time. */
+  read(): Promise<Uint8Array | undefined> {
+    this.#reading ??= this.#readAnew().finally(() => {
+      this.#reading = undefined;
+    });
+    const reading = this.#reading;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), this.#waitMs);
+      void reading.then((cookie) => {
+        clearTimeout(timer);
+        resolve(cookie);
+      });
+    });
+  }
 }

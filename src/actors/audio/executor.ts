@@ -5,61 +5,84 @@ import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { missingFault, planCommand, type Setting, type SoundCommand } from './commands.js';
-import type { Read } from './refetch.js';
+import type { AfterRead } from './refetch.js';
 import { SerialQueue } from './serial-queue.js';
 import type { SoundState } from './state.js';
 
-/** Commands that wait for their turn; the runtime admits no more at a time. */
-const COMMANDS_MAX_WAITING = 256;
-
-/** A command that has waited so long is not sent any more: whoever asked has been told that it timed out. */
-const COMMAND_WAIT_MAX_MS = 9_000;
+/** How long a command may take, in ms. */
+export interface CommandTiming {
+  /** From its arrival to its answer, the wait for its turn included. */
+  readonly commandMs: number;
+  /** With less than this left a command is not sent any more: its answer could not be waited for. */
+  readonly commandLeastMs: number;
+}
 
 const OK: Answer = { ok: true };
+const NO_ANSWER: Answer = { ok: false, fault: 'timeout', detail: 'The sound server did not answer' };
+const ENDED: Answer = {
+  ok: false,
+  fault: 'unavailable',
+  detail: 'The connection to the sound server has ended',
+};
 
 /** What commands need of a connection. */
 export interface Performer {
   readonly state: SoundState;
-  send(setting: Setting): Promise<Result<unknown>>;
+  send(setting: Setting, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or will not happen any more. */
-  readAgain(read: Read): Promise<void>;
+  readAgain(read: AfterRead): Promise<void>;
   /** Without an answer there is no telling what else is lost: the connection is over. */
   giveUp(command: RequestName, error: RequestError): void;
 }
 
 export class Executor {
   readonly #performer: Performer;
-  readonly #queue = new SerialQueue(COMMANDS_MAX_WAITING);
+  readonly #timing: CommandTiming;
+  readonly #now: () => number;
+  readonly #queue = new SerialQueue();
 
-  constructor(performer: Performer) {
+  /** `now`: milliseconds of any monotonic clock. */
+  constructor(performer: Performer, timing: CommandTiming, now = () => performance.now()) {
     this.#performer = performer;
+    this.#timing = timing;
+    this.#now = now;
   }
 
   /**
    * Answers when the server has accepted the command and what it changed has been read again. One command at a time:
    * each is planned from what the one before it did, so that steps add up and toggles cancel out.
    */
-  async run(command: SoundCommand): Promise<Answer> {
-    const latest = performance.now() + COMMAND_WAIT_MAX_MS;
-    const turn = async (): Promise<Answer> => {
-      if (performance.now() < latest) return this.#carryOut(command);
-      return { ok: false, fault: 'timeout', detail: 'the commands before this one took too long' };
-    };
-    const full: Answer = { ok: false, fault: 'unavailable', detail: 'too many commands are waiting' };
-    return this.#queue.add(turn) ?? full;
+  run(command: SoundCommand): Promise<Answer> {
+    const { commandMs, commandLeastMs } = this.#timing;
+    const latest = this.#now() + commandMs;
+    return this.#queue.add(async () => {
+      if (latest - this.#now() >= commandLeastMs) return this.#carryOut(command, latest);
+      return { ok: false, fault: 'timeout', detail: 'The commands before this one took too long' };
+    });
   }
 
-  async #carryOut(command: SoundCommand): Promise<Answer> {
+  async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
-    const result = await this.#performer.send(plan.setting);
+    const result = await this.#performer.send(plan.setting, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
-    if (result.ok || missing) await this.#performer.readAgain(plan.after);
+    if (result.ok || missing) await this.#readAgain(plan.after, latest);
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
+  }
+
+  /** Not beyond the command's time: what the server has said is an answer even if the reading hangs. */
+  #readAgain(read: AfterRead, latest: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, latest - this.#now()));
+      void this.#performer.readAgain(read).then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   #failure(command: RequestName, error: RequestError): Answer {
@@ -68,22 +91,20 @@ export class Executor {
         return {
           ok: false,
           fault: 'refused',
-          detail: `the sound server says: ${error.meaning} (${error.name})`,
+          detail: `The sound server says: ${error.meaning} (${error.name})`,
         };
       case 'timeout':
         this.#performer.giveUp(command, error);
-        return { ok: false, fault: 'timeout', detail: 'the sound server did not answer' };
+        return NO_ANSWER;
       case 'bad-argument':
-        return { ok: false, fault: 'bad-value', detail: error.detail };
-      case 'violation':
+        return { ok: false, fault: 'bad-value', detail: `The value cannot be sent: ${error.detail}` };
       case 'closed':
+        // A reading that was asked before us may be the first one to miss its answer.
+        return error.reason.kind === 'timeout' ? NO_ANSWER : ENDED;
+      case 'violation':
       case 'not-ready':
       case 'overflow':
-        return {
-          ok: false,
-          fault: 'unavailable',
-          detail: 'the connection to the sound server has ended',
-        };
+        return ENDED;
     }
   }
 }

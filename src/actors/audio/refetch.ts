@@ -15,6 +15,9 @@ export type Read =
   | { readonly what: 'list'; readonly of: RecordKind }
   | { readonly what: 'one'; readonly of: RecordKind; readonly index: number };
 
+/** A read that follows a command: of what it changed, and that is never a list. */
+export type AfterRead = Exclude<Read, { readonly what: 'list' }>;
+
 /**
  * The records of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an
  * old single one behind a new list would undo it. An event that comes while a record is being read marks it again,

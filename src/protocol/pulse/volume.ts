@@ -37,21 +37,6 @@ export function ratiosOf(volume: readonly number[]): number[] | undefined {
   return loudest === 0 ? undefined : volume.map((raw) => raw / loudest);
 }
 
-/**
- * The volume with its loudest channel at `fraction` and the proportions between channels kept. A silent volume has
- * none: then `remembered` (from `ratiosOf`, before it fell silent) is used if it has as many channels, else all are equal.
- */
-export function scaledTo(
-  volume: readonly number[],
-  fraction: number,
-  remembered?: readonly number[] | undefined,
-): number[] {
-  const target = rawOf(fraction);
-  const known = remembered?.length === volume.length ? remembered : undefined;
-  const ratios = ratiosOf(volume) ?? known ?? volume.map(() => 1);
-  return ratios.map((ratio) => Math.round(ratio * target));
-}
-
 function averageAt(
   positions: ReadonlySet<number>,
   volume: readonly number[],

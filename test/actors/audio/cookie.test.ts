@@ -1,11 +1,17 @@
 // Where the cookie is looked for, and which files are no cookie.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { COOKIE_BYTES, cookiePaths, readCookie } from '../../../src/actors/audio/cookie.js';
+import { COOKIE_BYTES, CookieReader, cookiePaths, readCookie } from '../../../src/actors/audio/cookie.js';
+
+/** A read that does not end fails its test. */
+const DEADLINE = { timeout: 10_000 };
+const NEVER_MS = 2 ** 31 - 1;
 
 function home(t: TestContext, files: Readonly<Record<string, number>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-cookie-'));
@@ -53,8 +59,51 @@ describe('of the cookie files', () => {
     });
   }
 
+  test('FIFOs in its place are passed over, and keep nobody from other files', DEADLINE, async (t) => {
+    const folder = home(t, { [`${usual}.new`]: 1 });
+    for (const name of [usual, older]) execFileSync('mkfifo', [join(folder, name)]);
+    // As many as the process has threads for files: were they to wait, nobody else could read.
+    const reads = Array.from({ length: 16 }, () => readCookie(cookiePaths({}, folder)));
+    assert.ok((await readFile('/proc/self/stat')).length > 0);
+    for (const cookie of await Promise.all(reads)) assert.equal(cookie, undefined);
+  });
+
   test('a directory in its place is passed over', async (t) => {
     const folder = home(t, { [`${usual}/x`]: 1, [older]: COOKIE_BYTES });
     assert.equal((await readCookie(cookiePaths({}, folder)))?.length, COOKIE_BYTES);
+  });
+});
+
+describe('the cookie is read', DEADLINE, () => {
+  const COOKIE = new Uint8Array(COOKIE_BYTES).fill(7);
+
+  test('once for all who ask while it is read, and anew for those who ask then', async () => {
+    let readings = 0;
+    const reader = new CookieReader(async () => {
+      readings += 1;
+      return COOKIE;
+    }, NEVER_MS);
+    assert.deepEqual(await Promise.all([reader.read(), reader.read()]), [COOKIE, COOKIE]);
+    assert.equal(readings, 1);
+    await reader.read();
+    assert.equal(readings, 2);
+  });
+
+  test('in vain, in time, when the reading does not end; and it is not begun a second time', async () => {
+    let end: (cookie: Uint8Array) => void = () => undefined;
+    const hanging = new Promise<Uint8Array>((resolve) => {
+      end = resolve;
+    });
+    let readings = 0;
+    const reader = new CookieReader(() => {
+      readings += 1;
+      return hanging;
+    }, 5);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(readings, 1);
+    const late = reader.read();
+    end(COOKIE);
+    assert.equal(await late, COOKIE);
   });
 });

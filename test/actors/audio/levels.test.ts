@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { channelsAt, rememberProportions, volumeAfter } from '../../../src/actors/audio/levels.js';
-import { levelOf, RAW_NORM, rawOf } from '../../../src/protocol/pulse/volume.js';
+import { levelOf, RAW_MAX, RAW_NORM, rawOf } from '../../../src/protocol/pulse/volume.js';
 
 const FULL = RAW_NORM;
 const HALF = RAW_NORM / 2;
@@ -20,9 +20,23 @@ describe('a volume is set', () => {
     ['a memory of another number of channels is none', 0.5, [0], [1, 0.5], [HALF]],
     ['what is heard counts more than what is remembered', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
     ['down from above 100 %', 1, [2 * FULL, FULL], undefined, [FULL, HALF]],
+    ['down from above 100 %, rounded', 1, [3 * HALF, FULL], undefined, [FULL, 43691]],
+    ['to above 100 %', 2, [FULL], undefined, [2 * FULL]],
+    ['to silence from silence', 0, [0, 0], [1, 0.5], [0, 0]],
+    ['a memory of fewer channels is none', 0.5, [0, 0], [1], [HALF, HALF]],
+    ['a silent channel stays silent', 0.5, [FULL, 0], undefined, [HALF, 0]],
+    ['no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
+    ['without channels there is nothing to set', 0.5, [], undefined, []],
   ];
   for (const [what, volume, channels, remembered, expected] of rows) {
     test(what, () => assert.deepEqual(channelsAt(volume, channels, remembered), expected));
+  }
+});
+
+test('every hundredth from 0 to 1 is read back as it was set', () => {
+  for (let percent = 0; percent <= 100; percent += 1) {
+    const volume = percent / 100;
+    assert.equal(levelOf(channelsAt(volume, [1, 1], undefined)), volume);
   }
 });
 

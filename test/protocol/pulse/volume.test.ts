@@ -1,4 +1,4 @@
-// Volumes: what a client sets is what it reads, and the proportions between channels survive.
+// Volumes: what a client sets is what it reads.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,14 +9,12 @@ import {
   RAW_MAX,
   ratiosOf,
   rawOf,
-  scaledTo,
 } from '../../../src/protocol/pulse/volume.js';
 
 test('every hundredth from 0 to 1 comes back exactly', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
     const fraction = percent / 100;
     assert.equal(fractionOf(rawOf(fraction)), fraction);
-    assert.equal(levelOf(scaledTo([1, 1], fraction)), fraction);
   }
 });
 
@@ -38,38 +36,12 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
   assert.equal(levelOf([]), 0);
 });
 
-const [FULL, HALF, QUARTER] = [0x10000, 0x8000, 0x4000];
-const SCALED: readonly (readonly [
-  from: number[],
-  to: number,
-  remembered: number[] | undefined,
-  expected: number[],
-])[] = [
-  [[FULL, HALF], 0.5, undefined, [HALF, QUARTER]],
-  [[FULL, HALF], 0, undefined, [0, 0]],
-  [[0, 0], 0.5, [1, 0.5], [HALF, QUARTER]],
-  [[0, 0], 0.5, undefined, [HALF, HALF]],
-  [[0, 0], 0.5, [1], [HALF, HALF]],
-  [[HALF, HALF], 1, [1, 0.5], [FULL, FULL]],
-  [[FULL, 0], 0.5, undefined, [HALF, 0]],
-  [[3 * HALF, FULL], 1, undefined, [FULL, 43691]],
-  [[FULL], 2, undefined, [2 * FULL]],
-  [[RAW_MAX, 1], 1e9, undefined, [RAW_MAX, 1]],
-  [[], 0.5, undefined, []],
-];
-for (const [from, to, remembered, expected] of SCALED) {
-  test(`[${from}] set to ${to}${remembered ? `, remembering [${remembered}]` : ''}, is [${expected}]`, () => {
-    assert.deepEqual(scaledTo(from, to, remembered), expected);
-  });
-}
-
-test('the balance survives silence', () => {
-  const before = [FULL, HALF];
-  const silent = scaledTo(before, 0);
-  assert.equal(ratiosOf(silent), undefined);
-  assert.deepEqual(scaledTo(silent, 0.5, ratiosOf(before)), [HALF, QUARTER]);
+test('proportions relate channels to the loudest one; silence has none', () => {
+  assert.deepEqual(ratiosOf([FULL, HALF, 0]), [1, 0.5, 0]);
+  assert.equal(ratiosOf([0, 0]), undefined);
 });
 
+const [FULL, HALF] = [0x10000, 0x8000];
 const STEREO = [1, 2];
 const BALANCE: readonly (readonly [volume: number[], map: number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],

@@ -1,0 +1,169 @@
+// A watch on a path, on a real file system: every way in which a file comes, changes and goes.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
+import { waitFor } from '../node/wait-for.js';
+
+const DEADLINE_MS = 15_000;
+const NEVER_MS = 2 ** 31 - 1;
+
+function root(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-watch-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Watches `path`; the answer resolves when the file is another one than it was, and the watch has said so since. */
+function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: string) => Promise<unknown> {
+  /** What lay there at the last "look again". */
+  let seen = fileIdentity(path);
+  let known = seen;
+  const look = (): void => {
+    seen = fileIdentity(path);
+  };
+  const watch = new PathWatch(path, look, { settleMs: 0, slowLookMs });
+  t.after(() => watch.close());
+  return async (what) => {
+    await waitFor(what, DEADLINE_MS, () => (seen === known ? undefined : true));
+    known = seen;
+  };
+}
+
+function make(path: string, text = ''): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function replace(path: string): void {
+  writeFileSync(`${path}.new`, '');
+  renameSync(`${path}.new`, path);
+}
+
+describe('it says "look again" when a file', () => {
+  for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
+    test(`appears in ${below}, of which only . was there`, async (t) => {
+      const path = join(root(t), below, 'file');
+      const told = watching(t, path);
+      make(path);
+      await told('the file');
+    });
+  }
+
+  test('is replaced, rewritten, removed and back', async (t) => {
+    const path = join(root(t), 'file');
+    make(path);
+    const told = watching(t, path);
+    replace(path);
+    await told('another file');
+    writeFileSync(path, 'longer');
+    await told('another text');
+    unlinkSync(path);
+    await told('its end');
+    replace(path);
+    await told('its return');
+  });
+
+  test('is back after its directories were removed, renamed away, replaced', async (t) => {
+    const folder = root(t);
+    const path = join(folder, 'a', 'b', 'file');
+    make(path);
+    const told = watching(t, path);
+    rmSync(join(folder, 'a'), { recursive: true });
+    await told('its end');
+    make(path);
+    await told('its return');
+    renameSync(join(folder, 'a'), join(folder, 'old'));
+    await told('its end by a new name');
+    make(path);
+    await told('its second return');
+    replace(path);
+    await told('another file');
+  });
+
+  test('is back behind a directory that is made again at once', async (t) => {
+    const path = join(root(t), 'a', 'file');
+    mkdirSync(dirname(path));
+    const told = watching(t, path);
+    rmSync(dirname(path), { recursive: true });
+    await new Promise((resolve) => setImmediate(resolve));
+    make(path);
+    await told('the file');
+  });
+
+  test('lies behind a link that is switched', async (t) => {
+    const folder = root(t);
+    for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
+    symlinkSync('v1', join(folder, 'now'));
+    const told = watching(t, join(folder, 'now', 'file'));
+    symlinkSync('v2', join(folder, 'next'));
+    renameSync(join(folder, 'next'), join(folder, 'now'));
+    await told('the other directory');
+    writeFileSync(join(folder, 'v2', 'file'), 'longer');
+    await told('another text');
+  });
+
+  test('changes where no watch tells, at the slow look', async (t) => {
+    const folder = root(t);
+    make(join(folder, 'elsewhere', 'file'));
+    mkdirSync(join(folder, 'here'));
+    symlinkSync('../elsewhere/file', join(folder, 'here', 'file'));
+    const told = watching(t, join(folder, 'here', 'file'), 5);
+    writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
+    await told('another text');
+  });
+});
+
+describe('it says nothing', () => {
+  /** Does `first`, then makes a change that is told, and answers how often something was told in between. */
+  async function toldBefore(t: TestContext, path: string, first: () => void): Promise<number> {
+    const own: (string | undefined)[] = [];
+    const watch = new PathWatch(path, () => own.push(fileIdentity(path)), { settleMs: 0 });
+    t.after(() => watch.close());
+    const before = fileIdentity(path);
+    first();
+    // A second watch on the same folder: when it has told, the kernel has told the first one too.
+    const folder = dirname(path);
+    const told = watching(t, join(folder, 'mark'));
+    make(join(folder, 'mark'));
+    await told('the mark');
+    make(path, 'in the end');
+    await waitFor('the change', DEADLINE_MS, () => (own.at(-1) === fileIdentity(path) ? true : undefined));
+    return own.filter((identity) => identity === before).length;
+  }
+
+  test('while nothing changes, nor of other files', async (t) => {
+    const path = join(root(t), 'file');
+    make(path);
+    assert.equal(await toldBefore(t, path, () => make(`${path}.other`)), 0);
+  });
+
+  test('once it is closed', async (t) => {
+    const path = join(root(t), 'file');
+    const told: string[] = [];
+    const closed = new PathWatch(path, () => told.push('again'), { settleMs: 0, slowLookMs: 1 });
+    const living = watching(t, path);
+    make(path);
+    closed.close();
+    await living('the file');
+    unlinkSync(path);
+    await living('its end');
+    assert.deepEqual(told, []);
+  });
+
+  test('where nothing can be watched', () => {
+    const watch = new PathWatch('/proc/self/no/such/file', () => undefined, { settleMs: 0 });
+    watch.close();
+  });
+});
+
+test('a file that is gone and one that may not be looked at have no identity', (t) => {
+  const path = join(root(t), 'file');
+  assert.equal(fileIdentity(path), undefined);
+  make(path);
+  assert.equal(fileIdentity(join(path, 'below')), undefined);
+  assert.equal(typeof fileIdentity(path), 'string');
+});

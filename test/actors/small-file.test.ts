@@ -1,0 +1,79 @@
+// Reading files that may be anything but small files.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { type FileBytes, readSmallFile } from '../../src/actors/small-file.js';
+
+/** A read that does not end fails its test. */
+const DEADLINE = { timeout: 10_000 };
+const MAX_BYTES = 100_000;
+
+function place(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-small-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'file');
+}
+
+const refused = (problem: string, missing = false): FileBytes => ({ ok: false, problem, missing });
+
+describe('what is no small file is refused', DEADLINE, () => {
+  const rows: readonly (readonly [string, (path: string) => void, FileBytes])[] = [
+    ['nothing', () => undefined, refused('it does not exist', true)],
+    ['a dangling link', (path) => symlinkSync('nowhere', path), refused('it does not exist', true)],
+    ['a directory', (path) => mkdirSync(path), refused('it is a directory')],
+    ['a FIFO', (path) => execFileSync('mkfifo', [path]), refused('it is not a regular file')],
+    ['a device', (path) => symlinkSync('/dev/zero', path), refused('it is not a regular file')],
+    ['a link to itself', (path) => symlinkSync(path, path), refused('it cannot be read (ELOOP)')],
+  ];
+  for (const [what, make, expected] of rows) {
+    test(what, async (t) => {
+      const path = place(t);
+      make(path);
+      assert.deepEqual(await readSmallFile(path, MAX_BYTES), expected);
+    });
+  }
+
+  test('what lies below a file', async (t) => {
+    const path = place(t);
+    writeFileSync(path, '');
+    assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refused('it does not exist', true));
+  });
+});
+
+describe('of a file', () => {
+  const rows: readonly (readonly [string, bytes: number, read: number])[] = [
+    ['that is empty, nothing is read', 0, 0],
+    ['all is read', MAX_BYTES - 1, MAX_BYTES - 1],
+    ['as large as allowed, all is read', MAX_BYTES, MAX_BYTES],
+    ['that is too large, one byte too many is read', MAX_BYTES * 3, MAX_BYTES + 1],
+  ];
+  for (const [what, bytes, expected] of rows) {
+    test(what, async (t) => {
+      const path = place(t);
+      writeFileSync(path, Buffer.alloc(bytes, 'abc'));
+      const file = await readSmallFile(path, MAX_BYTES);
+      assert.deepEqual(file.ok && file.bytes, new Uint8Array(Buffer.alloc(expected, 'abc')));
+    });
+  }
+
+  test('the bytes share their memory with nothing', async (t) => {
+    const path = place(t);
+    writeFileSync(path, 'abc');
+    const file = await readSmallFile(path, MAX_BYTES);
+    assert.equal(file.ok && file.bytes.buffer.byteLength, 3);
+  });
+});
+
+test('many FIFOs do not keep others from their files', DEADLINE, async (t) => {
+  const path = place(t);
+  execFileSync('mkfifo', [path]);
+  // More than the process has threads for files.
+  const reads = Array.from({ length: 16 }, () => readSmallFile(path, MAX_BYTES));
+  assert.ok((await readFile('/proc/self/stat')).length > 0);
+  for (const read of await Promise.all(reads)) assert.equal(read.ok, false);
+});
