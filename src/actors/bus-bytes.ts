@@ -3,10 +3,10 @@
 // Reference: D-Bus Specification, "Message Protocol" and "Marshaling".
 
 /** The answer of GetAll is below 20 kB, ListUnits of a thousand units 200 kB. The protocol's own limit is 128 MiB. */
-export const MAX_MESSAGE_BYTES = 4 << 20;
+export const MESSAGE_MAX_BYTES = 4 << 20;
 export const HEADER_BYTES = 16;
 
-const MAX_NESTING = 64;
+const NESTING_MAX_LEVELS = 64;
 const LITTLE_ENDIAN = 0x6c;
 const BIG_ENDIAN = 0x42;
 const PROTOCOL_VERSION = 1;
@@ -34,7 +34,7 @@ export function readHeader(bytes: Buffer): Header {
   const bodyBytes = word(4);
   const fieldsBytes = word(12);
   const restBytes = align(fieldsBytes, 8) + bodyBytes;
-  if (restBytes + HEADER_BYTES > MAX_MESSAGE_BYTES) {
+  if (restBytes + HEADER_BYTES > MESSAGE_MAX_BYTES) {
     throw new MalformedMessage(`a message of ${restBytes + HEADER_BYTES} bytes is over the limit`);
   }
   // Every message has at least a path or a reply serial; and dbus-next would wait for ever for nothing.
@@ -82,7 +82,8 @@ const ALIGNMENT: Readonly<Record<string, number>> = {
 /** The end of the complete type that begins at `at`. Throws on what is no type. `h` is none: we negotiate no descriptors. */
 function typeEnd(signature: string, at: number, depth = 0): number {
   const code = signature[at] ?? '';
-  if (depth > MAX_NESTING || ALIGNMENT[code] === undefined) throw new MalformedMessage('bad signature');
+  if (depth > NESTING_MAX_LEVELS || ALIGNMENT[code] === undefined)
+    throw new MalformedMessage('bad signature');
   if (code === 'a') return typeEnd(signature, at + 1, depth + 1);
   if (code !== '(' && code !== '{') return at + 1;
   const close = code === '(' ? ')' : '}';
@@ -133,7 +134,7 @@ class Walk {
   }
 
   value(signature: string, at: number, depth: number): void {
-    if (depth > MAX_NESTING) throw new MalformedMessage('nested too deep');
+    if (depth > NESTING_MAX_LEVELS) throw new MalformedMessage('nested too deep');
     const code = signature[at] ?? '';
     const fixed = FIXED_BYTES[code];
     if (fixed !== undefined) {

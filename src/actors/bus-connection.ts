@@ -10,7 +10,7 @@ import type { Outcome } from './bus-outcome.js';
 import { plainValue } from './bus-values.js';
 
 /** Calls without an answer on one connection. The bus itself allows more; an actor never needs them. */
-const MAX_PENDING_CALLS = 256;
+const PENDING_MAX_CALLS = 256;
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
@@ -61,12 +61,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Connects to the bus at a socket path. The value is a connection that the bus has greeted; the error a sentence. */
-export function connectBus(
-  path: string,
-  deadlineMs: number,
-  hooks: ConnectionHooks,
-): Promise<{ readonly connection: Connection } | { readonly failed: string }> {
+/** A connection that the bus has greeted, or a sentence that says why there is none. */
+export type Reached = { readonly connection: Connection } | { readonly failed: string };
+
+/** Connects to the bus at a socket path. */
+export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHooks): Promise<Reached> {
   return new Promise((resolve) => {
     let bus: MessageBus;
     try {
@@ -139,7 +138,7 @@ export class Connection {
    */
   call(call: Call, deadlineMs: number): Promise<Outcome<Answer>> {
     if (!this.#open) return Promise.resolve({ ok: false, error: { kind: 'closed' } });
-    if (this.#pending.size >= MAX_PENDING_CALLS)
+    if (this.#pending.size >= PENDING_MAX_CALLS)
       return Promise.resolve(local('too many calls without an answer'));
     let message: Message;
     try {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { checkRest, HEADER_BYTES, type Header, MalformedMessage, readHeader } from './bus-bytes.js';
 
 /** The handshake is a few lines; dbus-next would collect an endless one byte by byte. */
-const MAX_HANDSHAKE_BYTES = 4096;
+const HANDSHAKE_MAX_BYTES = 4096;
 /** A message that began and does not end: the bus writes messages whole, so nothing more will come. */
 const STALLED_MESSAGE_MS = 10_000;
 
@@ -71,7 +71,7 @@ class MessageWatch {
 
   #handshake(bytes: number): void {
     this.#handshakeBytes += bytes;
-    if (this.#handshakeBytes > MAX_HANDSHAKE_BYTES) throw new MalformedMessage('an endless handshake');
+    if (this.#handshakeBytes > HANDSHAKE_MAX_BYTES) throw new MalformedMessage('an endless handshake');
   }
 
   #rest(header: Header, size: number, chunk: Buffer | undefined): void {

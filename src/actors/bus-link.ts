@@ -11,13 +11,13 @@ import {
   signalValues,
 } from '../protocol/dbus/method.js';
 import type { BusPaths } from './bus-address.js';
-import { type Connection, connectBus } from './bus-connection.js';
+import { type Connection, connectBus, type Reached } from './bus-connection.js';
 import type { Outcome } from './bus-outcome.js';
 
 const CONNECT_DEADLINE_MS = 2_000;
 const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
-const MAX_MATCHES = 500;
+const MATCHES_MAX_RULES = 500;
 /** A connection that lives this long was a good one: its loss is followed by a new one at once, without back-off. */
 const STEADY_MS = 10_000;
 
@@ -126,7 +126,7 @@ export class BusLink<E extends Effect> {
   async #addMatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);
     if (this.#rules.has(rule)) return { ok: true, value: undefined };
-    if (this.#rules.size >= MAX_MATCHES) return local('too many match rules');
+    if (this.#rules.size >= MATCHES_MAX_RULES) return local('too many match rules');
     this.#rules.add(rule);
     const outcome = await this.call(BUS_METHODS.addMatch, [rule]);
     if (!outcome.ok) this.#rules.delete(rule);
@@ -168,19 +168,17 @@ export class BusLink<E extends Effect> {
   }
 
   /** The first of the paths that greets us; the reason of the last that does not. */
-  async #reach(): Promise<Awaited<ReturnType<typeof connectBus>>> {
+  async #reach(): Promise<Reached> {
     const found = this.#settings.paths();
     if (!found.ok) return { failed: found.detail };
-    let reached: Awaited<ReturnType<typeof connectBus>> = { failed: 'the bus has no address' };
+    let reached: Reached = { failed: 'the bus has no address' };
     for (const path of found.paths) {
-      const hooks = {
-        signal: (signal: Signal) => this.#heard(signal),
-        complaint: (reason: string) => this.#owner.complaint?.(reason),
-        lost: (reason: string) => lost(reason),
-      };
       const triedAt = performance.now();
-      const lost = (reason: string): void => this.#lost(reason, performance.now() - triedAt);
-      reached = await connectBus(path, this.#settings.connectDeadlineMs ?? CONNECT_DEADLINE_MS, hooks);
+      reached = await connectBus(path, this.#settings.connectDeadlineMs ?? CONNECT_DEADLINE_MS, {
+        signal: (signal) => this.#heard(signal),
+        complaint: (reason) => this.#owner.complaint?.(reason),
+        lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+      });
       if ('connection' in reached) break;
     }
     return reached;

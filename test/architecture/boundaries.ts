@@ -9,7 +9,7 @@ export interface Boundary {
   readonly builtins: readonly string[];
 }
 
-const SHARED = ['src/protocol/actor/', 'src/version.ts'];
+const SHARED = ['src/protocol/actor/', 'src/version.ts', 'src/runtime-directory.ts'];
 
 export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/pulse/', may: [], builtins: [] },
@@ -18,7 +18,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
   {
     of: 'src/actors/*/',
-    may: ['src/protocol/', 'src/actors/*.ts', 'src/version.ts'],
+    may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: [
       ...[
         'node:buffer',
@@ -34,8 +34,8 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   {
     of: 'src/actors/*.ts',
-    may: ['src/actors/*.ts', 'src/protocol/', 'src/version.ts'],
-    builtins: ['node:net', 'node:worker_threads'],
+    may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
+    builtins: ['node:fs', 'node:fs/promises', 'node:net', 'node:path', 'node:worker_threads'],
   },
   { of: 'src/gateway/', may: SHARED, builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto'] },
   {
@@ -96,23 +96,18 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'wires clocks into parts',
   'src/supervisor/clock.ts': "is the supervisor's clock",
   'src/gateway/gateway.ts': 'wires clocks into parts',
-  'src/gateway/server.ts': 'ends open streams at shutdown',
   'src/gateway/exchange.ts': 'bounds the wait for a body',
   'src/actors/dial.ts': 'drives a session by its deadlines',
+  'src/actors/path-watch.ts': 'looks again where nothing is told',
   'src/actors/bus-connection.ts': 'bounds the greeting and each call',
   'src/actors/bus-guard.ts': 'bounds the wait for the rest of a message',
   'src/actors/bus-link.ts': 'connects and waits',
-  'src/actors/systemd/clock.ts': "is the systemd actor's clock",
-  'src/actors/power/worker.ts': 'wires randomness into parts',
+  'src/actors/clock.ts': 'is the clock of the D-Bus actors',
   'src/progress.ts': 'bounds the wait for the daemon',
-  'src/actors/upgrade/backend.ts': 'paces what it publishes',
-  'src/actors/upgrade/path-watch.ts': 'looks again where nothing is told',
-  'src/actors/upgrade/progress-socket.ts': 'paces lines, and sweeps silent connections',
-  'src/actors/upgrade/run-keeper.ts': 'ends a run that has gone quiet',
   'src/actors/upgrade/socket-place.ts': 'bounds the wait for the owner of a socket',
-  'src/actors/upgrade/worker.ts': 'wires clocks into parts',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
-  'src/actors/audio/executor.ts': 'bounds the wait for the state after a command',
+  'src/actors/audio/cookie.ts': 'bounds the wait for a file',
+  'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/socket-watch.ts': 'waits for a socket or a delay',
 };
 

@@ -3,6 +3,7 @@
 import type { ActorTask } from '../../protocol/actor/port.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
+import { CLOCK } from '../clock.js';
 import { runActor } from '../runtime.js';
 import { PowerBackend } from './backend.js';
 
@@ -10,6 +11,6 @@ export default function work(task: ActorTask<PowerSettings>): Promise<void> {
   return runActor<'power'>(
     task,
     (settings, publish) =>
-      new PowerBackend(settings, publish, { backoffMs: (attempt) => backoffMs(attempt, Math.random()) }),
+      new PowerBackend(settings, publish, { backoffMs: (attempt) => backoffMs(attempt, CLOCK.random()) }),
   );
 }

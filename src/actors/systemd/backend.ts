@@ -6,9 +6,9 @@ import type { LogLevel } from '../../protocol/actor/messages.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
 import { type BusOptions, SystemBus, UserBus } from '../bus.js';
+import type { Clock } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { Bulletin } from './bulletin.js';
-import type { Clock } from './clock.js';
 import { UnitCommands } from './commands.js';
 import { Scope, type ScopeListener } from './scope.js';
 import type { ReadingBus } from './unit-reader.js';
@@ -28,9 +28,8 @@ export class SystemdBackend implements Actor<SystemdCommand>, ScopeListener {
   readonly #watched: readonly Watched[];
   readonly #publish: Publisher;
   readonly #bulletin: Bulletin;
-  readonly #user: Scope<UserBus> | undefined;
+  readonly #user: { readonly scope: Scope<UserBus>; readonly commands: UnitCommands } | undefined;
   readonly #system: Scope<SystemBus> | undefined;
-  readonly #commands: UnitCommands | undefined;
   readonly #internal: readonly string[];
   /** What was last logged of each scope: never the same again. */
   readonly #logged = new Map<UnitScope, string>();
@@ -41,7 +40,7 @@ export class SystemdBackend implements Actor<SystemdCommand>, ScopeListener {
     this.#publish = publish;
     this.#bulletin = new Bulletin(publish, clock, this.#watched, {
       textOf: (unit) => this.#textOf(unit),
-      held: ({ scope }) => (scope === 'user' ? this.#user : this.#system)?.muted ?? false,
+      held: (unit) => this.#scopeOf(unit)?.muted ?? false,
     });
     const { userPaths, systemPaths, unitsDirectories } = place;
     const plan = (scope: UnitScope) => ({
@@ -65,8 +64,8 @@ export class SystemdBackend implements Actor<SystemdCommand>, ScopeListener {
     if (scopes.includes('user')) {
       const makeBus = (owner: ConstructorParameters<typeof UserBus>[1]) =>
         new UserBus(options(userPaths), owner);
-      this.#user = new Scope(plan('user'), this, makeBus);
-      this.#commands = new UnitCommands(this.#user, clock);
+      const scope = new Scope(plan('user'), this, makeBus);
+      this.#user = { scope, commands: new UnitCommands(scope, clock) };
     }
   }
 
@@ -74,19 +73,20 @@ export class SystemdBackend implements Actor<SystemdCommand>, ScopeListener {
     const target = targetOf(this.#watched, command);
     if (!target.ok) return target;
     const { unit } = target;
-    if (this.#isInternal(this.#user?.table.row(unit.key))) return noSuchUnit(unit.scope, unit.name);
-    const absence = this.#user?.absence;
-    if (this.#commands === undefined || absence !== undefined) {
-      return { ok: false, fault: 'unavailable', detail: `The user's systemd is away: ${absence ?? ''}` };
+    if (this.#user === undefined) return noSuchUnit(unit.scope, unit.name);
+    const { scope, commands } = this.#user;
+    if (this.#isInternal(scope.table.row(unit.key))) return noSuchUnit(unit.scope, unit.name);
+    if (scope.absence !== undefined) {
+      return { ok: false, fault: 'unavailable', detail: `The user's systemd is away: ${scope.absence}` };
     }
-    const answer = await this.#commands.run(command.do, unit);
+    const answer = await commands.run(command.do, unit);
     this.#bulletin.flush(unit);
     return answer;
   }
 
   async stop(): Promise<void> {
     this.#bulletin.stop();
-    this.#user?.stop();
+    this.#user?.scope.stop();
     this.#system?.stop();
   }
 
@@ -124,8 +124,12 @@ export class SystemdBackend implements Actor<SystemdCommand>, ScopeListener {
     return this.#watched.filter((each) => each.scope === scope);
   }
 
+  #scopeOf({ scope }: Watched): Scope<ReadingBus> | undefined {
+    return scope === 'user' ? this.#user?.scope : this.#system;
+  }
+
   #textOf(unit: Watched): string | undefined {
-    const scope: Scope<ReadingBus> | undefined = unit.scope === 'user' ? this.#user : this.#system;
+    const scope = this.#scopeOf(unit);
     const row = scope?.table.row(unit.key);
     if (this.#isInternal(row)) return undefined;
     const record = row && scope?.record(row);

@@ -2,9 +2,9 @@
 // backend is up, which it is when every scope is whole.
 
 import type { UnitScope } from '../../protocol/actor/commands.js';
+import type { Clock } from '../clock.js';
 import type { Publisher } from '../runtime.js';
-import type { Clock } from './clock.js';
-import { Pace } from './pace.js';
+import { EventPace } from './event-pace.js';
 import type { Watched } from './whitelist.js';
 
 const COLLECTION = 'systemd.services';
@@ -28,7 +28,7 @@ export class Bulletin {
   readonly #source: RecordSource;
   readonly #scopes = new Map<UnitScope, ScopeState>();
   readonly #told = new Map<string, string>();
-  readonly #pace = new Pace();
+  readonly #pace = new EventPace();
   readonly #gathering = new Map<string, () => void>();
   #up = false;
   #saidDetail: string | undefined;
@@ -66,10 +66,11 @@ export class Bulletin {
   touched(unit: Watched): void {
     const { key } = unit;
     if (this.#gathering.has(key) || !this.#differs(unit)) return;
-    const windowMs = this.#pace.windowMs(key, this.#clock.now());
+    const windowMs = this.#pace.windowMs(key, this.#clock.monotonic());
     const cancel = this.#clock.after(windowMs, () => {
       this.#gathering.delete(key);
-      if (!this.#source.held(unit) && this.#tell(unit)) this.#pace.told(key, windowMs, this.#clock.now());
+      if (!this.#source.held(unit) && this.#tell(unit))
+        this.#pace.told(key, windowMs, this.#clock.monotonic());
     });
     this.#gathering.set(key, cancel);
   }

@@ -4,9 +4,10 @@
 import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { BusError, Outcome, UserBus } from '../bus.js';
-import { type Clock, delay } from './clock.js';
+import { faultOf } from '../bus-fault.js';
+import { type Clock, delay } from '../clock.js';
 import type { JobEnd } from './jobs.js';
-import { type Aim, judgeError, judgeJob } from './judge.js';
+import { type Aim, judgeJob } from './judge.js';
 import type { Scope } from './scope.js';
 import type { Row } from './unit-table.js';
 import type { Watched } from './whitelist.js';
@@ -22,6 +23,8 @@ const FIRST_BREATH_MS = 200;
 type Verb = SystemdCommand['do'];
 
 interface Plan {
+  /** For people: what is done to the unit. */
+  readonly noun: string;
   readonly files?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
   readonly aim: Aim;
@@ -29,11 +32,11 @@ interface Plan {
 
 /** enable and disable are as with `systemctl --now`. */
 const PLANS: Readonly<Record<Verb, Plan>> = {
-  start: { job: 'startUnit', aim: 'started' },
-  stop: { job: 'stopUnit', aim: 'stopped' },
-  restart: { job: 'restartUnit', aim: 'started' },
-  enable: { files: 'enable', job: 'startUnit', aim: 'started' },
-  disable: { files: 'disable', job: 'stopUnit', aim: 'stopped' },
+  start: { noun: 'start', job: 'startUnit', aim: 'started' },
+  stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
+  restart: { noun: 'restart', job: 'restartUnit', aim: 'started' },
+  enable: { noun: 'enabling', files: 'enable', job: 'startUnit', aim: 'started' },
+  disable: { noun: 'disabling', files: 'disable', job: 'stopUnit', aim: 'stopped' },
 };
 
 const OK: Answer = { ok: true };
@@ -50,12 +53,12 @@ export class UnitCommands {
   /** Resolves when the unit's job is over, or at the latest after 9 s: what is still queued then was accepted. */
   async run(verb: Verb, unit: Watched): Promise<Answer> {
     const plan = PLANS[verb];
-    const deadline = this.#clock.now() + COMMAND_MAX_MS;
+    const deadline = this.#clock.monotonic() + COMMAND_MAX_MS;
     if (plan.files !== undefined) {
       const failed = await this.#changeFiles(plan.files, unit.name, deadline);
       // Also where it went wrong half-way: links may have been made.
       await this.#scope.refresh(unit.key);
-      if (failed !== undefined) return judgeError(failed);
+      if (failed !== undefined) return refusal(plan, unit, failed);
     }
     return this.#carryOut(plan, unit, deadline);
   }
@@ -78,16 +81,17 @@ export class UnitCommands {
     return reloaded.ok ? undefined : reloaded.error;
   }
 
-  async #carryOut(plan: Plan, { key, name }: Watched, deadline: number): Promise<Answer> {
+  async #carryOut(plan: Plan, unit: Watched, deadline: number): Promise<Answer> {
+    const { key, name } = unit;
     const { bus, table } = this.#scope;
     const before = table.row(key)?.facts.invocation;
     const call = await bus.call(SYSTEMD_METHODS[plan.job], [name, 'replace'], {
       deadlineMs: this.#left(deadline),
     });
-    if (!call.ok) return isGoneAlready(plan, call.error) ? OK : judgeError(call.error);
+    if (!call.ok) return isGoneAlready(plan, call.error) ? OK : refusal(plan, unit, call.error);
     const end = await this.#jobEnd(call.value, key, deadline);
     if (end === undefined) return OK;
-    if (end.kind === 'away') return judgeError({ kind: 'closed' });
+    if (end.kind === 'away') return refusal(plan, unit, { kind: 'closed' });
     await this.#catchUp(key);
     if (plan.aim === 'started') await this.#firstBreath(key, before, deadline);
     const row = table.row(key);
@@ -117,8 +121,12 @@ export class UnitCommands {
   }
 
   #left(deadline: number): number {
-    return Math.max(1, deadline - this.#clock.now());
+    return Math.max(1, deadline - this.#clock.monotonic());
   }
+}
+
+function refusal({ noun }: Plan, { name }: Watched, error: BusError): Answer {
+  return { ok: false, ...faultOf(error, `The ${noun} of ${name} failed`) };
 }
 
 function isRunning({ watched, facts }: Row): boolean {

@@ -1,8 +1,6 @@
-// Jobs of a manager: who waits for which, and which have ended just now. A job may end before the reply that names it
-// has been read (4 of 60, measured), so ends are remembered for a while.
+// Jobs of a manager: who waits for which, and how it ends.
 
-/** Jobs that ended lately. A start-up of a user's session makes some dozens at once. */
-const ENDED_MAX_JOBS = 256;
+import { JobEnds } from '../job-ends.js';
 
 /** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
@@ -18,21 +16,19 @@ interface Waiting extends AwaitedJob {
 }
 
 export class Jobs {
-  readonly #ended = new Map<string, string>();
+  readonly #ends = new JobEnds();
   /** Bounded by the runtime, which bounds the commands under way. */
   readonly #waiting = new Set<Waiting>();
 
   /** JobRemoved: `job` is its path. */
   removed(job: string, result: string): void {
-    this.#ended.set(job, result);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size > ENDED_MAX_JOBS && oldest !== undefined) this.#ended.delete(oldest);
+    this.#ends.ended(job, result);
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
   /** `forget` ends the waiting without an answer. */
   wait(job: string, unit: string): { readonly end: Promise<JobEnd>; readonly forget: () => void } {
-    const result = this.#ended.get(job);
+    const result = this.#ends.resultOf(job);
     if (result !== undefined) {
       return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
     }
@@ -62,7 +58,7 @@ export class Jobs {
 
   /** The manager is gone: a new one counts its jobs from the beginning. */
   away(): void {
-    this.#ended.clear();
+    this.#ends.clear();
     this.#settle(() => true, { kind: 'away' });
   }
 

@@ -34,18 +34,18 @@ export class Listening {
 
   /** Reads all units. Signals carry primary names: where an alias is listed, the unit behind it is listened to as well. */
   async readAll(depth: Depth): Promise<BusError | undefined> {
-    const failed = await this.reader.all(depth);
+    const keys = this.#table.rows().map(({ watched }) => watched.key);
+    const failed = await this.reader.many(keys, depth);
     if (failed !== undefined) return failed;
     const aliases = this.#table.rows().filter(({ watched, facts }) => watched.name !== facts.id);
     if (aliases.length === 0) return undefined;
     const ids = aliases.map(({ facts }) => facts.id);
     const unheard = await this.#watch(unitRules(this.#scope, ids));
     if (unheard !== undefined) return unheard;
-    for (const { watched } of aliases) {
-      const missed = await this.reader.one(watched.key, depth);
-      if (missed !== undefined) return missed;
-    }
-    return undefined;
+    return this.reader.many(
+      aliases.map(({ watched }) => watched.key),
+      depth,
+    );
   }
 
   async #watch(rules: readonly Match[]): Promise<BusError | undefined> {

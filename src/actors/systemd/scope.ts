@@ -1,30 +1,27 @@
-// One scope's manager, watched over its bus: subscribes, reads, follows signals, and says which units were touched.
+// One scope's manager, watched over its bus, from its coming to its going: subscribes, reads everything, sits reloads out, and
+// says which units were touched. What single signals are about is unit-signals.ts's.
 // It changes no unit: that is the business of commands.ts, which needs a scope on the user's bus.
 
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { backoffMs } from '../backoff.js';
 import type { BusError, BusOwner } from '../bus.js';
-import { type Clock, Timers } from './clock.js';
+import { sentence } from '../bus-fault.js';
+import { type Clock, Timers } from '../clock.js';
 import { Jobs } from './jobs.js';
-import { describeError } from './judge.js';
 import { Listening } from './listening.js';
-import { type ManagerEvents, tellSignal } from './manager-signals.js';
+import { tellSignal } from './manager-signals.js';
 import { type Source, serviceRecord } from './record.js';
 import { ReloadMute } from './reload-mute.js';
-import { isPassing } from './unit-facts.js';
 import type { Depth, ReadingBus } from './unit-reader.js';
+import { type SignalledScope, UnitSignals } from './unit-signals.js';
 import { type Row, UnitTable } from './unit-table.js';
 import { UnitsDirectory } from './units-directory.js';
 import { Watchpoints } from './watchpoints.js';
 import type { Watched } from './whitelist.js';
 
-/** After the last of a storm of changed unit files. */
-const FILES_QUIET_MS = 50;
 /** If the end of a reload is never told. */
 const RELOAD_MAX_MS = 30_000;
-/** Without signals, a state that is about to change is looked at again. */
-const PASSING_AGAIN_MS = 500;
 
 export interface ScopePlan {
   readonly scope: UnitScope;
@@ -47,7 +44,7 @@ export interface ScopeListener {
 /** Where the truth comes from: nowhere, from signals, or from readings for which the directory gives the cue. */
 type Mode = 'away' | 'signals' | 'directory';
 
-export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
+export class Scope<B extends ReadingBus> implements BusOwner, SignalledScope {
   readonly bus: B;
   readonly table: UnitTable;
   readonly jobs = new Jobs();
@@ -55,8 +52,9 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
   readonly #plan: ScopePlan;
   readonly #listener: ScopeListener;
   readonly #listening: Listening;
+  readonly #signals: UnitSignals;
   readonly #directory: UnitsDirectory;
-  readonly #timers: Timers<'begin' | 'reload guard' | 'resync' | 'files' | 'passing'>;
+  readonly #timers: Timers<'begin' | 'reload guard' | 'resync'>;
   #mode: Mode = 'away';
   #reason = 'not connected yet';
   /** Counts beginnings: what an earlier one finds out later is of no interest. */
@@ -73,6 +71,7 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
     this.#directory = new UnitsDirectory(plan.unitsDirectory, plan.clock, (unit) => this.#cue(unit));
     this.bus = makeBus(this);
     this.#listening = new Listening(plan.scope, this.bus, this.table);
+    this.#signals = new UnitSignals(this, this.table, this.jobs, this.#listening.reader, plan.clock);
   }
 
   /** Why no command can be carried out now; undefined when one can. */
@@ -87,10 +86,8 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
   }
 
   /** Reads one unit again; the error says that it could not be read. */
-  async refresh(key: string): Promise<BusError | undefined> {
-    const failed = await this.#listening.reader.one(key, this.#depth());
-    this.#touch([this.table.row(key)]);
-    return failed;
+  refresh(key: string): Promise<BusError | undefined> {
+    return this.#signals.refresh(key);
   }
 
   /** Whether changes come by themselves. */
@@ -103,9 +100,20 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
     return this.#mute.muted;
   }
 
+  /** How much a reading is to tell now. */
+  get depth(): Depth {
+    return this.#mode === 'directory' ? 'everything' : 'unit';
+  }
+
+  /** What the manager says of units going is not so. */
+  get isReloading(): boolean {
+    return this.#mute.reloading;
+  }
+
   stop(): void {
     this.#epoch += 1;
     this.#timers.cancelAll();
+    this.#signals.stop();
     this.#directory.close();
     this.jobs.away();
     this.bus.stop();
@@ -131,37 +139,13 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
   }
 
   signal(signal: Signal): void {
-    tellSignal(signal, this);
+    tellSignal(signal, this.#signals);
   }
 
   // What the manager says.
 
-  unitChanged(path: string, properties: Readonly<Record<string, unknown>>): void {
-    const rows = this.table.changed(path, properties);
-    this.#touch(rows);
-    // A unit that did not exist runs: it is loaded, so that reading it makes no noise.
-    for (const { watched, facts } of rows) {
-      if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh(watched.key);
-    }
-  }
-
-  unitRemoved(unit: string): void {
-    if (this.#mute.reloading) return;
-    for (const { watched } of this.table.removed(unit)) void this.#lookForFile(watched.key);
-  }
-
-  jobRemoved(job: string, result: string): void {
-    this.jobs.removed(job, result);
-  }
-
-  unitFilesChanged(): void {
-    this.#timers.set('files', FILES_QUIET_MS, () => {
-      for (const { watched } of this.table.rows()) void this.#lookForFile(watched.key);
-    });
-  }
-
   reloading(active: boolean): void {
-    const now = this.#plan.clock.now();
+    const now = this.#plan.clock.monotonic();
     this.#timers.cancel('reload guard');
     this.#timers.cancel('resync');
     if (active) {
@@ -171,6 +155,13 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
         void this.#resync();
       });
     } else this.#timers.set('resync', this.#mute.ends(now), () => void this.#resync());
+  }
+
+  /** What is known of these rows may be new. */
+  touched(rows: readonly (Row | undefined)[]): void {
+    const touched = rows.filter((row) => row !== undefined);
+    for (const row of touched) this.points.look(row);
+    if (!this.#mute.muted) this.#listener.touched(touched);
   }
 
   /** From a bare connection, or a new manager, to a scope that is whole; tries again for ever. */
@@ -185,11 +176,11 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
     const failed = await this.#listening.readAll(mode === 'signals' ? 'unit' : 'everything');
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
-      this.#away(describeError(failed));
+      this.#away(sentence(failed));
       this.#beginAgain();
       return;
     }
-    this.#become(mode, refused === undefined ? undefined : describeError(refused));
+    this.#become(mode, refused === undefined ? undefined : sentence(refused));
     this.jobs.compare(awaited, (unit) => this.table.row(unit)?.facts.job);
     if (mode === 'directory') this.#beginAgain();
   }
@@ -204,13 +195,13 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
   async #resync(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#listening.readAll(this.#depth());
+    const failed = await this.#listening.readAll(this.depth);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
-      this.#away(describeError(failed));
+      this.#away(sentence(failed));
       this.#beginAgain();
-    } else if (!this.#timers.has('resync') && this.#mute.hasRead(this.#plan.clock.now())) {
-      this.#touch(this.table.rows());
+    } else if (!this.#timers.has('resync') && this.#mute.hasRead(this.#plan.clock.monotonic())) {
+      this.touched(this.table.rows());
       this.#listener.certain(this.table.rows());
       this.jobs.compare(awaited, (unit) => this.table.row(unit)?.facts.job);
     }
@@ -221,18 +212,19 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
     if (mode === 'signals') {
       this.#attempt = 0;
       this.#directory.close();
-      this.#timers.cancel('passing');
+      this.#signals.rest();
     } else this.#directory.open();
     if (!this.#mute.reloading) this.#mute.lift();
     this.#listener.whole(
       this.#plan.scope,
       mode === 'signals' ? undefined : `no signals (${why}), ${this.#directory.described}`,
     );
-    this.#touch(this.table.rows());
+    this.touched(this.table.rows());
   }
 
   #away(reason: string): void {
     this.#timers.cancelAll();
+    this.#signals.stop();
     this.#mode = 'away';
     this.#reason = reason;
     this.#mute.forget();
@@ -244,36 +236,12 @@ export class Scope<B extends ReadingBus> implements BusOwner, ManagerEvents {
   /** The directory has changed. */
   #cue(unit: string | undefined): void {
     const rows = unit === undefined ? this.table.rows() : this.table.rowsOf(unit);
-    if (this.#mode === 'away') this.#touch(rows);
-    else void this.#reread(rows);
-  }
-
-  /** Without signals: reads units, and those that are on their way to another state again and again. */
-  async #reread(rows: readonly Row[]): Promise<void> {
-    await Promise.all(rows.map(({ watched }) => this.refresh(watched.key)));
-    if (this.#mode !== 'directory' || this.#timers.has('passing')) return;
-    const passing = (): readonly Row[] => this.table.rows().filter(({ facts }) => isPassing(facts));
-    if (passing().length > 0)
-      this.#timers.set('passing', PASSING_AGAIN_MS, () => void this.#reread(passing()));
-  }
-
-  async #lookForFile(key: string): Promise<void> {
-    await this.#listening.reader.file(key);
-    this.#touch([this.table.row(key)]);
-  }
-
-  #depth(): Depth {
-    return this.#mode === 'directory' ? 'everything' : 'unit';
+    if (this.#mode === 'away') this.touched(rows);
+    else void this.#signals.reread(rows);
   }
 
   #source({ facts }: Row): Source {
     const atRest = this.#mode === 'away' ? this.#directory.atRest(facts.id) : undefined;
     return atRest === undefined ? { kind: 'manager' } : { kind: 'directory', atRest };
-  }
-
-  #touch(rows: readonly (Row | undefined)[]): void {
-    const touched = rows.filter((row) => row !== undefined);
-    for (const row of touched) this.points.look(row);
-    if (!this.#mute.muted) this.#listener.touched(touched);
   }
 }

@@ -1,12 +1,13 @@
-// Reads units from a manager: at most one reading of a unit under way, and one more behind it if it was asked for meanwhile.
+// Reads units from a manager, however many are asked for at once: a connection takes no more than 256 calls at a time.
 // Reading a unit that is not loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
 
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS, UNIT_INTERFACE, unitPath } from '../../protocol/dbus/systemd.js';
 import type { BusError, Outcome, SystemBus, UserBus } from '../bus.js';
-import { isAbsence } from './judge.js';
+import { isAbsence } from '../bus-fault.js';
+import { ReadingQueue } from './reading-queue.js';
 import type { FileReading, UnitTable } from './unit-table.js';
 
-/** Of the 256 calls that may wait on one connection. */
+/** Each is two calls at most. */
 const READINGS_AT_ONCE = 8;
 
 /** A bus of either kind. What it is asked here changes nothing, and TypeScript would not let it be asked for more. */
@@ -20,8 +21,7 @@ const INTERFACE_OF: Readonly<Record<Depth, string>> = { unit: UNIT_INTERFACE, ev
 export class UnitReader {
   readonly #bus: ReadingBus;
   readonly #table: UnitTable;
-  readonly #underWay = new Map<string, Promise<BusError | undefined>>();
-  readonly #again = new Set<string>();
+  readonly #queue = new ReadingQueue<BusError | undefined>(READINGS_AT_ONCE);
   #asked = 0;
 
   constructor(bus: ReadingBus, table: UnitTable) {
@@ -29,46 +29,32 @@ export class UnitReader {
     this.#table = table;
   }
 
-  /** Reads every unit. The error is the first that says that nothing can be read. */
-  async all(depth: Depth): Promise<BusError | undefined> {
-    const keys = this.#table.rows().map(({ watched }) => watched.key);
-    for (let at = 0; at < keys.length; at += READINGS_AT_ONCE) {
-      const some = keys.slice(at, at + READINGS_AT_ONCE).map((key) => this.one(key, depth));
-      const failed = (await Promise.all(some)).find((error) => error !== undefined);
-      if (failed !== undefined) return failed;
-    }
-    return undefined;
+  /** Reads units. The error is the first that says that nothing can be read: then the others are not tried. */
+  many(keys: readonly string[], depth: Depth): Promise<BusError | undefined> {
+    return inGroups(keys, (key) => this.one(key, depth));
   }
 
   /** Resolves when a reading that began after this call has been taken in, or has failed. */
   one(key: string, depth: Depth): Promise<BusError | undefined> {
-    const running = this.#underWay.get(key);
-    if (running === undefined) return this.#begin(key, depth);
-    if (this.#again.has(key)) return running;
-    this.#again.add(key);
-    const next = running.then(() => {
-      this.#again.delete(key);
-      return this.#begin(key, depth);
-    });
-    // From here on whoever asks joins the second one, which has not begun.
-    this.#underWay.set(key, next);
-    return next;
+    return this.#queue.join(`unit ${key}`, () => this.#read(key, depth));
   }
 
-  /** Reads only the unit file's state, which loads nothing and is right where the unit's property is stale until a reload. */
-  async file(key: string): Promise<void> {
+  /** Reads only the unit files' states, which loads nothing and is right where a unit's property is stale until a reload. */
+  files(keys: readonly string[]): Promise<BusError | undefined> {
+    return inGroups(keys, (key) => this.file(key));
+  }
+
+  file(key: string): Promise<BusError | undefined> {
+    return this.#queue.join(`file ${key}`, () => this.#readFile(key));
+  }
+
+  async #readFile(key: string): Promise<BusError | undefined> {
     const name = this.#table.row(key)?.watched.name;
-    if (name === undefined) return;
+    if (name === undefined) return undefined;
     const file = await this.#fileState(name);
-    if (file.ok) this.#table.file(key, file.value);
-  }
-
-  #begin(key: string, depth: Depth): Promise<BusError | undefined> {
-    const reading = this.#read(key, depth).finally(() => {
-      if (this.#underWay.get(key) === reading) this.#underWay.delete(key);
-    });
-    this.#underWay.set(key, reading);
-    return reading;
+    if (!file.ok) return file.error;
+    this.#table.file(key, file.value);
+    return undefined;
   }
 
   async #read(key: string, depth: Depth): Promise<BusError | undefined> {
@@ -94,6 +80,18 @@ export class UnitReader {
     const state = answer.ok && answer.value !== '' ? answer.value : undefined;
     return { ok: true, value: { state, asked } };
   }
+}
+
+async function inGroups(
+  keys: readonly string[],
+  read: (key: string) => Promise<BusError | undefined>,
+): Promise<BusError | undefined> {
+  for (let at = 0; at < keys.length; at += READINGS_AT_ONCE) {
+    const outcomes = await Promise.all(keys.slice(at, at + READINGS_AT_ONCE).map(read));
+    const failed = outcomes.find((error) => error !== undefined);
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
 }
 
 /** The manager answered, and has nothing to say about the unit: no reason to give the others up. */

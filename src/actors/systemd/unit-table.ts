@@ -2,21 +2,15 @@
 // Pure: it reads nothing itself. Units are told apart by primary name, so that an alias shows the unit behind it.
 
 import { unitPath } from '../../protocol/dbus/systemd.js';
-import {
-  type PropertyRecord,
-  readingUnder,
-  type UnitFacts,
-  unknownUnit,
-  unloaded,
-  withProperties,
-} from './unit-facts.js';
+import type { PropertyRecord } from '../unit-facts.js';
+import { readingUnder, type ServiceFacts, unknownUnit, unloaded, withProperties } from './service-facts.js';
 import type { Watched } from './whitelist.js';
 
 /** One watched unit. */
 export interface Row {
   readonly watched: Watched;
   /** As of the last reading and the signals since. */
-  readonly facts: UnitFacts;
+  readonly facts: ServiceFacts;
   /** The unit file state; undefined without a unit file. */
   readonly fileState: string | undefined;
   /** False until the first reading. */
@@ -112,7 +106,7 @@ export class UnitTable {
     if (gone) entry.row = { ...row, facts: { ...row.facts, loadState: 'not-found' } };
   }
 
-  #hear(which: (entry: Entry) => boolean, change: (facts: UnitFacts) => UnitFacts): readonly Row[] {
+  #hear(which: (entry: Entry) => boolean, change: (facts: ServiceFacts) => ServiceFacts): readonly Row[] {
     return this.#of(which).map((entry) => {
       entry.heard += 1;
       entry.row = { ...entry.row, facts: change(entry.row.facts) };

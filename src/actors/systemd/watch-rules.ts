@@ -13,7 +13,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 
 /** Two rules per unit; a bus refuses more than 512 rules of one connection. Above it all units are listened to. */
-const SINGLE_UNITS_MAX = 100;
+const SINGLE_MAX_UNITS = 100;
 
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
 const { interface: iface, member } = PROPERTIES_CHANGED;
@@ -32,7 +32,7 @@ export function managerRules(scope: UnitScope): readonly Match[] {
 export function unitRules(scope: UnitScope, names: readonly string[]): readonly Match[] {
   const which = scope === 'system' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
-  if (names.length > SINGLE_UNITS_MAX)
+  if (names.length > SINGLE_MAX_UNITS)
     return [removed, { ...PROPERTIES, ...which, pathNamespace: UNIT_PATHS }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },

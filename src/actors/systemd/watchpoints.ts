@@ -1,6 +1,6 @@
 // Waiting until a unit is in a wanted state, or until it takes too long.
 
-import { type Clock, delay } from './clock.js';
+import { type Clock, delay } from '../clock.js';
 import type { Row } from './unit-table.js';
 
 interface Watchpoint {

@@ -34,7 +34,7 @@ export function targetOf(watched: readonly Watched[], { scope, unit: name }: Sys
   return {
     ok: false,
     fault: 'read-only-scope',
-    detail: `${name} is a unit of the system: it is only watched`,
+    detail: `The unit ${name} is the system's: it is only watched`,
   };
 }
 

@@ -3,13 +3,14 @@
 import { join } from 'node:path';
 import type { ActorTask } from '../../protocol/actor/port.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
+import { runtimeDirectory } from '../../runtime-directory.js';
+import { CLOCK } from '../clock.js';
 import { runActor } from '../runtime.js';
 import { SystemdBackend } from './backend.js';
-import { CLOCK } from './clock.js';
 
 export default function work(task: ActorTask<SystemdSettings>): Promise<void> {
   return runActor<'systemd'>(task, (settings, publish) => {
-    const runtime = process.env['XDG_RUNTIME_DIR'] || `/run/user/${process.getuid?.() ?? 0}`;
+    const runtime = runtimeDirectory(process.env, process.getuid?.() ?? 0);
     const unitsDirectories = { user: join(runtime, 'systemd/units'), system: '/run/systemd/units' };
     return new SystemdBackend(settings, { unitsDirectories }, publish, CLOCK);
   });

@@ -1,60 +1,120 @@
-// The upgrade backend: puts result file, unit, progress socket and state file together, and publishes what comes of them.
+// The upgrade backend: puts result file, unit, progress socket and state file together, and carries the commands out. What is
+// told of it is bulletin.ts's.
 
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus.js';
+import type { Clock } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
+import { UpgradeBulletin } from './bulletin.js';
 import { ProgressSocket } from './progress-socket.js';
 import { ResultReader } from './result-reader.js';
-import { NO_STATUS, type Result, type StatusBody } from './result-text.js';
 import type { Run } from './run.js';
-import { type KeeperClock, RunKeeper } from './run-keeper.js';
+import { RunKeeper } from './run-keeper.js';
 import type { Circumstances, SavedRun } from './run-record.js';
 import { RunStore } from './run-store.js';
-import { NO_FACTS, type UnitFacts } from './unit-facts.js';
-import { UnitFollower } from './unit-follower.js';
-import { runEventJson, runJson, statusJson, viewJson } from './view.js';
-
-/** Between two changes of percent or step that `GET /upgrade` shows: the whole answer is encoded each time. */
-const VIEW_INTERVAL_MS = 100;
+import { type Started, UnitFollower } from './unit-follower.js';
+import { NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
 
 /** What the backend would otherwise ask the machine for. */
 export interface Surroundings {
   readonly bus: BusOptions;
   /** Of this life of the kernel. */
   readonly bootId: string;
-  readonly clock: KeeperClock;
+  readonly clock: Clock;
 }
 
-/** Parts that can be in trouble while the rest works; each says so in `/health`. */
-type Part = 'result file' | 'progress socket' | 'state file';
+/** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
+const SAVE_DEADLINE_MS = 1_000;
 
-export class UpgradeBackend implements Actor<UpgradeCommand> {
+const NOT_CONNECTED: Answer = {
+  ok: false,
+  fault: 'unavailable',
+  detail: "The user's systemd is not connected",
+};
+
+const IN_PROGRESS: Answer = {
+  ok: false,
+  fault: 'run-in-progress',
+  detail: 'An upgrade run is in progress',
+};
+
+/** Recalls the last run, and then makes the backend: commands and the stop wait for that. */
+export function openUpgrade(
+  settings: UpgradeSettings,
+  publish: Publisher,
+  surroundings: Surroundings,
+): Actor<UpgradeCommand> {
+  const opening = recalled(settings, publish, surroundings);
+  return {
+    handle: async (command) => (await opening).handle(command),
+    stop: async () => (await opening).stop(),
+  };
+}
+
+async function recalled(
+  settings: UpgradeSettings,
+  publish: Publisher,
+  surroundings: Surroundings,
+): Promise<UpgradeBackend> {
+  const bulletin = new UpgradeBulletin(settings, publish, surroundings.clock);
+  const store = new RunStore(settings.stateFile, (problem) => bulletin.trouble('state file', problem));
+  const found = await store.recall();
+  if (!found.ok) publish.log('warn', 'the state file is ignored', { problem: found.problem });
+  const saved = found.ok ? found.saved : undefined;
+  return new UpgradeBackend(settings, surroundings, { bulletin, store, saved });
+}
+
+interface Parts {
+  readonly bulletin: UpgradeBulletin;
+  readonly store: RunStore;
+  readonly saved: SavedRun | undefined;
+}
+
+class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #settings: UpgradeSettings;
-  readonly #publish: Publisher;
-  readonly #surroundings: Surroundings;
+  readonly #bootId: string;
+  readonly #clock: Clock;
   readonly #store: RunStore;
-  readonly #troubles = new Map<Part, string>();
-  readonly #opening: Promise<void>;
-  #reader: ResultReader | undefined;
-  #socket: ProgressSocket | undefined;
-  #follower: UnitFollower | undefined;
-  #keeper: RunKeeper | undefined;
-  #body: StatusBody = NO_STATUS;
-  #up = false;
-  /** The bus is known to be away, and that has been logged. */
-  #away = false;
-  #starting = false;
-  #stopped = false;
-  #viewTimer: NodeJS.Timeout | undefined;
-  #viewStale = false;
+  readonly #bulletin: UpgradeBulletin;
+  readonly #keeper: RunKeeper;
+  readonly #reader: ResultReader | undefined;
+  readonly #socket: ProgressSocket;
+  /** Result file and socket have had their first attempt: what is told from then on is whole. */
+  readonly #ready: Promise<unknown>;
+  /** Without units there is nobody to be followed. */
+  readonly #follower: UnitFollower | undefined;
+  #starting: Promise<Answer> | undefined;
 
-  constructor(settings: UpgradeSettings, publish: Publisher, surroundings: Surroundings) {
+  constructor(
+    settings: UpgradeSettings,
+    { bus, bootId, clock }: Surroundings,
+    { bulletin, store, saved }: Parts,
+  ) {
     this.#settings = settings;
-    this.#publish = publish;
-    this.#surroundings = surroundings;
-    this.#store = new RunStore(settings.stateFile, (problem) => this.#trouble('state file', problem));
-    this.#opening = this.#open();
+    this.#bootId = bootId;
+    this.#clock = clock;
+    this.#store = store;
+    this.#bulletin = bulletin;
+    this.#keeper = this.#makeKeeper(saved, clock);
+    const { resultFile, progressSocket } = settings;
+    if (resultFile !== undefined) {
+      this.#reader = new ResultReader(resultFile, (result) => bulletin.result(result));
+    }
+    this.#socket = new ProgressSocket(
+      progressSocket,
+      {
+        line: ({ says, text }, { sinceMs }) => {
+          bulletin.progress(text);
+          this.#keeper.line(says, sinceMs);
+        },
+        connections: (count) => this.#keeper.connections(count),
+        problem: (problem) => bulletin.trouble('progress socket', problem),
+      },
+      clock,
+    );
+    this.#ready = Promise.all([this.#reader?.read(), this.#socket.placed()]);
+    this.#follower = this.#makeFollower(bus);
   }
 
   async handle(command: UpgradeCommand): Promise<Answer> {
@@ -62,197 +122,88 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#opening;
     this.#follower?.stop();
-    this.#keeper?.stop();
-    clearTimeout(this.#viewTimer);
-    await this.#socket?.stop();
+    await this.#ready;
+    this.#keeper.stop();
+    this.#bulletin.stop();
+    await this.#socket.stop();
     await this.#reader?.stop();
-    await this.#store.settled();
+    await this.#store.settledWithin(SAVE_DEADLINE_MS, this.#clock);
   }
 
-  async #open(): Promise<void> {
-    const recalled = await this.#store.recall();
-    if (!recalled.ok) {
-      this.#publish.log('warn', 'the state file is ignored', { problem: recalled.problem });
-    }
-    this.#keeper = this.#makeKeeper(recalled.ok ? recalled.saved : undefined);
-    const { resultFile, progressSocket } = this.#settings;
-    if (resultFile !== undefined) {
-      this.#reader = new ResultReader(resultFile, (result) => this.#took(result));
-      await this.#reader.read();
-    }
-    if (this.#stopped) return;
-    this.#socket = new ProgressSocket(progressSocket, {
-      line: ({ says, text }, { sinceMs }) => {
-        this.#publish.event('upgrade.progress', text);
-        this.#keeper?.line(says, sinceMs);
-      },
-      connections: (count) => this.#keeper?.connections(count),
-      problem: (problem) => this.#trouble('progress socket', problem),
-    });
-    await this.#socket.placed();
-    if (!this.#stopped) this.#followUnits(this.#keeper);
-  }
-
-  #makeKeeper(saved: SavedRun | undefined): RunKeeper {
+  #makeKeeper(saved: SavedRun | undefined, clock: Clock): RunKeeper {
     const owner = {
-      changed: (run: Run, before: Run) => this.#runChanged(run, before),
+      changed: (run: Run, before: Run) => this.#bulletin.run(run, before),
       save: (next: SavedRun) => this.#store.save(next),
       askUnit: () => this.#askUnit(),
     };
-    return new RunKeeper(saved, this.#circumstances(''), owner, this.#surroundings.clock);
+    return new RunKeeper(saved, this.#circumstances(''), owner, clock);
+  }
+
+  #makeFollower(bus: BusOptions): UnitFollower | undefined {
+    const { checkUnit: check, upgradeUnit: upgrade } = this.#settings;
+    if (upgrade === undefined) this.#keeper.noUnit(this.#circumstances(''));
+    if (check === undefined && upgrade === undefined) {
+      // Read-only: there is nothing to be connected to.
+      void this.#ready.then(() => this.#bulletin.up(this.#keeper.run));
+      return undefined;
+    }
+    const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
+    const owner = {
+      up: (facts: UpgradeFacts, manager: string) => {
+        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(manager));
+        this.#bulletin.up(this.#keeper.run);
+      },
+      down: (reason: string) => this.#bulletin.down(reason),
+      unit: (facts: UpgradeFacts) => this.#keeper.feed({ kind: 'unit', facts }),
+      jobEnded: (result: string) => this.#keeper.feed({ kind: 'job-ended', result }),
+      checkEnded: (result: string) => this.#bulletin.checkEnded(result),
+    };
+    return new UnitFollower(units, owner, bus, this.#ready);
   }
 
   #circumstances(manager: string): Circumstances {
-    return { boot: this.#surroundings.bootId, manager, unit: this.#settings.upgradeUnit ?? '' };
+    return { boot: this.#bootId, manager, unit: this.#settings.upgradeUnit ?? '' };
   }
 
-  #followUnits(keeper: RunKeeper): void {
-    const { checkUnit: check, upgradeUnit: upgrade } = this.#settings;
-    if (upgrade === undefined) keeper.noUnit(this.#circumstances(''));
-    if (check === undefined && upgrade === undefined) {
-      // Read-only: there is nothing to be connected to.
-      this.#goUp();
-      return;
-    }
-    const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
-    this.#follower = new UnitFollower(
-      units,
-      {
-        up: (facts, manager) => {
-          if (upgrade !== undefined) keeper.read(facts, this.#circumstances(manager));
-          this.#goUp();
-        },
-        down: (reason) => this.#goDown(reason),
-        unit: (facts) => keeper.feed({ kind: 'unit', facts }),
-        jobEnded: (result) => keeper.feed({ kind: 'job-ended', result }),
-        checkEnded: (result) => this.#checkEnded(result),
-      },
-      this.#surroundings.bus,
-    );
-  }
-
-  async #askUnit(): Promise<UnitFacts | undefined> {
+  async #askUnit(): Promise<UpgradeFacts | undefined> {
     if (this.#settings.upgradeUnit === undefined) return NO_FACTS;
-    return this.#up ? this.#follower?.ask() : undefined;
+    return this.#bulletin.isUp ? this.#follower?.ask() : undefined;
   }
 
   async #check(): Promise<Answer> {
-    if (this.#follower === undefined) return this.#notConnected();
+    if (this.#follower === undefined) return NOT_CONNECTED;
     return accepted(await this.#follower.startCheck());
   }
 
-  #checkEnded(result: string): void {
-    if (result !== 'done') this.#publish.log('warn', 'the check unit failed', { result });
-  }
-
   async #start(): Promise<Answer> {
-    const keeper = this.#keeper;
-    if (!this.#up || this.#follower === undefined || keeper === undefined) return this.#notConnected();
-    // Of two at once the second finds the first under way: nothing is awaited in between.
-    if (this.#starting || keeper.run.state === 'running') {
-      return { ok: false, fault: 'run-in-progress', detail: 'An upgrade run is in progress' };
+    if (!this.#bulletin.isUp || this.#follower === undefined) return NOT_CONNECTED;
+    if (this.#keeper.run.state === 'running') return IN_PROGRESS;
+    // Of several at once the first decides for all: nothing is awaited up to here.
+    if (this.#starting !== undefined) {
+      const first = await this.#starting;
+      return first.ok ? IN_PROGRESS : first;
     }
-    this.#starting = true;
-    const sinceCount = keeper.run.count;
+    this.#starting = this.#startUnit(this.#follower);
     try {
-      const started = await this.#follower.startUpgrade();
-      if (started.ok) keeper.feed({ ...started, kind: 'accepted', sinceCount });
-      return accepted(started);
+      return await this.#starting;
     } finally {
-      this.#starting = false;
+      this.#starting = undefined;
     }
   }
 
-  #notConnected(): Answer {
-    return { ok: false, fault: 'unavailable', detail: "The user's systemd is not connected" };
-  }
-
-  #took(result: Result): void {
-    if (result.ok) this.#body = result.body;
-    this.#trouble('result file', result.ok ? undefined : result.problem);
-    if (!result.ok || !this.#up) return;
-    this.#publish.put('upgrade.status', '', statusJson(this.#body));
-    this.#putView();
-  }
-
-  #runChanged(run: Run, before: Run): void {
-    if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
-    if (!this.#up) return;
-    if (runEventJson(run) !== runEventJson(before)) {
-      this.#publish.put('upgrade.run', '', runEventJson(run));
-      this.#putView();
-    } else if (runJson(run) !== runJson(before)) {
-      this.#putViewSoon();
+  async #startUnit(follower: UnitFollower): Promise<Answer> {
+    const { count: sinceCount, facts } = this.#keeper.run;
+    const started = await follower.startUpgrade();
+    if (!started.ok) return started;
+    this.#keeper.feed({ ...started, kind: 'accepted', sinceCount, before: facts.invocation });
+    if (!(await this.#store.settledWithin(SAVE_DEADLINE_MS, this.#clock))) {
+      this.#bulletin.trouble('state file', 'it is not written in time');
     }
-  }
-
-  #goUp(): void {
-    const { run } = this.#keeper ?? {};
-    if (run === undefined) return;
-    if (this.#away) this.#publish.log('info', "connected to the user's systemd");
-    this.#away = false;
-    this.#up = true;
-    this.#publish.put('upgrade.status', '', statusJson(this.#body));
-    this.#publish.put('upgrade.run', '', runEventJson(run));
-    this.#putView();
-    this.#publish.status('up', this.#detail());
-  }
-
-  #goDown(reason: string): void {
-    if (this.#stopped) return;
-    if (!this.#away) this.#publish.log('warn', "not connected to the user's systemd", { reason });
-    this.#away = true;
-    this.#up = false;
-    this.#publish.status('connecting', reason);
-  }
-
-  /** The first change at once, the others of a burst together. */
-  #putViewSoon(): void {
-    if (this.#viewTimer === undefined) this.#putView();
-    else this.#viewStale = true;
-  }
-
-  #putView(): void {
-    if (!this.#up || this.#keeper === undefined) return;
-    this.#viewStale = false;
-    const abilities = {
-      canCheck: this.#settings.checkUnit !== undefined,
-      canUpgrade: this.#settings.upgradeUnit !== undefined,
-    };
-    this.#publish.put('upgrade.view', '', viewJson(this.#body, this.#keeper.run, abilities));
-    this.#viewTimer ??= setTimeout(() => {
-      this.#viewTimer = undefined;
-      if (this.#viewStale) this.#putView();
-    }, VIEW_INTERVAL_MS);
-  }
-
-  /** Notes a part's trouble or its end; only what is new is said. */
-  #trouble(part: Part, problem: string | undefined): void {
-    if (this.#troubles.get(part) === problem) return;
-    if (problem === undefined) this.#troubles.delete(part);
-    else this.#troubles.set(part, problem);
-    if (problem !== undefined) this.#publish.log('warn', `trouble with the ${part}`, { problem });
-    if (this.#up) this.#publish.status('up', this.#detail());
-  }
-
-  #detail(): string | undefined {
-    const paths = {
-      'result file': this.#settings.resultFile,
-      'progress socket': this.#settings.progressSocket,
-      'state file': this.#settings.stateFile,
-    };
-    const all = [...this.#troubles].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
-    return all.length === 0 ? undefined : all.join('; ');
+    return { ok: true };
   }
 }
 
-function accepted(started: Awaited<ReturnType<UnitFollower['startCheck']>>): Answer {
+function accepted(started: Started): Answer {
   return started.ok ? { ok: true } : started;
-}
-
-function logged({ origin, invocation }: Run): Record<string, string> {
-  return { ...(origin !== undefined && { origin }), ...(invocation !== undefined && { invocation }) };
 }

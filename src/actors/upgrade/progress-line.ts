@@ -46,6 +46,9 @@ function eventOf(value: unknown): ProgressEvent | undefined {
   return isInteger(percent) && isInteger(current) ? { event, percent, current, step } : undefined;
 }
 
+/** Of any size, as in JSON: the line is relayed as text. One that is beyond a double is infinite here. */
 function isInteger(value: unknown): value is number {
-  return Number.isSafeInteger(value);
+  return (
+    typeof value === 'number' && (Number.isInteger(value) || Math.abs(value) === Number.POSITIVE_INFINITY)
+  );
 }

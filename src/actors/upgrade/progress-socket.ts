@@ -2,15 +2,23 @@
 // What a line means is not known here. A byte sequence of any kind ends nothing but its own line.
 
 import { createServer, type Server, type Socket } from 'node:net';
+import { type Clock, Timers } from '../clock.js';
+import { PathWatch } from '../path-watch.js';
+import { LinePace, SLICE_MS } from './line-pace.js';
 import { LineSplitter } from './line-splitter.js';
-import { Pace, SLICE_MS } from './pace.js';
 import { LINE_MAX_BYTES, type ProgressLine, parseLine } from './progress-line.js';
 import { placeSocket, removeSocket, socketIdentity } from './socket-place.js';
 
-/** A connection costs up to 200 kB while its lines wait. */
-const CONNECTIONS_MAX = 64;
-/** How often it is looked whether the socket still lies in its place, or can be had at last. */
+/** Connections that are read. One costs some kB, and up to 200 kB while its lines wait. */
+const READ_MAX_CONNECTIONS = 1_024;
+/** With those that wait for one of them to leave: what they wrote stays in the kernel. Half of the unit's LimitNOFILE. */
+const OPEN_MAX_CONNECTIONS = 2_048;
+/** One that has not said a byte for so long may give way to one that waits. */
+const SILENT_MS = 60_000;
+/** How often it is looked whether the socket still lies in its place, or can be had at last, if no watch tells. */
 const PLACE_LOOK_MS = 30_000;
+/** Of our own changes in the directory there are several. */
+const PLACE_SETTLE_MS = 40;
 
 /** Where a line came from. Two lines of one connection have the same object. */
 export interface Source {
@@ -29,38 +37,45 @@ export interface SocketOwner {
 interface Connection extends Source {
   readonly socket: Socket;
   readonly splitter: LineSplitter;
+  /** Some byte of it was read. */
+  hasSpoken: boolean;
   ended: boolean;
 }
 
 export class ProgressSocket {
   readonly #path: string;
   readonly #owner: SocketOwner;
-  readonly #pace = new Pace();
+  readonly #pace = new LinePace();
   readonly #connections = new Set<Connection>();
+  /** Those of which nothing has been read, as too many others are open; in the order in which they came. */
+  readonly #unread = new Set<Connection>();
   /** Those with a chunk that is not read to its end, in the order in which they are served. */
   readonly #waiting = new Set<Connection>();
-  readonly #look: NodeJS.Timeout;
-  #slice: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  readonly #timers: Timers<'look' | 'slice'>;
+  #watch: PathWatch | undefined;
   #server: Server | undefined;
   #identity = '';
   #placing: Promise<void>;
   #problem: string | undefined;
   #stopped = false;
 
-  constructor(path: string, owner: SocketOwner, lookMs = PLACE_LOOK_MS) {
+  constructor(path: string, owner: SocketOwner, clock: Clock) {
     this.#path = path;
     this.#owner = owner;
-    this.#look = setInterval(() => this.#checkPlace(), lookMs);
+    this.#clock = clock;
+    this.#timers = new Timers(clock);
+    this.#lookLater();
     this.#placing = this.#place();
   }
 
   /** Nobody can connect any more, and the socket has left its place. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#look);
+    this.#timers.cancelAll();
     await this.#placing;
+    this.#watch?.close();
     this.#leavePlace();
-    clearTimeout(this.#slice);
     this.#waiting.clear();
     for (const { socket } of this.#connections) socket.destroy();
   }
@@ -70,16 +85,30 @@ export class ProgressSocket {
     return this.#placing;
   }
 
+  #lookLater(): void {
+    this.#timers.set('look', PLACE_LOOK_MS, () => {
+      this.#checkPlace();
+      this.#readMore();
+      this.#lookLater();
+    });
+  }
+
   #checkPlace(): void {
-    const lost = this.#server === undefined || socketIdentity(this.#path) !== this.#identity;
-    if (!lost) return;
-    this.#placing = this.#placing.then(() => (this.#stopped ? undefined : this.#place()));
+    // Looked at only then: while the place is being taken it seems lost.
+    this.#placing = this.#placing.then(() => (this.#stopped || !this.#isLost() ? undefined : this.#place()));
+  }
+
+  #isLost(): boolean {
+    return this.#server === undefined || socketIdentity(this.#path) !== this.#identity;
   }
 
   async #place(): Promise<void> {
     this.#leavePlace();
     // allowHalfOpen: what a client sent before it said good-bye is read at our pace before the connection ends.
-    const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+    // pauseOnConnect: what is not to be read yet stays in the kernel.
+    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) =>
+      this.#accept(socket),
+    );
     const placed = await placeSocket(server, this.#path);
     if (placed.ok) {
       // After listening an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
@@ -88,6 +117,9 @@ export class ProgressSocket {
       this.#identity = placed.identity;
     }
     this.#tell(placed.ok ? undefined : placed.problem);
+    // Made anew each time: it tells what changes from how the place is now.
+    this.#watch?.close();
+    this.#watch = new PathWatch(this.#path, () => this.#checkPlace(), { settleMs: PLACE_SETTLE_MS });
   }
 
   #leavePlace(): void {
@@ -107,28 +139,48 @@ export class ProgressSocket {
     const connection: Connection = {
       socket,
       splitter: new LineSplitter(LINE_MAX_BYTES + 1), // One more for a CR.
-      sinceMs: performance.now(),
+      sinceMs: this.#clock.monotonic(),
+      hasSpoken: false,
       ended: false,
     };
     this.#connections.add(connection);
+    this.#unread.add(connection);
     socket.on('data', (chunk: Buffer) => this.#took(connection, chunk));
     socket.on('end', () => this.#ended(connection));
     // The line that was cut off by it is incomplete anyhow; `close` follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#gone(connection));
-    if (this.#connections.size > CONNECTIONS_MAX) this.#refuseOldest();
-    this.#tell(undefined);
     this.#owner.connections(this.#connections.size);
+    this.#readMore();
+    const tooMany = this.#connections.size > OPEN_MAX_CONNECTIONS;
+    if (tooMany) socket.destroy();
+    this.#tell(tooMany ? 'there are too many connections' : undefined);
   }
 
-  /** A script that leaks connections must not lock out those that come after: the oldest that is silent gives way. */
-  #refuseOldest(): void {
-    const oldest =
-      [...this.#connections].find((each) => !this.#waiting.has(each)) ?? [...this.#connections][0];
-    oldest?.socket.destroy();
+  /** Begins to read as many as may be read, those first that came first. */
+  #readMore(): void {
+    for (const connection of this.#unread) {
+      if (this.#connections.size - this.#unread.size >= READ_MAX_CONNECTIONS) {
+        this.#dropSilent();
+        return;
+      }
+      this.#unread.delete(connection);
+      connection.socket.resume();
+    }
+  }
+
+  /** Connections that nobody uses must not lock out those that come after; one that has said something is never dropped. */
+  #dropSilent(): void {
+    const latestMs = this.#clock.monotonic() - SILENT_MS;
+    const silent = [...this.#connections].find(
+      (each) => !each.hasSpoken && !this.#unread.has(each) && each.sinceMs <= latestMs,
+    );
+    // Its place is taken when it has gone.
+    silent?.socket.destroy();
   }
 
   #took(connection: Connection, chunk: Buffer): void {
+    connection.hasSpoken = true;
     // Until this chunk is read no other one comes: at most one per connection is held here.
     connection.socket.pause();
     connection.splitter.feed(chunk);
@@ -138,21 +190,16 @@ export class ProgressSocket {
 
   /** One line of each in turn, until all is read or the slice is used up. */
   #serve(): void {
-    if (this.#slice !== undefined) return;
+    if (this.#stopped || this.#timers.has('slice')) return;
     while (this.#waiting.size > 0) {
       for (const connection of this.#waiting) {
-        if (!this.#pace.admits(performance.now())) {
-          this.#slice = setTimeout(() => this.#nextSlice(), SLICE_MS);
+        if (!this.#pace.admits(this.#clock.monotonic())) {
+          this.#timers.set('slice', SLICE_MS, () => this.#serve());
           return;
         }
         this.#readOne(connection);
       }
     }
-  }
-
-  #nextSlice(): void {
-    this.#slice = undefined;
-    this.#serve();
   }
 
   #readOne(connection: Connection): void {
@@ -192,6 +239,9 @@ export class ProgressSocket {
   #gone(connection: Connection): void {
     this.#waiting.delete(connection);
     this.#connections.delete(connection);
-    if (!this.#stopped) this.#owner.connections(this.#connections.size);
+    this.#unread.delete(connection);
+    if (this.#stopped) return;
+    this.#owner.connections(this.#connections.size);
+    this.#readMore();
   }
 }

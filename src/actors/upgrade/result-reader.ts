@@ -1,8 +1,11 @@
 // Reads the result file at every change, one reading at a time, and tells what came of it.
 
-import { readSmallFile } from './file-text.js';
-import { PathWatch } from './path-watch.js';
+import { PathWatch } from '../path-watch.js';
+import { readSmallFile } from '../small-file.js';
 import { parseResult, RESULT_MAX_BYTES, type Result } from './result-text.js';
+
+/** A detector that writes in place is given this time to finish. */
+const SETTLE_MS = 40;
 
 export class ResultReader {
   readonly #path: string;
@@ -17,7 +20,7 @@ export class ResultReader {
     this.#path = path;
     this.#onResult = onResult;
     // Watching first: what changes during the first reading is told.
-    this.#watch = new PathWatch(path, () => void this.read());
+    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS });
   }
 
   /** Resolves when the file has been read as it is now. */

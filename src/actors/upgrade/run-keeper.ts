@@ -1,67 +1,59 @@
 // Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a run of the
 // socket that has fallen silent. What is published of it is backend.ts's.
 
+import { type Clock, Timers } from '../clock.js';
 import type { ProgressEvent } from './progress-line.js';
 import { initialRun, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
 import type { Circumstances, SavedRun } from './run-record.js';
-import { isAtWork, NO_FACTS, type UnitFacts } from './unit-facts.js';
+import { isAtWork, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
 
 /**
  * The last line of a systemd run may come on a connection of its own that is accepted just behind systemd's word that the
- * run is over. A line that begins a new run so soon is taken for such a one; its script's next line comes later.
+ * run is over. A line that would begin a new run so soon is taken for such a one; a new script's next line comes later.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** Lines that wait until the unit has been asked; neighbouring progress lines are one. */
 const UNDECIDED_MAX_LINES = 64;
+/** A unit that could not be asked whether a run has failed for good is asked again. */
+const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
   /** The run is another one than `before`, in whatever respect. */
   changed(run: Run, before: Run): void;
   save(saved: SavedRun): void;
   /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
-  askUnit(): Promise<UnitFacts | undefined>;
+  askUnit(): Promise<UpgradeFacts | undefined>;
 }
 
-export interface KeeperClock {
-  /** Ms since the epoch. */
-  now(): number;
-  /** Monotonic ms. */
-  monotonic(): number;
-}
-
+/** Times are monotonic ms: when the line came, and when its connection was accepted. */
 interface Undecided {
   readonly says: ProgressEvent;
+  readonly atMs: number;
   readonly sinceMs: number;
 }
 
 export class RunKeeper {
   readonly #owner: RunKeeperOwner;
-  readonly #clock: KeeperClock;
-  readonly #quietMs: number;
+  readonly #clock: Clock;
   #circumstances: Circumstances;
   #run: Run;
   /** Monotonic: connections from before belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   #undecided: Undecided[] = [];
   #asking = false;
+  #stopped = false;
   #connections = 0;
-  #lastSignOfLifeMs: number;
-  #quietTimer: NodeJS.Timeout | undefined;
+  #lastLineMs: number;
+  readonly #timers: Timers<'quiet' | 'confirm'>;
 
   /** `now` are the circumstances now, as far as they are known: the manager is told with the first `read`. */
-  constructor(
-    saved: SavedRun | undefined,
-    now: Circumstances,
-    owner: RunKeeperOwner,
-    clock: KeeperClock,
-    quietMs = QUIET_MS,
-  ) {
+  constructor(saved: SavedRun | undefined, now: Circumstances, owner: RunKeeperOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
-    this.#quietMs = quietMs;
+    this.#timers = new Timers(clock);
     this.#circumstances = saved?.circumstances ?? now;
     this.#run = initialRun(saved?.record);
-    this.#lastSignOfLifeMs = clock.monotonic();
+    this.#lastLineMs = clock.monotonic();
     // With the node's life its scripts have ended.
     if (this.#circumstances.boot !== now.boot && this.#run.origin === 'socket')
       this.feed({ kind: 'abandoned' });
@@ -73,12 +65,13 @@ export class RunKeeper {
   }
 
   stop(): void {
-    clearTimeout(this.#quietTimer);
+    this.#stopped = true;
+    this.#timers.cancelAll();
     this.#undecided = [];
   }
 
   /** The unit was read anew. */
-  read(facts: UnitFacts, now: Circumstances): void {
+  read(facts: UpgradeFacts, now: Circumstances): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
     this.#circumstances = now;
@@ -94,35 +87,48 @@ export class RunKeeper {
 
   feed(input: RunInput): void {
     const before = this.#run;
-    const run = step(before, input, this.#clock.now());
+    const run = step(before, input, this.#clock.date());
     if (run === before) return;
     this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
     if (run.count !== before.count || ended || run.invocation !== before.invocation) this.#save();
     this.#owner.changed(run, before);
+    if (run.doubtful && !before.doubtful) void this.#confirm();
     this.#expectQuiet();
+  }
+
+  /** Systemd answers behind what it has said: a unit that is to be started again says so now. */
+  async #confirm(): Promise<void> {
+    const facts = await this.#owner.askUnit();
+    if (!this.#run.doubtful) return;
+    if (facts !== undefined) this.feed({ kind: 'confirmed', facts });
+    else if (!this.#stopped) this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
   /** A valid line. `sinceMs`: when its connection was accepted, monotonic. */
   line(says: ProgressEvent, sinceMs: number): void {
-    this.#lastSignOfLifeMs = this.#clock.monotonic();
+    const line = { says, sinceMs, atMs: this.#clock.monotonic() };
+    this.#lastLineMs = line.atMs;
     const undecided = this.#asking || this.#undecided.length > 0;
-    if (undecided || wouldAdopt(this.#run, says, this.#isLeftover(sinceMs))) {
-      this.#hold({ says, sinceMs });
+    if (undecided || wouldAdopt(this.#run, says, this.#isLeftover(line))) {
+      this.#hold(line);
       void this.#askUnit();
     } else {
-      this.feed({ kind: 'line', says, leftover: this.#isLeftover(sinceMs) });
+      this.feed({ kind: 'line', says, leftover: this.#isLeftover(line) });
     }
   }
 
   connections(count: number): void {
     this.#connections = count;
-    this.#lastSignOfLifeMs = this.#clock.monotonic();
+    if (count > 0) return;
+    // Who was connected may have been silent for long.
+    this.#timers.cancel('quiet');
+    this.#expectQuiet();
   }
 
-  #isLeftover(sinceMs: number): boolean {
-    return sinceMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
+  #isLeftover({ sinceMs, atMs }: Undecided): boolean {
+    return sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
   }
 
   #hold(line: Undecided): void {
@@ -145,21 +151,23 @@ export class RunKeeper {
     if (facts !== undefined) this.#decide(facts);
   }
 
-  #decide(facts: UnitFacts): void {
+  #decide(facts: UpgradeFacts): void {
     const lines = this.#undecided;
     if (lines.length === 0) return;
     this.#undecided = [];
     if (isAtWork(facts)) this.feed({ kind: 'unit', facts });
-    for (const { says, sinceMs } of lines)
-      this.feed({ kind: 'line', says, leftover: this.#isLeftover(sinceMs) });
+    for (const line of lines) {
+      this.feed({ kind: 'line', says: line.says, leftover: this.#isLeftover(line) });
+    }
   }
 
   #save(): void {
-    const { state, origin, invocation, startedMs, finishedMs } = this.#run;
+    const { state, origin, invocation, before, startedMs, finishedMs } = this.#run;
     const record = {
       state,
       ...(origin !== undefined && { origin }),
       ...(invocation !== undefined && { invocation }),
+      ...(before !== undefined && { before }),
       ...(startedMs !== undefined && { startedMs }),
       ...(finishedMs !== undefined && { finishedMs }),
     };
@@ -169,20 +177,18 @@ export class RunKeeper {
   /** Waits for the silence that ends a run of the socket. One timer that looks anew when it fires: lines set none. */
   #expectQuiet(): void {
     if (this.#run.state !== 'running' || this.#run.origin !== 'socket') {
-      clearTimeout(this.#quietTimer);
-      this.#quietTimer = undefined;
-    } else {
-      this.#quietTimer ??= setTimeout(() => this.#lookForQuiet(), this.#quietLeft());
+      this.#timers.cancel('quiet');
+    } else if (!this.#timers.has('quiet')) {
+      this.#timers.set('quiet', this.#quietLeft(), () => this.#lookForQuiet());
     }
   }
 
   #quietLeft(): number {
-    const quietFor = this.#clock.monotonic() - this.#lastSignOfLifeMs;
-    return this.#connections > 0 ? this.#quietMs : Math.max(this.#quietMs - quietFor, 0);
+    const quietFor = this.#clock.monotonic() - this.#lastLineMs;
+    return this.#connections > 0 ? QUIET_MS : Math.max(QUIET_MS - quietFor, 0);
   }
 
   #lookForQuiet(): void {
-    this.#quietTimer = undefined;
     if (this.#quietLeft() === 0) this.feed({ kind: 'abandoned' });
     else this.#expectQuiet();
   }

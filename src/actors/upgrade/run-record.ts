@@ -1,7 +1,9 @@
 // The state file's text <-> what lasts of a run over restarts of the daemon. Pure.
 
 import type { RunRecord } from './run.js';
-import { utcSeconds } from './time-text.js';
+import { isRfc3339, utcSeconds } from './time-text.js';
+
+const INVOCATION = /^[0-9a-f]{32}$/;
 
 /** A state file is some hundred bytes; nothing that is larger was written by this program. */
 export const STATE_MAX_BYTES = 64 * 1024;
@@ -22,11 +24,12 @@ export interface SavedRun {
 }
 
 export function savedText({ record, circumstances }: SavedRun): string {
-  const { state, origin, invocation, startedMs, finishedMs } = record;
+  const { state, origin, invocation, before, startedMs, finishedMs } = record;
   const saved = {
     state,
     ...(origin !== undefined && { origin }),
     ...(invocation !== undefined && { invocation }),
+    ...(before !== undefined && { before }),
     ...(startedMs !== undefined && { started_at: utcSeconds(startedMs) }),
     ...(finishedMs !== undefined && { finished_at: utcSeconds(finishedMs) }),
     ...circumstances,
@@ -38,13 +41,12 @@ export function savedText({ record, circumstances }: SavedRun): string {
 export function parseSaved(text: string): SavedRun | undefined {
   const saved = objectOf(text);
   if (saved === undefined) return undefined;
-  const { state, origin, invocation, boot, manager, unit } = saved;
+  const { state, origin, invocation, before, boot, manager, unit } = saved;
   const [startedMs, finishedMs] = [timeOf(saved['started_at']), timeOf(saved['finished_at'])];
   if (state !== 'idle' && state !== 'running' && state !== 'failed') return undefined;
   if (origin !== undefined && origin !== 'systemd' && origin !== 'socket') return undefined;
-  if (invocation !== undefined && (typeof invocation !== 'string' || !/^[0-9a-f]{32}$/.test(invocation))) {
-    return undefined;
-  }
+  if (invocation !== undefined && !isInvocation(invocation)) return undefined;
+  if (before !== undefined && before !== '' && !isInvocation(before)) return undefined;
   if (typeof boot !== 'string' || typeof manager !== 'string' || typeof unit !== 'string') return undefined;
   if (startedMs === 'wrong' || finishedMs === 'wrong') return undefined;
   if (state === 'running' && (origin === undefined || startedMs === undefined)) return undefined;
@@ -52,6 +54,7 @@ export function parseSaved(text: string): SavedRun | undefined {
     state,
     ...(origin !== undefined && { origin }),
     ...(invocation !== undefined && { invocation }),
+    ...(before !== undefined && { before }),
     ...(startedMs !== undefined && { startedMs }),
     ...(finishedMs !== undefined && { finishedMs }),
   };
@@ -69,8 +72,14 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
+function isInvocation(value: unknown): value is string {
+  return typeof value === 'string' && INVOCATION.test(value);
+}
+
+/** A leap second is a time that the clock cannot hold, and an offset may lead out of the years that RFC 3339 has. */
 function timeOf(value: unknown): number | undefined | 'wrong' {
   if (value === undefined) return undefined;
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(ms) ? 'wrong' : ms;
+  if (typeof value !== 'string' || !isRfc3339(value)) return 'wrong';
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) || !isRfc3339(utcSeconds(ms)) ? 'wrong' : ms;
 }

@@ -1,6 +1,8 @@
 // The state file: read once at start, written whole at each transition, the newest text last.
 
-import { codeOf, readSmallFile, writeWhole } from './file-text.js';
+import { type Clock, delay } from '../clock.js';
+import { codeOf, readSmallFile } from '../small-file.js';
+import { writeWhole } from './file-text.js';
 import { parseSaved, type SavedRun, STATE_MAX_BYTES, savedText } from './run-record.js';
 
 export type Recalled =
@@ -35,6 +37,14 @@ export class RunStore {
   /** Resolves when everything that was saved is on the disk, or has failed. */
   async settled(): Promise<void> {
     await this.#writing;
+  }
+
+  /** As `settled`, but for at most `deadlineMs`: a disk may hang. Whether it has settled by then. */
+  async settledWithin(deadlineMs: number, clock: Clock): Promise<boolean> {
+    const late = delay(clock, deadlineMs);
+    const isSettled = await Promise.race([this.settled().then(() => true), late.passed.then(() => false)]);
+    late.cancel();
+    return isSettled;
   }
 
   async #writeAll(): Promise<void> {

@@ -6,9 +6,11 @@
 
 import {
   chmodSync,
+  closeSync,
   linkSync,
   lstatSync,
   mkdtempSync,
+  openSync,
   renameSync,
   rmSync,
   type Stats,
@@ -17,10 +19,13 @@ import {
 } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, makeDirectories } from './file-text.js';
+import { codeOf } from '../small-file.js';
+import { makeDirectories } from './file-text.js';
 
 /** A daemon that lives accepts at once: the kernel does it. */
 const PROBE_DEADLINE_MS = 2_000;
+/** Connections that the kernel takes while this thread does something else; more fail, or wait if they may. */
+const BACKLOG_CONNECTIONS = 1_024;
 
 /** The directory that is ours by name; one of another name may be shared with others, and is left as it is. */
 const OWN_DIRECTORY = 'tonearm';
@@ -112,10 +117,11 @@ function probe(path: string): Promise<'alive' | 'dead' | 'gone'> {
 }
 
 async function bindInto(server: Server, path: string): Promise<string> {
-  const room = mkdtempSync(join(dirname(path), '.'));
+  // Not joined: that would drop the dot, and make the room beside the directory, where we may not write.
+  const room = mkdtempSync(`${dirname(path)}/.`);
   try {
     const bound = join(room, 's');
-    await listening(server, bound);
+    await listening(server, shortName(server, room));
     chmodSync(bound, 0o600);
     linkSync(bound, path);
     return socketIdentity(path);
@@ -124,10 +130,21 @@ async function bindInto(server: Server, path: string): Promise<string> {
   }
 }
 
+/**
+ * A name of `s` in the room that is short enough to be bound. The configured path may be as long as a socket's name can be
+ * (107 bytes); the room's is longer, and libuv would cut it off and bind that. The name must stay the room's until the
+ * server, at its close, has unlinked it.
+ */
+function shortName(server: Server, room: string): string {
+  const held = openSync(room, 'r');
+  server.once('close', () => closeSync(held));
+  return `/proc/self/fd/${held}/s`;
+}
+
 function listening(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(path, () => {
+    server.listen({ path, backlog: BACKLOG_CONNECTIONS }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -3,8 +3,10 @@
 import type { Fault } from '../../protocol/actor/faults.js';
 import { PROPERTIES_CHANGED, PROPERTIES_INTERFACE } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { readProperties } from '../../protocol/dbus/properties.js';
 import {
   MANAGER_INTERFACE,
+  MANAGER_PROPERTIES,
   SERVICE_INTERFACE,
   SYSTEMD_ERRORS,
   SYSTEMD_METHODS,
@@ -12,19 +14,14 @@ import {
   SYSTEMD_PATH,
   SYSTEMD_SIGNALS,
   UNIT_INTERFACE,
+  UNIT_PROPERTIES,
 } from '../../protocol/dbus/systemd.js';
-import { type BusError, type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
-import {
-  isExited,
-  NO_FACTS,
-  type PropertyRecord,
-  type UnitFacts,
-  withService,
-  withUnit,
-} from './unit-facts.js';
+import { type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
+import { faultOf, sentence } from '../bus-fault.js';
+import { JobEnds } from '../job-ends.js';
+import type { PropertyRecord } from '../unit-facts.js';
+import { isExited, NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
 
-/** Ends of jobs that came before the reply that names the job: 4 of 60 did. */
-const JOB_ENDS_MAX = 32;
 /** A unit that changes during every reading is followed by its signals. */
 const READ_MAX_TRIES = 8;
 
@@ -35,9 +32,9 @@ export interface Units {
 
 export interface FollowerOwner {
   /** The bus is there; `facts` is the unit now, and every change from now on is told. `manager` names this life of systemd. */
-  up(facts: UnitFacts, manager: string): void;
+  up(facts: UpgradeFacts, manager: string): void;
   down(reason: string): void;
-  unit(facts: UnitFacts): void;
+  unit(facts: UpgradeFacts): void;
   jobEnded(result: string): void;
   checkEnded(result: string): void;
 }
@@ -48,18 +45,23 @@ export class UnitFollower implements BusOwner {
   readonly #units: Units;
   readonly #owner: FollowerOwner;
   readonly #bus: UserBus;
-  readonly #jobEnds = new Map<string, string>();
-  #facts: UnitFacts = NO_FACTS;
+  readonly #ready: Promise<unknown>;
+  readonly #jobEnds = new JobEnds();
+  #facts: UpgradeFacts = NO_FACTS;
   /** The upgrade unit's object and its real name: an alias is told under the name of what it stands for. */
   #path = '';
   #name = '';
   /** Signals about the unit since the start: a reading during which one came may be older than the signal. */
   #heard = 0;
   #up = false;
+  /** Counts beginnings: what an earlier one finds out later is of no interest. */
+  #epoch = 0;
 
-  constructor(units: Units, owner: FollowerOwner, options: BusOptions) {
+  /** `ready`: until it resolves, nothing is told of a bus that is there. */
+  constructor(units: Units, owner: FollowerOwner, options: BusOptions, ready: Promise<unknown>) {
     this.#units = units;
     this.#owner = owner;
+    this.#ready = ready;
     this.#bus = new UserBus(options, this);
   }
 
@@ -70,21 +72,24 @@ export class UnitFollower implements BusOwner {
   async up(): Promise<void> {
     this.#up = false;
     this.#jobEnds.clear();
-    await this.#subscribe();
-    const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
-    await this.#follow();
-    this.#up = true;
-    this.#owner.up(this.#facts, lifeOf(manager));
+    await this.#ready;
+    await this.#begin();
   }
 
   down(reason: string): void {
+    this.#epoch += 1;
     this.#up = false;
     this.#owner.down(reason);
   }
 
-  /** systemd has executed itself anew, or is gone: what was subscribed with the old one is worth nothing. */
-  ownerChanged(name: string): void {
-    if (name === SYSTEMD_NAME) this.#bus.reconnect('systemd has another connection to the bus');
+  /**
+   * What was subscribed with the old owner is worth nothing. A systemd that executes itself anew has its new connection before
+   * it leaves the old one: that is sat out. One that is gone is waited for.
+   */
+  ownerChanged(name: string, owned: boolean): void {
+    if (name !== SYSTEMD_NAME) return;
+    if (owned) void this.#beginAgain();
+    else this.#bus.reconnect('systemd is not on the bus');
   }
 
   signal(signal: Signal): void {
@@ -101,7 +106,7 @@ export class UnitFollower implements BusOwner {
   }
 
   /** The unit as it is now, not as the last signal told; undefined when it cannot be asked. */
-  async ask(): Promise<UnitFacts | undefined> {
+  async ask(): Promise<UpgradeFacts | undefined> {
     return (await this.#read()) ? this.#facts : undefined;
   }
 
@@ -121,9 +126,32 @@ export class UnitFollower implements BusOwner {
   ): Promise<Started> {
     if (unit === undefined) return { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
     const outcome = await this.#bus.call(method, [unit, 'replace']);
-    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, unit) };
-    const jobResult = this.#jobEnds.get(outcome.value);
+    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
+    const jobResult = this.#jobEnds.resultOf(outcome.value);
     return { ok: true, ...(jobResult !== undefined && { jobResult }) };
+  }
+
+  /** From a bare connection, or a new manager, to a unit that is known and followed. Rejects when that cannot be had. */
+  async #begin(): Promise<void> {
+    this.#epoch += 1;
+    const epoch = this.#epoch;
+    await this.#subscribe();
+    const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
+    await this.#follow();
+    if (epoch !== this.#epoch) return;
+    this.#up = true;
+    this.#owner.up(this.#facts, lifeOf(manager));
+  }
+
+  async #beginAgain(): Promise<void> {
+    const beginning = this.#begin();
+    const epoch = this.#epoch;
+    try {
+      await beginning;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (epoch === this.#epoch) this.#bus.reconnect(reason);
+    }
   }
 
   async #subscribe(): Promise<void> {
@@ -160,17 +188,14 @@ export class UnitFollower implements BusOwner {
 
   #propertiesChanged(iface: string, properties: PropertyRecord): void {
     this.#heard += 1;
-    if (iface === SERVICE_INTERFACE) this.#facts = withService(this.#facts, properties);
-    if (iface !== UNIT_INTERFACE) return;
-    // The Service's properties of the same change came before: now the facts are whole.
-    this.#facts = withUnit(this.#facts, properties);
-    if (this.#up) this.#owner.unit(this.#facts);
+    if (iface !== SERVICE_INTERFACE && iface !== UNIT_INTERFACE) return;
+    this.#facts = withProperties(this.#facts, properties);
+    // The Service's properties of a change come before the Unit's: with those the facts are whole.
+    if (iface === UNIT_INTERFACE && this.#up) this.#owner.unit(this.#facts);
   }
 
   #jobRemoved(job: string, unit: string, result: string): void {
-    this.#jobEnds.set(job, result);
-    const [oldest] = this.#jobEnds.keys();
-    if (this.#jobEnds.size > JOB_ENDS_MAX && oldest !== undefined) this.#jobEnds.delete(oldest);
+    this.#jobEnds.ended(job, result);
     if (unit === this.#units.check) this.#owner.checkEnded(result);
     if (this.#up && unit === this.#name) this.#owner.jobEnded(result);
   }
@@ -195,14 +220,12 @@ export class UnitFollower implements BusOwner {
         this.#getAll(this.#path, UNIT_INTERFACE),
       ]);
       if (!unit.ok) return false;
-      const id = unit.value['Id'];
-      if (typeof id === 'string') this.#name = id;
+      this.#name = readProperties(UNIT_PROPERTIES, unit.value).Id ?? this.#name;
+      if (heard !== this.#heard) continue;
       // A unit that is no service has no such interface.
-      const facts = service.ok ? withService(NO_FACTS, service.value) : NO_FACTS;
-      if (heard === this.#heard) {
-        this.#facts = withUnit(facts, unit.value);
-        break;
-      }
+      const facts = service.ok ? withProperties(NO_FACTS, service.value) : NO_FACTS;
+      this.#facts = withProperties(facts, unit.value);
+      break;
     }
     return true;
   }
@@ -214,34 +237,10 @@ export class UnitFollower implements BusOwner {
 
 /** This life of the user's systemd: it is started once, and keeps the time over a reload or a re-execution. */
 function lifeOf(manager: PropertyRecord): string {
-  return String(manager['UserspaceTimestampMonotonic'] ?? '');
+  return String(readProperties(MANAGER_PROPERTIES, manager).UserspaceTimestampMonotonic ?? '');
 }
 
 function must<T>(outcome: Outcome<T>): T {
   if (outcome.ok) return outcome.value;
-  throw new Error(sentenceOf(outcome.error));
-}
-
-function sentenceOf(error: BusError): string {
-  switch (error.kind) {
-    case 'dbus':
-      return error.text || error.name;
-    case 'timeout':
-      return 'systemd did not answer in time';
-    case 'closed':
-      return 'the bus is not connected';
-    case 'local':
-      return error.detail;
-  }
-}
-
-const FAULTS = {
-  dbus: 'refused',
-  timeout: 'timeout',
-  closed: 'unavailable',
-  local: 'internal',
-} as const satisfies Record<BusError['kind'], Fault['fault']>;
-
-function faultOf(error: BusError, unit: string): Fault {
-  return { fault: FAULTS[error.kind], detail: `${unit}: ${sentenceOf(error)}` };
+  throw new Error(sentence(outcome.error));
 }

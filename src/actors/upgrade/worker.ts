@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import type { ActorTask } from '../../protocol/actor/port.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
+import { CLOCK } from '../clock.js';
 import { runActor } from '../runtime.js';
-import { UpgradeBackend } from './backend.js';
+import { openUpgrade } from './backend.js';
 
 /** Another one after each boot of the kernel (random(4)). */
 function bootId(): string {
@@ -14,10 +15,10 @@ function bootId(): string {
 
 export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
   return runActor<'upgrade'>(task, (settings, publish) => {
-    return new UpgradeBackend(settings, publish, {
-      bus: { backoffMs: (attempt) => backoffMs(attempt, Math.random()) },
+    return openUpgrade(settings, publish, {
+      bus: { backoffMs: (attempt) => backoffMs(attempt, CLOCK.random()) },
       bootId: bootId(),
-      clock: { now: Date.now, monotonic: () => performance.now() },
+      clock: CLOCK,
     });
   });
 }

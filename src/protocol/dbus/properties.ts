@@ -11,7 +11,8 @@ const CHECKS = {
   s: (value: unknown): boolean => typeof value === 'string',
   b: (value: unknown): boolean => typeof value === 'boolean',
   u: isInteger,
-  i: isInteger,
+  // A bigint where a number would not be exact.
+  t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   as: (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'),
   ay: (value: unknown): boolean => value instanceof Uint8Array,
   '(uo)': (value: unknown): boolean =>

@@ -19,18 +19,12 @@ export const SYSTEMD_METHODS = {
   subscribe: manager('Subscribe', ['', ''], 'none'),
   /** Name -> path. Also for units that are not loaded or do not exist; a read like this emits UnitNew and UnitRemoved. */
   loadUnit: manager('LoadUnit', ['s', 'o'], 'none'),
-  /**
-   * Names -> rows of id, description, load state, active state, sub-state, followed unit, path, job id, job type, job path.
-   * Also for units that are not loaded or do not exist.
-   */
-  listUnitsByNames: manager('ListUnitsByNames', ['as', 'a(ssssssouso)'], 'none'),
   /** Right at once, where the property of a loaded unit stays stale until Reload. */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
   /** Name and mode -> path of the job. */
   startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
   stopUnit: manager('StopUnit', ['ss', 'o'], 'units'),
   restartUnit: manager('RestartUnit', ['ss', 'o'], 'units'),
-  resetFailedUnit: manager('ResetFailedUnit', ['s', ''], 'units'),
   /** Names, runtime, force -> carries install info, changes (kind, link, target). */
   enableUnitFiles: manager('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
   /** Names, runtime -> changes. */
@@ -41,12 +35,9 @@ export const SYSTEMD_METHODS = {
 } as const;
 
 export const SYSTEMD_SIGNALS = {
-  /** Job id, job path, unit. */
-  jobNew: signalRow(MANAGER_INTERFACE, 'JobNew', 'uos'),
   /** Job id, job path, unit, result. */
   jobRemoved: signalRow(MANAGER_INTERFACE, 'JobRemoved', 'uoss'),
   /** Unit, path. */
-  unitNew: signalRow(MANAGER_INTERFACE, 'UnitNew', 'so'),
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
   unitFilesChanged: signalRow(MANAGER_INTERFACE, 'UnitFilesChanged', ''),
   /** True as a daemon-reload begins, false as it ends. */
@@ -59,7 +50,10 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/** Properties of `UNIT_INTERFACE` that are read. `Job` is job id and path; id 0 is none. */
+/** A property of `MANAGER_INTERFACE`: when this manager was started, in microseconds; kept over a reload or re-execution. */
+export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
+
+/** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 is none. Times are microseconds since the epoch; 0 is never. */
 export const UNIT_PROPERTIES = {
   Id: 's',
   Names: 'as',
@@ -67,21 +61,16 @@ export const UNIT_PROPERTIES = {
   LoadState: 's',
   ActiveState: 's',
   SubState: 's',
-  UnitFileState: 's',
   InvocationID: 'ay',
   Job: '(uo)',
   ConditionResult: 'b',
+  ConditionTimestamp: 't',
+  InactiveExitTimestamp: 't',
+  CollectMode: 's',
 } as const satisfies PropertyTable;
 
-/** Properties of `SERVICE_INTERFACE` that are read. `ExecMainCode`: 1 exited, 2 killed, 3 dumped core (waitid's CLD_*). */
-export const SERVICE_PROPERTIES = {
-  Type: 's',
-  Result: 's',
-  ExecMainCode: 'i',
-  ExecMainStatus: 'i',
-  MainPID: 'u',
-  RemainAfterExit: 'b',
-} as const satisfies PropertyTable;
+/** Properties of `SERVICE_INTERFACE`: how the last run ended, and how often systemd has started it again by itself (Restart=). */
+export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
 /** The object of a unit: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */
 export function unitPath(name: string): string {

@@ -154,9 +154,14 @@ const REFUSALS: readonly Refusal[] = [
   ['that polkit is away', { can: { error: `${ERRORS}.AccessDenied` } }, 'unavailable', /could not be asked/],
   ['no locks in time', { locks: { silent: true } }, 'timeout', /in time/],
   ['no locks at all', { locks: { error: 'org.example.Odd' } }, 'unavailable', /org\.example\.Odd/],
-  ['yes, then nothing in time', { order: { silent: true } }, 'timeout', /did not accept the reboot/],
-  ['yes, then the bus ends', { order: { gone: true } }, 'unavailable', /system bus is away/],
-  ['yes, then an odd error', { order: { error: 'org.example.Odd', text: 'odd' } }, 'refused', /"odd"/],
+  ['yes, then nothing in time', { order: { silent: true } }, 'timeout', /The reboot was not accepted/],
+  ['yes, then the bus ends', { order: { gone: true } }, 'unavailable', /connection to the bus was lost/],
+  [
+    'yes, then an odd error',
+    { order: { error: 'org.example.Odd', text: 'odd' } },
+    'refused',
+    /odd \(org\.example\.Odd\)$/,
+  ],
 ];
 
 for (const [what, script, fault, detail] of REFUSALS) {
@@ -166,6 +171,7 @@ for (const [what, script, fault, detail] of REFUSALS) {
     assert.ok(!answer.ok);
     assert.equal(answer.fault, fault, answer.detail);
     assert.match(answer.detail, detail);
+    assert.match(answer.detail, /^[A-Z]/);
     assert.deepEqual(
       said.filter((line) => line.startsWith('power.action')),
       [],

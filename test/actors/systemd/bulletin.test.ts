@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bulletin } from '../../../src/actors/systemd/bulletin.js';
 import type { Watched } from '../../../src/actors/systemd/whitelist.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 
 const UNITS: readonly Watched[] = [
   { key: 'system/s', scope: 'system', name: 's' },

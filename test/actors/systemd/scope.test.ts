@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Scope } from '../../../src/actors/systemd/scope.js';
 import { watchedUnits } from '../../../src/actors/systemd/whitelist.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 import { ScriptedManager } from './scripted-manager.js';
 
 const KEY = 'system/x.service';
@@ -22,7 +22,7 @@ async function settle(): Promise<void> {
   for (let each = 0; each < 20; each += 1) await turn();
 }
 
-function setUp(t: TestContext) {
+function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
   const said: string[] = [];
   const listener = {
@@ -35,7 +35,7 @@ function setUp(t: TestContext) {
   };
   const plan = {
     scope: 'system',
-    watched: watchedUnits({ system: [{ name: 'x.service' }], user: [], internal: [] }),
+    watched: watchedUnits({ system: names.map((name) => ({ name })), user: [], internal: [] }),
     unitsDirectory: join(tmpdir(), 'tonearm-no-such-folder'),
     clock,
   } as const;
@@ -47,8 +47,10 @@ function setUp(t: TestContext) {
   });
   const [manager] = made;
   assert.ok(manager);
-  manager.unitIs('x.service', { ActiveState: 'inactive', SubState: 'dead' });
-  manager.files.set('x.service', 'disabled');
+  for (const name of names) {
+    manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
+    manager.files.set(name, 'disabled');
+  }
   t.after(() => scope.stop());
   return {
     clock,
@@ -166,6 +168,58 @@ test('the file state is read after files changed, once for a burst', async (t) =
   await pass(50);
   assert.equal(manager.counted('GetUnitFileState'), 1);
   assert.equal(scope.table.row(KEY)?.fileState, 'enabled');
+});
+
+const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
+
+/** Each does one thing to all units of a crowd, of which every single one must be known afterwards. */
+const CROWD_CHANGES: readonly (readonly [
+  what: string,
+  act: (all: ReturnType<typeof setUp>) => Promise<void>,
+])[] = [
+  [
+    'their files changed',
+    async ({ manager, pass }) => {
+      manager.unitFilesChanged();
+      await pass(50);
+    },
+  ],
+  [
+    'each was let go',
+    async ({ manager }) => {
+      for (const name of CROWD) manager.unitRemoved(name);
+      await settle();
+    },
+  ],
+  [
+    'each was asked for by itself',
+    async ({ scope }) => {
+      await Promise.all(CROWD.map((name) => scope.refresh(`system/${name}`)));
+    },
+  ],
+];
+
+for (const [what, act] of CROWD_CHANGES) {
+  test(`300 units are more than a connection takes calls at once, and all are read: ${what}`, async (t) => {
+    const all = setUp(t, CROWD);
+    await all.scope.up();
+    for (const name of CROWD) all.manager.files.set(name, 'enabled');
+    await act(all);
+    const missed = all.scope.table.rows().filter(({ fileState }) => fileState !== 'enabled');
+    assert.deepEqual(missed, []);
+  });
+}
+
+test('300 units without signals: the directory has all of them read', async (t) => {
+  const { scope, manager, pass } = setUp(t, CROWD);
+  manager.refusals.set('Subscribe', REFUSED);
+  await scope.up();
+  for (const name of CROWD) manager.unitIs(name, { ActiveState: 'activating' });
+  await pass(250);
+  for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
+  await pass(500);
+  const missed = scope.table.rows().filter(({ facts }) => facts.activeState !== 'active');
+  assert.deepEqual(missed, []);
 });
 
 test('refused signals: it is whole, says so, and asks again until they come', async (t) => {

@@ -13,6 +13,9 @@ import {
 
 type Properties = Readonly<Record<string, unknown>>;
 
+/** As on a real connection: more at once are refused. */
+const CALLS_MAX_AT_ONCE = 256;
+
 const ANSWERED: Outcome<undefined> = { ok: true, value: undefined };
 
 export class ScriptedManager {
@@ -28,6 +31,7 @@ export class ScriptedManager {
   /** While there is one, readings wait for it. */
   gate: Promise<void> | undefined;
   stopped = false;
+  #underWay = 0;
 
   constructor(owner: BusOwner) {
     this.#owner = owner;
@@ -37,6 +41,23 @@ export class ScriptedManager {
     method: Method<Args, Result, 'none'>,
     args: Args,
     { path }: CallOptions = {},
+  ): Promise<Outcome<Result>> {
+    if (this.#underWay >= CALLS_MAX_AT_ONCE) {
+      return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
+    }
+    this.#underWay += 1;
+    try {
+      await Promise.resolve();
+      return await this.#carryOut(method, args, path);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #carryOut<Args extends readonly unknown[], Result>(
+    method: Method<Args, Result, 'none'>,
+    args: Args,
+    path: string | undefined,
   ): Promise<Outcome<Result>> {
     this.calls.push(method.member);
     const refused = this.refusals.get(method.member);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { UnitsDirectory } from '../../../src/actors/systemd/units-directory.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 
 const DEADLINE_MS = 5_000;
 

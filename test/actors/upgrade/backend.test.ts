@@ -7,7 +7,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { UpgradeBackend } from '../../../src/actors/upgrade/backend.js';
+import { CLOCK } from '../../../src/actors/clock.js';
+import { openUpgrade } from '../../../src/actors/upgrade/backend.js';
 import type { Item } from '../../../src/protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { waitFor } from '../../node/wait-for.js';
@@ -26,7 +27,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
   const said: Item[] = [];
   const say = (item: Item) => said.push(item);
-  const backend = new UpgradeBackend(
+  const backend = openUpgrade(
     settings,
     {
       put: (collection, key, json) => say({ kind: 'put', collection, key, json }),
@@ -41,7 +42,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
         paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
       },
       bootId: 'boot',
-      clock: { now: () => 5_000, monotonic: () => performance.now() },
+      clock: { ...CLOCK, date: () => 5_000 },
     },
   );
   t.after(async () => {

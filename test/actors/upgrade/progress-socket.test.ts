@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import {
   chmodSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -16,11 +18,16 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { CLOCK, type Clock } from '../../../src/actors/clock.js';
 import { ProgressSocket, type Source } from '../../../src/actors/upgrade/progress-socket.js';
 import { waitFor } from '../../node/wait-for.js';
+import { ManualClock } from '../manual-clock.js';
 
 const BEGIN = '{"event":"begin","total":1}';
+const END = '{"event":"end","success":true}';
 const DEADLINE_MS = 10_000;
+/** After so long it looks at its place again. */
+const LOOK_MS = 30_000;
 
 interface Heard {
   readonly path: string;
@@ -40,7 +47,7 @@ function temporary(t: TestContext): string {
 async function listen(
   t: TestContext,
   path = join(temporary(t), 'tonearm', 'upgrade.sock'),
-  lookMs?: number,
+  clock: Clock = CLOCK,
 ): Promise<Heard> {
   const heard: Omit<Heard, 'socket'> = {
     path,
@@ -63,7 +70,7 @@ async function listen(
         heard.problem = problem;
       },
     },
-    lookMs,
+    clock,
   );
   t.after(() => socket.stop());
   await socket.placed();
@@ -137,14 +144,60 @@ test('a flood arrives whole and in order, and another connection is heard meanwh
   );
 });
 
-test('too many connections: the oldest gives way, and the newest is heard', async (t) => {
-  const heard = await listen(t);
-  const first = await dial(t, heard.path);
-  const gone = once(first, 'close');
-  for (let n = 0; n < 64; n++) await dial(t, heard.path);
-  await gone;
-  await send(t, heard.path, `${BEGIN}\n`);
-  assert.deepEqual(heard.lines, [BEGIN]);
+/** A connection for each of `count`, all at once; each says its own lines and leaves. */
+async function burst(t: TestContext, path: string, count: number): Promise<void> {
+  const sockets = Array.from({ length: count }, (_, n) => {
+    const socket = connect({ path });
+    t.after(() => socket.destroy());
+    socket.end([0, 1, 2].map((current) => `${numbered(n, current)}\n`).join(''));
+    return socket.resume();
+  });
+  await Promise.all(sockets.map((socket) => once(socket, 'close')));
+}
+
+const numbered = (percent: number, current: number) =>
+  `{"event":"progress","percent":${percent},"current":${current},"step":""}`;
+
+for (const count of [200, 500]) {
+  test(`${count} connections at once, while one is silent and others stay: no line is lost`, async (t) => {
+    const heard = await listen(t);
+    const script = await dial(t, heard.path);
+    script.write(`${BEGIN}\n`);
+    await until('the first line', () => heard.lines.length === 1);
+    await Promise.all(Array.from({ length: count }, () => dial(t, heard.path)));
+    await burst(t, heard.path, count);
+    await until('all to leave', () => heard.connections === count + 1);
+    script.end(`${END}\n`);
+    await once(script, 'close');
+    assert.deepEqual([heard.lines.shift(), heard.lines.pop()], [BEGIN, END]);
+    const said = heard.lines.map((line): { percent: number; current: number } => JSON.parse(line));
+    assert.equal(said.length, 3 * count);
+    for (let n = 0; n < count; n++) {
+      const currents = said.filter(({ percent }) => percent === n).map(({ current }) => current);
+      assert.deepEqual(currents, [0, 1, 2]);
+    }
+  });
+}
+
+test('beyond the most that are read, others wait until one leaves, or has been silent for long', async (t) => {
+  const clock = new ManualClock();
+  const heard = await listen(t, undefined, clock);
+  const speaker = await dial(t, heard.path);
+  speaker.write(`${BEGIN}\n`);
+  await until('the first line', () => heard.lines.length === 1);
+  const leaver = await dial(t, heard.path);
+  for (let n = 0; n < 1_022; n++) await dial(t, heard.path);
+  const [first, second] = [await dial(t, heard.path), await dial(t, heard.path)];
+  for (const socket of [first, second]) socket.write(`${BEGIN}\n`);
+  await until('all connections', () => heard.connections === 1_026);
+  assert.equal(heard.lines.length, 1);
+  leaver.end();
+  await until('the first that waited', () => heard.lines.length === 2);
+  clock.pass(61_000);
+  await until('the second', () => heard.lines.length === 3);
+  clock.pass(61_000);
+  speaker.end(`${END}\n`);
+  await until('the one that had spoken', () => heard.lines.length === 4);
 });
 
 test('it is closed to others, and leaves nothing', async (t) => {
@@ -170,6 +223,30 @@ test('its own directory is closed when it was open; one of another name is left 
   }
 });
 
+test('it is made in its directory without a step beside it', async (t) => {
+  const directory = temporary(t);
+  const held = openSync(directory, 'r');
+  t.after(() => closeSync(held));
+  // The same directory under a name in a folder in which nobody can make anything, as /run/user/UID is.
+  const heard = await listen(t, `/proc/self/fd/${held}/s`);
+  assert.equal(heard.problem, undefined);
+  await send(t, join(directory, 's'), `${BEGIN}\n`);
+  assert.deepEqual([heard.lines, readdirSync(directory)], [[BEGIN], ['s']]);
+});
+
+test('a path as long as the name of a socket can be', async (t) => {
+  const root = `${temporary(t)}/`;
+  const directory = `${root}${'d'.repeat(105 - root.length)}`;
+  mkdirSync(directory);
+  const heard = await listen(t, join(directory, 's'));
+  assert.equal(heard.problem, undefined);
+  assert.deepEqual(readdirSync(directory), ['s']);
+  await send(t, heard.path, `${BEGIN}\n`);
+  assert.deepEqual(heard.lines, [BEGIN]);
+  await heard.socket.stop();
+  assert.deepEqual(readdirSync(directory), []);
+});
+
 test('a stale socket is replaced', async (t) => {
   const path = join(temporary(t), 's');
   const dead = createServer();
@@ -186,11 +263,13 @@ test('a stale socket is replaced', async (t) => {
 test('a living one is not stolen, and its place is taken once it is free', async (t) => {
   const path = join(temporary(t), 's');
   const first = await listen(t, path);
-  const second = await listen(t, path, 20);
+  const clock = new ManualClock();
+  const second = await listen(t, path, clock);
   assert.match(second.problem ?? '', /another process/);
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 0]);
   await first.socket.stop();
+  clock.pass(LOOK_MS);
   await until('the second to listen', () => second.problem === undefined);
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
@@ -214,9 +293,21 @@ test('a file that is no socket stays', async (t) => {
   assert.equal(statSync(path).size, 8);
 });
 
-test('a socket whose file was removed comes back', async (t) => {
-  const heard = await listen(t, undefined, 20);
+test('a socket whose directory was removed comes back at once', async (t) => {
+  const heard = await listen(t, undefined, new ManualClock());
+  for (let round = 1; round <= 3; round++) {
+    rmSync(join(heard.path, '..'), { recursive: true });
+    await until('the socket', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
+    await send(t, heard.path, `${BEGIN}\n`);
+    assert.equal(heard.lines.length, round);
+  }
+});
+
+test('a socket whose file was removed comes back, even if no watch tells', async (t) => {
+  const clock = new ManualClock();
+  const heard = await listen(t, undefined, clock);
   rmSync(join(heard.path, '..'), { recursive: true });
+  clock.pass(LOOK_MS);
   await until('the socket', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
   await send(t, heard.path, `${BEGIN}\n`);
   assert.deepEqual(heard.lines, [BEGIN]);

@@ -1,7 +1,18 @@
 // The keeper around the state machine: which lines begin runs, when silence ends one, and what outlives the daemon.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -9,30 +20,31 @@ import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-record.js';
 import { RunStore } from '../../../src/actors/upgrade/run-store.js';
-import { NO_FACTS, type UnitFacts } from '../../../src/actors/upgrade/unit-facts.js';
-import { waitFor } from '../../node/wait-for.js';
+import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/upgrade-facts.js';
+import { ManualClock } from '../manual-clock.js';
 
 const A = 'a'.repeat(32);
 const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
 const BEGIN: ProgressEvent = { event: 'begin', total: 1 };
 const END: ProgressEvent = { event: 'end', success: true };
 const progress = (percent: number): ProgressEvent => ({ event: 'progress', percent, current: 1, step: 's' });
-const AT_WORK: UnitFacts = { ...NO_FACTS, activeState: 'activating', subState: 'start', invocation: A };
-const AT_REST: UnitFacts = { ...NO_FACTS, invocation: A };
+const AT_WORK: UpgradeFacts = { ...NO_FACTS, activeState: 'activating', subState: 'start', invocation: A };
+const AT_REST: UpgradeFacts = { ...NO_FACTS, invocation: A };
 
 interface Stage {
   readonly keeper: RunKeeper;
   readonly saved: SavedRun[];
+  readonly clock: ManualClock;
   /** Monotonic ms. */
-  now: number;
+  readonly now: number;
   /** What systemd says when it is asked; the question is open until `answer` is called. */
-  answer(facts: UnitFacts | undefined): Promise<void>;
+  answer(facts: UpgradeFacts | undefined): Promise<void>;
 }
 
-function stage(t: TestContext, saved?: SavedRun, quietMs?: number): Stage {
-  const waiting: ((facts: UnitFacts | undefined) => void)[] = [];
+function stage(t: TestContext, saved?: SavedRun): Stage {
+  const waiting: ((facts: UpgradeFacts | undefined) => void)[] = [];
   const all: SavedRun[] = [];
-  const made = { now: 100_000 };
+  const clock = new ManualClock();
   const keeper = new RunKeeper(
     saved,
     HERE,
@@ -41,16 +53,23 @@ function stage(t: TestContext, saved?: SavedRun, quietMs?: number): Stage {
       save: (next) => all.push(next),
       askUnit: () => new Promise((resolve) => waiting.push(resolve)),
     },
-    { now: () => made.now, monotonic: () => made.now },
-    quietMs,
+    clock,
   );
   t.after(() => keeper.stop());
-  const answer = async (facts: UnitFacts | undefined) => {
+  const answer = async (facts: UpgradeFacts | undefined) => {
     waiting.shift()?.(facts);
     await Promise.resolve();
     await Promise.resolve();
   };
-  return Object.assign(made, { keeper, saved: all, answer });
+  return {
+    keeper,
+    saved: all,
+    clock,
+    get now() {
+      return clock.monotonic();
+    },
+    answer,
+  };
 }
 
 const state = ({ keeper: { run } }: Stage) => `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
@@ -88,37 +107,96 @@ test('lines wait for the bus to come back', async (t) => {
   assert.equal(state(on), 'running systemd 5');
 });
 
-test('a connection of a finished systemd run begins nothing, and neither does one right behind it', async (t) => {
+test('a connection of a finished systemd run begins nothing, and neither does a line right behind it', async (t) => {
   const on = stage(t);
   const sinceMs = on.now;
+  on.clock.pass(1);
   on.keeper.feed({ kind: 'unit', facts: AT_WORK });
   on.keeper.feed({ kind: 'unit', facts: AT_REST });
   assert.equal(state(on), 'idle systemd -');
-  on.keeper.line(progress(5), sinceMs);
-  on.keeper.line(progress(5), on.now + 999);
+  const byHandMs = on.now;
+  on.clock.pass(999);
+  on.keeper.line(progress(5), byHandMs);
   await on.answer(NO_FACTS);
   assert.equal(state(on), 'idle systemd -');
-  on.keeper.line(progress(5), on.now + 1_000);
+  on.clock.pass(60_000);
+  on.keeper.line(progress(5), sinceMs);
+  await on.answer(NO_FACTS);
+  assert.equal(state(on), 'idle systemd -');
+  on.keeper.line(progress(6), byHandMs);
   await on.answer(AT_REST);
-  assert.equal(state(on), 'running socket 5');
+  assert.equal(state(on), 'running socket 6');
 });
 
-test('silence ends a run of the socket, but not while somebody is connected', async (t) => {
-  const connected = stage(t, undefined, 30);
-  const left = stage(t, undefined, 30);
-  for (const on of [connected, left]) {
-    on.keeper.connections(1);
-    on.keeper.line(BEGIN, on.now);
-    await on.answer(NO_FACTS);
-    on.now += 1_000;
-  }
-  left.keeper.connections(0);
-  left.now += 29;
-  left.keeper.line(progress(2), left.now);
-  left.now += 30;
-  // The timer of the one that is still connected began earlier: it has fired by then.
-  await waitFor('the end of the run', 5_000, () => (left.keeper.run.state === 'failed' ? true : undefined));
-  assert.equal(state(connected), 'running socket -');
+const BROKEN: UpgradeFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
+
+test('a failure is one when systemd, asked, does not say that it will start the unit again', async (t) => {
+  const on = stage(t);
+  on.keeper.feed({ kind: 'unit', facts: AT_WORK });
+  on.keeper.feed({ kind: 'unit', facts: BROKEN });
+  assert.equal(state(on), 'running systemd -');
+  await on.answer({ ...BROKEN, activeState: 'activating', subState: 'auto-restart' });
+  assert.equal(state(on), 'running systemd -');
+  on.keeper.feed({ kind: 'unit', facts: BROKEN });
+  await on.answer(BROKEN);
+  assert.equal(state(on), 'failed systemd -');
+  assert.deepEqual(
+    on.saved.map(({ record }) => record.state),
+    ['running', 'failed'],
+  );
+});
+
+test('a failure that cannot be confirmed now is confirmed later', async (t) => {
+  const on = stage(t);
+  on.keeper.feed({ kind: 'unit', facts: AT_WORK });
+  on.keeper.feed({ kind: 'unit', facts: BROKEN });
+  await on.answer(undefined);
+  assert.equal(state(on), 'running systemd -');
+  on.clock.pass(1_000);
+  await on.answer(BROKEN);
+  assert.equal(state(on), 'failed systemd -');
+  assert.equal(on.clock.waiting, 0);
+});
+
+const QUIET_MS = 10 * 60 * 1000;
+
+async function socketRun(t: TestContext): Promise<Stage> {
+  const on = stage(t);
+  on.keeper.connections(1);
+  on.keeper.line(BEGIN, on.now);
+  await on.answer(NO_FACTS);
+  return on;
+}
+
+test('silence ends a run of the socket, counted from the last line', async (t) => {
+  const on = await socketRun(t);
+  on.keeper.connections(0);
+  on.clock.pass(QUIET_MS - 1);
+  on.keeper.line(progress(2), on.now);
+  on.clock.pass(QUIET_MS - 1);
+  assert.equal(state(on), 'running socket 2');
+  on.clock.pass(1);
+  assert.equal(state(on), 'failed socket -');
+  assert.equal(on.clock.waiting, 0);
+});
+
+test('while somebody is connected, silence is no end', async (t) => {
+  const on = await socketRun(t);
+  on.clock.pass(10 * QUIET_MS);
+  assert.equal(state(on), 'running socket -');
+  on.keeper.connections(0);
+  on.clock.pass(0);
+  assert.equal(state(on), 'failed socket -');
+});
+
+test('who connects and says nothing keeps no run alive', async (t) => {
+  const on = await socketRun(t);
+  on.keeper.connections(0);
+  on.clock.pass(QUIET_MS - 1);
+  on.keeper.connections(1);
+  on.keeper.connections(0);
+  on.clock.pass(1);
+  assert.equal(state(on), 'failed socket -');
 });
 
 const SOCKET_RUN = { state: 'running', origin: 'socket', startedMs: 5_000 } as const;
@@ -142,6 +220,19 @@ test('a systemd run is judged by what it began under', (t) => {
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
   }
+});
+
+test('what the unit had run before is saved until the invocation is known', (t) => {
+  const on = stage(t);
+  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: 'b'.repeat(32) });
+  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
+  assert.deepEqual(
+    on.saved.map(({ record }) => [record.before, record.invocation]),
+    [
+      ['b'.repeat(32), undefined],
+      [undefined, A],
+    ],
+  );
 });
 
 test('transitions are saved, progress is not', async (t) => {
@@ -182,6 +273,46 @@ test('a run is saved whole, for the owner only, and recalled', async (t) => {
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
+test('a run that is queued only is recalled as that', () => {
+  for (const before of ['', A]) {
+    const saved: SavedRun = {
+      record: { state: 'running', origin: 'systemd', before, startedMs: 5_000 },
+      circumstances: HERE,
+    };
+    assert.deepEqual(parseSaved(savedText(saved)), saved);
+  }
+});
+
+test('what lies where the new text is written is no obstacle', async (t) => {
+  const { directory, path, made, problems } = store(t);
+  mkdirSync(join(path, '..'));
+  const fresh = `${path}.new`;
+  for (const put of [
+    () => execFileSync('mkfifo', [fresh]),
+    () => symlinkSync(join(directory, 'elsewhere'), fresh),
+    () => writeFileSync(fresh, 'half of a te'),
+  ]) {
+    put();
+    made.save(SAVED);
+    await made.settled();
+    assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+    assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
+  }
+  assert.equal(existsSync(join(directory, 'elsewhere')), false);
+  assert.ok(problems.every((problem) => problem === undefined));
+});
+
+test('a disk that hangs is waited for only so long', async (t) => {
+  const { made } = store(t);
+  const clock = new ManualClock();
+  made.save(SAVED);
+  const late = made.settledWithin(1_000, clock);
+  clock.pass(1_000);
+  assert.equal(await late, false);
+  assert.equal(await made.settledWithin(1_000, clock), true);
+  assert.equal(clock.waiting, 0);
+});
+
 test('a place that cannot be written is said, and not tried for ever', async (t) => {
   const { directory, path, made, problems } = store(t);
   writeFileSync(join(directory, 'deep'), '');
@@ -201,6 +332,11 @@ test('a file that does not hold a run is ignored', () => {
     ['"systemd"', '"me"'],
     [A, 'xyz'],
     ['1970-01-01T00:00:05Z', 'then'],
+    ['1970-01-01T00:00:05Z', '12'],
+    ['1970-01-01T00:00:05Z', '1970-01-01'],
+    ['1970-01-01T00:00:05Z', '+010000-01-01T00:00:00Z'],
+    ['1970-01-01T00:00:05Z', '9999-12-31T23:59:59-00:01'],
+    [/"invocation":"a*"/, '"before":"xyz"'],
     ['"boot":"boot",', ''],
     [/.*/s, '[]'],
     [/.*/s, 'null'],

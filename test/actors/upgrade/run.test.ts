@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { initialRun, type Run, type RunInput, step } from '../../../src/actors/upgrade/run.js';
-import { NO_FACTS, type UnitFacts } from '../../../src/actors/upgrade/unit-facts.js';
+import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/upgrade-facts.js';
 import { runEventJson } from '../../../src/actors/upgrade/view.js';
 import { seeded } from '../../fuzz/prng.js';
 
@@ -11,23 +11,32 @@ const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
 const NOW = 1_000_000;
 
-const facts = (activeState: string, invocation: string, more: Partial<UnitFacts> = {}): UnitFacts => ({
+/** `job`: whether there is one. */
+type More = Partial<Omit<UpgradeFacts, 'job'>> & { readonly job?: boolean };
+
+const facts = (
+  activeState: string,
+  invocation: string,
+  { job = false, ...more }: More = {},
+): UpgradeFacts => ({
   ...NO_FACTS,
   activeState,
   subState: activeState,
   invocation,
   ...more,
+  job: job ? '/job/1' : '',
 });
-const unit = (activeState: string, invocation: string, more?: Partial<UnitFacts>): RunInput => ({
+const unit = (activeState: string, invocation: string, more?: More): RunInput => ({
   kind: 'unit',
   facts: facts(activeState, invocation, more),
 });
-const read = (activeState: string, invocation: string, more?: Partial<UnitFacts>): RunInput => ({
+const read = (activeState: string, invocation: string, more?: More): RunInput => ({
   kind: 'read',
   facts: facts(activeState, invocation, more),
   sameManager: true,
 });
-const accepted: RunInput = { kind: 'accepted', sinceCount: 0 };
+const acceptedOver = (before: string): RunInput => ({ kind: 'accepted', sinceCount: 0, before });
+const accepted = acceptedOver('');
 const job = (result: string): RunInput => ({ kind: 'job-ended', result });
 const begin: RunInput = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false };
 const progress: RunInput = {
@@ -46,13 +55,18 @@ const idle = initialRun();
 const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
 const follow = (run: Run, ...inputs: readonly RunInput[]): Run =>
   inputs.reduce((before, input) => step(before, input, NOW), run);
+/** As `follow`, and then systemd confirms what was said last. */
+const settled = (from: Run, ...inputs: readonly RunInput[]): Run => {
+  const run = follow(from, ...inputs);
+  return run.doubtful ? step(run, { kind: 'confirmed', facts: { ...run.facts, job: '' } }, NOW) : run;
+};
 const running = follow(idle, accepted, unit('activating', A, { job: true }));
 const socketRun = follow(idle, begin);
 
 /** `expected`: state and origin, or 'same' when the event's text must not change. */
 function check(name: string, from: Run, inputs: readonly RunInput[], expected: string): void {
   test(name, () => {
-    const to = follow(from, ...inputs);
+    const to = settled(from, ...inputs);
     if (expected === 'same') assert.equal(runEventJson(to), runEventJson(from));
     else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
     const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
@@ -149,9 +163,23 @@ describe('a run that was going on when the daemon ended', () => {
     'failed systemd',
   );
   check(
-    'never got an invocation',
-    initialRun({ state: 'running', origin: 'systemd', startedMs: 1 }),
-    [read('inactive', '')],
+    'was followed by another that ended well',
+    saved,
+    [read('inactive', B, { result: 'success' })],
+    'failed systemd',
+  );
+  check('waits to be started again', saved, [read('activating', A, { subState: 'auto-restart' })], 'same');
+  check('was started again by systemd itself', saved, [read('activating', B, { restarts: 1 })], 'same');
+  check(
+    'was started again by systemd itself, and ended well',
+    saved,
+    [read('active', B, { subState: 'exited', restarts: 2 })],
+    'idle systemd',
+  );
+  check(
+    'was started again by systemd itself, and failed',
+    saved,
+    [read('failed', B, { result: 'exit-code', restarts: 2 })],
     'failed systemd',
   );
   check('is queued still', saved, [read('inactive', '', { job: true })], 'same');
@@ -162,6 +190,47 @@ describe('a run that was going on when the daemon ended', () => {
     assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
     assert.equal(follow(saved, elsewhere(read('activating', A, { startedMs: 7000 }))).startedMs, 7000);
     assert.equal(follow(idle, read('activating', A, { startedMs: 7000 })).startedMs, 7000);
+  });
+});
+
+describe('a run of which only the acceptance was seen when the daemon ended', () => {
+  const begun = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
+  const first = initialRun({ ...begun, before: '' });
+  const again = initialRun({ ...begun, before: B });
+  const failure = { result: 'exit-code' };
+  check('goes on', first, [read('activating', A)], 'same');
+  check('goes on, once what was before has stopped', again, [read('deactivating', B)], 'same');
+  check('is queued still', again, [read('failed', B, { ...failure, job: true })], 'same');
+  check('has failed', first, [read('failed', A, failure)], 'failed systemd');
+  check(
+    'has ended well and is remembered',
+    first,
+    [read('active', A, { subState: 'exited' })],
+    'idle systemd',
+  );
+  check('has ended well and is loaded', again, [read('inactive', A)], 'idle systemd');
+  check('has ended well and been forgotten', first, [read('inactive', '')], 'idle systemd');
+  check(
+    'has been forgotten as everything is',
+    first,
+    [read('inactive', '', { forgotten: true })],
+    'failed systemd',
+  );
+  check('never ran behind a failure', again, [read('failed', B, failure)], 'failed systemd');
+  check('never ran behind a success', again, [read('active', B, { subState: 'exited' })], 'failed systemd');
+  check(
+    'was cut off by a reboot',
+    first,
+    [{ ...read('inactive', ''), sameManager: false } as RunInput],
+    'failed systemd',
+  );
+  check('is not known to have been before', initialRun(begun), [read('inactive', '')], 'failed systemd');
+
+  test('has the invocation that it was found to be', () => {
+    const over = follow(first, read('active', A, { subState: 'exited' }));
+    assert.deepEqual([over.invocation, over.before], [A, undefined]);
+    // A stop of what remained is no run.
+    assert.equal(follow(over, unit('deactivating', A)).state, 'idle');
   });
 });
 
@@ -221,7 +290,7 @@ describe('the orders in which systemd tells things', () => {
     failed,
     [
       unit('failed', B, { result: 'exit-code' }),
-      accepted,
+      acceptedOver(B),
       unit('failed', B, { job: true, result: 'exit-code' }),
       job('done'),
     ],
@@ -272,9 +341,15 @@ describe('the orders in which systemd tells things', () => {
     'same',
   );
   check(
-    'waiting to be started again is no work',
-    running,
-    [unit('failed', A, { result: 'exit-code' }), unit('activating', A, { subState: 'auto-restart' })],
+    'the new invocation is told before the reply, and fails later',
+    idle,
+    [
+      fresh,
+      accepted,
+      unit('active', A, { subState: 'running' }),
+      job('done'),
+      unit('failed', A, { result: 'exit-code' }),
+    ],
     'failed systemd',
   );
   check(
@@ -282,7 +357,7 @@ describe('the orders in which systemd tells things', () => {
     initialRun({ state: 'idle', invocation: B }),
     [
       unit('active', B, { subState: 'exited' }),
-      accepted,
+      acceptedOver(B),
       unit('deactivating', B, { job: true }),
       unit('inactive', A, { job: true }),
       start,
@@ -309,12 +384,78 @@ describe('the orders in which systemd tells things', () => {
   });
 });
 
+describe('a unit that systemd starts again by itself', () => {
+  const failure = { result: 'exit-code' };
+  const waits = unit('activating', A, { ...failure, subState: 'auto-restart' });
+  /** As observed: the failure, the end of the first job, and only then that it will be started again. */
+  const tried = [unit('failed', A, { ...failure, job: true }), job('failed'), waits];
+  const next = [
+    unit('activating', A, { ...failure, subState: 'auto-restart', job: true }),
+    unit('inactive', B, { job: true, restarts: 1 }),
+    unit('activating', B, { job: true, restarts: 1 }),
+  ];
+  check('is still running', running, tried, 'same');
+  check('is still running with its next try', running, [...tried, ...next], 'same');
+  check(
+    'has ended well when its last try has',
+    running,
+    [...tried, ...next, unit('inactive', B, { job: true, restarts: 1 }), job('done')],
+    'idle systemd',
+  );
+  check(
+    'has failed when its last try has',
+    running,
+    [...tried, ...next, unit('failed', B, { ...failure, job: true, restarts: 1 }), job('failed')],
+    'failed systemd',
+  );
+  check(
+    'has failed when it is not let try again',
+    running,
+    [...tried, unit('failed', A, { ...failure, job: true }), job('failed')],
+    'failed systemd',
+  );
+  check(
+    'has failed when it is stopped while it waits',
+    running,
+    [...tried, unit('inactive', A, { ...failure, job: true }), job('done'), unit('inactive', A, failure)],
+    'failed systemd',
+  );
+  check('is a run when it is met while it waits', idle, [waits], 'running systemd');
+  check(
+    'is another run when other hands start it',
+    running,
+    [...tried, unit('activating', B, { job: true })],
+    'running systemd',
+  );
+
+  test('is one run over all its tries, and not failed before that is confirmed', () => {
+    const doubted = follow(running, ...tried.slice(0, 2));
+    assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
+    const confirmed = step(doubted, { kind: 'confirmed', facts: facts('activating', A, failure) }, NOW);
+    assert.deepEqual([confirmed.state, confirmed.doubtful], ['running', false]);
+    const after = follow(running, ...tried, ...next);
+    assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
+    assert.equal(follow(running, ...tried, unit('activating', B)).count, 2);
+  });
+});
+
+test('what is shown of a percent is one', () => {
+  const shown = (percent: number) =>
+    follow(socketRun, {
+      kind: 'line',
+      says: { event: 'progress', percent, current: 1, step: '' },
+      leftover: false,
+    }).percent;
+  assert.deepEqual([-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(shown), [0, 0, 100, 100, 100, 100]);
+});
+
 test('random events keep the invariants', () => {
   const random = seeded(20_261_120);
   const coin = () => random.below(2) === 0;
   const inputs = (run: Run): RunInput =>
     random.pick([
-      { ...accepted, sinceCount: run.count },
+      { kind: 'accepted', sinceCount: run.count, before: run.facts.invocation },
+      { kind: 'confirmed', facts: facts(random.pick(['failed', 'activating']), random.pick([A, B, ''])) },
       ...['inactive', 'activating', 'active', 'deactivating', 'failed'].map((state) =>
         unit(state, random.pick([A, B, '']), { job: coin(), result: random.pick(['success', 'exit-code']) }),
       ),

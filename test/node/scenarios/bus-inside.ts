@@ -16,6 +16,7 @@ import {
   SYSTEMD_NAME,
   SYSTEMD_PATH,
   SYSTEMD_SIGNALS,
+  UNIT_INTERFACE,
   UNIT_PROPERTIES,
   unitPath,
 } from '../../../src/protocol/dbus/systemd.js';
@@ -71,15 +72,12 @@ function declareTests(): void {
     assert.deepEqual([unit.ActiveState, unit.SubState, unit.InvocationID?.length], ['active', 'running', 16]);
     assert.equal(all.value['MemoryMax'], 18446744073709551615n, 'what is no exact number stays a bigint');
 
-    const rows = await bus.call(SYSTEMD_METHODS.listUnitsByNames, [['tpl@500.service', 'absent.service']]);
-    assert.ok(rows.ok);
-    assert.deepEqual(
-      rows.value.map((row) => [row[0], row[2], row[3]]),
-      [
-        ['tpl@500.service', 'loaded', 'active'],
-        ['absent.service', 'not-found', 'inactive'],
-      ],
-    );
+    const missing = await bus.call(SYSTEMD_METHODS.getAll, [UNIT_INTERFACE], {
+      path: unitPath('absent.service'),
+    });
+    assert.ok(missing.ok);
+    const { LoadState, ActiveState } = readProperties(UNIT_PROPERTIES, missing.value);
+    assert.deepEqual([LoadState, ActiveState], ['not-found', 'inactive']);
     const absent = await bus.call(SYSTEMD_METHODS.startUnit, ['absent.service', 'replace']);
     assert.ok(!absent.ok && absent.error.kind === 'dbus');
     assert.equal(absent.error.name, SYSTEMD_ERRORS.noSuchUnit);
@@ -116,7 +114,7 @@ function declareTests(): void {
     await run('systemctl', ['--user', 'restart', 'dbus.service']);
     const down = await owner.noted(/^down/);
     await owner.noted(/^up/, down);
-    assert.equal((await bus.call(SYSTEMD_METHODS.listUnitsByNames, [['dbus.service']])).ok, true);
+    assert.equal((await bus.call(SYSTEMD_METHODS.getUnitFileState, ['dbus.service'])).ok, true);
   });
 }
 

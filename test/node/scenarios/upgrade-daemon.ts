@@ -119,6 +119,31 @@ export class UpgradeDaemon {
         : undefined,
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
+    await this.#dead();
+  }
+
+  /** Starts an upgrade and kills the daemon in the moment of its answer. What the state file held then. */
+  async startAndKill(): Promise<string> {
+    const pid = (await this.shell('systemctl --user show -P MainPID tonearm.service')).trim();
+    const saved = await this.shell(`${process.execPath} -e '
+      require("http").request({ host: "127.0.0.1", port: 8018, method: "POST", path: "/upgrade/start" }, (response) => {
+        process.kill(${pid}, "SIGKILL");
+        const state = process.env.HOME + "/.local/state/tonearm/upgrade-run.json";
+        console.log(response.statusCode, require("fs").readFileSync(state, "utf8"));
+      }).end();'`);
+    await this.#dead();
+    return saved;
+  }
+
+  /** Waits until the upgrade unit has ended. */
+  async unitEnds(): Promise<void> {
+    await waitFor('the end of the unit', SEEN_WITHIN_MS, async () => {
+      const state = await this.node.user('systemctl', '--user', 'is-active', 'up.service');
+      return /^(inactive|failed)$/m.test(state.stdout) ? true : undefined;
+    });
+  }
+
+  async #dead(): Promise<void> {
     await waitFor('the end of the daemon', SEEN_WITHIN_MS, async () => {
       const state = await this.node.user(
         'systemctl',

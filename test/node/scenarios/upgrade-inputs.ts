@@ -22,6 +22,55 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     await daemon.sees('the last percent', ({ run }) => run.percent === 99);
   });
 
+  test('two hundred connections at once, beside a hundred idle ones, cost nobody a line', async () => {
+    await daemon.begin(READ_ONLY);
+    const heard = await daemon.listen();
+    await flood(`const { connect } = require("net");
+      const opened = () => new Promise((resolve) => connect(process.env.SOCKET, resolve));
+      const script = connect(process.env.SOCKET, async () => {
+        script.write(JSON.stringify({ event: "begin", total: 200 }) + "\\n");
+        for (let n = 0; n < 100; n++) await opened();
+        let open = 200;
+        for (let n = 0; n < 200; n++) {
+          const line = JSON.stringify({ event: "progress", percent: 1, current: n, step: "s" });
+          connect(process.env.SOCKET).resume().on("close", () => {
+            open -= 1;
+            if (open === 0) script.end(JSON.stringify({ event: "end", success: true }) + "\\n");
+          }).end(line + "\\n");
+        }
+      }).resume().on("close", () => process.exit());`);
+    const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
+    await waitFor('all lines', 20_000, () => (lines().length >= 202 ? true : undefined));
+    const said = lines().map(({ data }) => JSON.parse(data));
+    assert.deepEqual([said[0].event, said[201].event], ['begin', 'end']);
+    assert.equal(new Set(said.map(({ current }) => current)).size, 201);
+    await daemon.runs('idle', 'socket');
+  });
+
+  test('a socket whose directory was removed is back at once', async () => {
+    await daemon.begin(READ_ONLY);
+    await daemon.shell(`rm -r $(dirname ${SOCKET})`);
+    await waitFor('the socket', 10_000, async () =>
+      (await daemon.shell(`ls ${SOCKET} 2>&1 || true`)).startsWith('/run/') ? true : undefined,
+    );
+    await daemon.shell('tonearm progress begin --total 1');
+    await daemon.runs('running', 'socket');
+  });
+
+  test('what lies in the way of the state file neither loses a run nor keeps the daemon from ending', async () => {
+    await daemon.begin(READ_ONLY);
+    await daemon.shell('mkdir -p ~/.local/state/tonearm; mkfifo ~/.local/state/tonearm/upgrade-run.json.new');
+    await daemon.shell('tonearm progress begin --total 1');
+    await waitFor('the state file', 10_000, async () =>
+      (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json || true')).includes('running')
+        ? true
+        : undefined,
+    );
+    await daemon.systemctl('stop', 'tonearm.service');
+    const result = await daemon.shell('systemctl --user show -P Result tonearm.service');
+    assert.equal(result, 'success\n');
+  });
+
   test('a flood of garbage ends nothing', async () => {
     await daemon.begin(READ_ONLY);
     const heard = await daemon.listen();

@@ -30,15 +30,47 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
       const before = await daemon.runs('running', 'systemd');
       await daemon.kill();
       await daemon.openGate();
-      await waitFor('the end of the unit', 10_000, async () => {
-        const state = await daemon.node.user('systemctl', '--user', 'is-active', 'up.service');
-        return /^(inactive|failed)$/m.test(state.stdout) ? true : undefined;
-      });
+      await daemon.unitEnds();
       await daemon.up();
       const { run } = await daemon.answers();
       assert.deepEqual([run.state, run.started_at], [verdict, before.run.started_at]);
     });
+
+    test(`killed as it answers, and back behind the end of a run that is ${verdict}`, async () => {
+      await daemon.unit('up.service', `${GATE}; exit ${status}`);
+      await daemon.begin(FULL);
+      assert.match(await daemon.startAndKill(), /^202 .*"state":"running"/);
+      await daemon.openGate();
+      await daemon.unitEnds();
+      await daemon.up();
+      const { run } = await daemon.answers();
+      assert.deepEqual([run.state, run.origin], [verdict, 'systemd']);
+    });
   }
+
+  test('a run of which only the start was written down is judged by the unit, not by what it ran before', async () => {
+    await daemon.unit('up.service', 'exit 1');
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('failed', 'systemd');
+    const state = '~/.local/state/tonearm/upgrade-run.json';
+    await daemon.systemctl('stop', 'tonearm.service');
+    const queued = `sed -i 's/"failed"/"running"/; s/"invocation"/"before"/' ${state}`;
+    for (const [script, verdict] of [
+      ['', 'failed'],
+      ['exit 0', 'idle'],
+    ] as const) {
+      await daemon.shell(`cp ${state} ~/kept.json; ${queued}`);
+      if (script !== '') {
+        await daemon.unit('up.service', script);
+        await daemon.systemctl('start', 'up.service');
+      }
+      await daemon.up();
+      assert.equal((await daemon.answers()).run.state, verdict);
+      await daemon.systemctl('stop', 'tonearm.service');
+      await daemon.shell(`mv ~/kept.json ${state}`);
+    }
+  });
 
   test('restarted by the upgrade itself, it tells the end', async () => {
     await daemon.unit('up.service', `systemctl --user restart tonearm.service\n${GATE}\nexit 4`);

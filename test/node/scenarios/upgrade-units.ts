@@ -58,6 +58,35 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('idle', 'systemd');
   });
 
+  test('one that systemd starts again by itself is one run, and ends as its last try does', async () => {
+    const restart =
+      'Restart=on-failure\nRestartSec=300ms\n[Unit]\nStartLimitBurst=3\nStartLimitIntervalSec=60\n';
+    for (const [script, expected] of [
+      ['echo once >> /home/pi/tries; [ $(wc -l < /home/pi/tries) = 3 ]', 'idle'],
+      ['exit 3', 'failed'],
+    ] as const) {
+      await daemon.unit(
+        'up.service',
+        `tonearm progress step --percent 1 --current 1 --step a\n${script}`,
+        restart,
+      );
+      await daemon.begin(FULL);
+      const heard = await daemon.listen();
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.runs(expected, 'systemd');
+      await waitFor('the last event', 5_000, () => (states(heard).at(-1) === expected ? true : undefined));
+      assert.deepEqual(states(heard), ['running', expected]);
+      assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 3);
+    }
+    await daemon.shell('rm ~/tries');
+  });
+
+  test('of many starts at once that are refused, none says that a run is in progress', async () => {
+    await daemon.begin(FULL.replace('up.service', 'missing.service'));
+    const replies = await Promise.all(Array.from({ length: 4 }, () => daemon.post('/upgrade/start')));
+    assert.deepEqual(replies, [502, 502, 502, 502]);
+  });
+
   test('it is started by other hands', async () => {
     await daemon.unit('up.service', GATE);
     await daemon.begin(FULL);

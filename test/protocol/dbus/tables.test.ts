@@ -62,7 +62,7 @@ test('a signal is read by its row only', () => {
   };
   const [id, , unit, result] = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal) ?? [];
   assert.deepEqual([id, unit, result], [3, 'x.service', 'done']);
-  assert.equal(signalValues(SYSTEMD_SIGNALS.jobNew, signal), undefined);
+  assert.equal(signalValues(SYSTEMD_SIGNALS.unitRemoved, signal), undefined);
   assert.equal(signalValues(SYSTEMD_SIGNALS.jobRemoved, { ...signal, signature: 'uos' }), undefined);
   assert.equal(signalValues(PROPERTIES_CHANGED, signal), undefined);
 });
@@ -76,6 +76,8 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
     Job: [0, '/'],
     InvocationID: new Uint8Array(16),
     ConditionResult: 'yes',
+    ConditionTimestamp: 5n,
+    InactiveExitTimestamp: 1.5,
     Other: 1,
   };
   assert.deepEqual(readProperties(UNIT_PROPERTIES, record), {
@@ -83,6 +85,7 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
     SubState: 'dead',
     Job: [0, '/'],
     InvocationID: new Uint8Array(16),
+    ConditionTimestamp: 5n,
   });
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
@@ -95,7 +98,6 @@ test('what reads changes nothing, what changes says what', () => {
     startUnit: 'units',
     stopUnit: 'units',
     restartUnit: 'units',
-    resetFailedUnit: 'units',
     enableUnitFiles: 'units',
     disableUnitFiles: 'units',
     reload: 'units',

@@ -1,18 +1,21 @@
-// The clock of this backend: the only file here that reads the time, sets timers or draws random numbers.
+// The clock of the actors behind a D-Bus bus: the one place where they read the time, set timers or draw random numbers.
 
 export interface Clock {
-  /** Milliseconds on a clock that never goes back. */
-  now(): number;
-  /** Calls `act` once after `ms` milliseconds; the answer cancels it. */
-  after(ms: number, act: () => void): () => void;
+  /** Milliseconds since the epoch: what people read on a wall. It may jump. */
+  date(): number;
+  /** Milliseconds since some moment; never goes back. */
+  monotonic(): number;
+  /** Calls `callback` once after `ms` milliseconds; the answer cancels it. */
+  after(ms: number, callback: () => void): () => void;
   /** In 0..1. */
   random(): number;
 }
 
 export const CLOCK: Clock = {
-  now: () => performance.now(),
-  after: (ms, act) => {
-    const timer = setTimeout(act, ms);
+  date: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),
@@ -39,11 +42,11 @@ export class Timers<Name extends string> {
     this.#clock = clock;
   }
 
-  set(name: Name, ms: number, act: () => void): void {
+  set(name: Name, ms: number, callback: () => void): void {
     this.cancel(name);
     const cancel = this.#clock.after(ms, () => {
       this.#cancels.delete(name);
-      act();
+      callback();
     });
     this.#cancels.set(name, cancel);
   }

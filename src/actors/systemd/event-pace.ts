@@ -16,7 +16,7 @@ interface Tempo {
   readonly events: number;
 }
 
-export class Pace {
+export class EventPace {
   /** Bounded by the whitelist. */
   readonly #tempos = new Map<string, Tempo>();
 

@@ -11,7 +11,7 @@ const LINES_PER_SLICE = 300;
 /** 6 MB a second: a slice of the longest lines is not much more than one of ordinary ones. */
 const BYTES_PER_SLICE = 128 * 1024;
 
-export class Pace {
+export class LinePace {
   #sliceStart = Number.NEGATIVE_INFINITY;
   #lines = 0;
   #bytes = 0;

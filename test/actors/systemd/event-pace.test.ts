@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pace } from '../../../src/actors/systemd/pace.js';
+import { EventPace } from '../../../src/actors/systemd/event-pace.js';
 
 /** Times of the events when a unit changes every `everyMs` for `forMs`. */
 function eventsOf(everyMs: number, forMs: number): readonly number[] {
-  const pace = new Pace();
+  const pace = new EventPace();
   const events: number[] = [];
   for (let at = 0; at < forMs; at += everyMs) {
     if (at < (events.at(-1) ?? 0)) continue;
@@ -37,13 +37,13 @@ test('a minute of crash loop costs an event every two seconds', () => {
 });
 
 test('units do not slow each other down', () => {
-  const pace = new Pace();
+  const pace = new EventPace();
   for (let at = 0; at < 1_000; at += 10) pace.told('restless', pace.windowMs('restless', at), at);
   assert.equal(pace.windowMs('calm', 1_000), 50);
 });
 
 test('a unit that has calmed down is quick again', () => {
-  const pace = new Pace();
+  const pace = new EventPace();
   for (let at = 0; at < 1_000; at += 10) pace.told('unit', pace.windowMs('unit', at), at);
   assert.equal(pace.windowMs('unit', 1_000), 2_000);
   assert.equal(pace.windowMs('unit', 6_000), 50);

@@ -1,0 +1,83 @@
+// What a call's error means to a client: D-Bus errors -> faults, the same for every actor. Pure.
+
+import type { Fault, FaultCode } from '../protocol/actor/faults.js';
+import type { BusError } from './bus-outcome.js';
+
+/** Longest text of another program that is repeated to a client. */
+const QUOTED_MAX_CHARACTERS = 200;
+
+/** The bus speaks for somebody who is not there, or who went before the answer. */
+const ABSENCES: readonly string[] = [
+  'org.freedesktop.DBus.Error.ServiceUnknown',
+  'org.freedesktop.DBus.Error.NameHasNoOwner',
+  'org.freedesktop.DBus.Error.NoReply',
+  'org.freedesktop.DBus.Error.Disconnected',
+];
+/** The bus could not start whoever was called. */
+const SPAWN_ERRORS = 'org.freedesktop.DBus.Error.Spawn.';
+
+const DEADLINES: readonly string[] = [
+  'org.freedesktop.DBus.Error.TimedOut',
+  'org.freedesktop.DBus.Error.Timeout',
+];
+
+/** An actor's own meanings of D-Bus error names, and of the names that nobody knows (by default `refused`). */
+export interface FaultOverrides {
+  readonly byName?: Readonly<Record<string, FaultCode>>;
+  readonly otherwise?: FaultCode;
+}
+
+/** Whether nobody is there to answer, as opposed to an answer that is an error. */
+export function isAbsence(error: BusError): boolean {
+  return error.kind === 'dbus' && (ABSENCES.includes(error.name) || error.name.startsWith(SPAWN_ERRORS));
+}
+
+/** The error in a few words on one line, without capital and full stop: the end of a sentence. */
+export function sentence(error: BusError): string {
+  switch (error.kind) {
+    case 'dbus':
+      return quoted(error.text) || quoted(error.name);
+    case 'timeout':
+      return 'no answer in time';
+    case 'closed':
+      return 'the connection to the bus was lost';
+    case 'local':
+      return error.detail;
+    default:
+      return error satisfies never;
+  }
+}
+
+/** The fault of a call. `what` says what went wrong by it, as the beginning of a sentence. */
+export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}): Fault {
+  const name = error.kind === 'dbus' && quoted(error.text) !== '' ? ` (${quoted(error.name)})` : '';
+  return { fault: codeOf(error, overrides), detail: `${what}: ${sentence(error)}${name}` };
+}
+
+function codeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
+  switch (error.kind) {
+    case 'dbus':
+      return byName[error.name] ?? commonCode(error) ?? otherwise;
+    case 'timeout':
+      return 'timeout';
+    case 'closed':
+      return 'unavailable';
+    case 'local':
+      return 'internal';
+    default:
+      return error satisfies never;
+  }
+}
+
+function commonCode(error: BusError & { readonly kind: 'dbus' }): FaultCode | undefined {
+  if (isAbsence(error)) return 'unavailable';
+  return DEADLINES.includes(error.name) ? 'timeout' : undefined;
+}
+
+/** Another program's words on one line, short enough to be repeated, without their full stop. */
+function quoted(text: string): string {
+  // Control characters, too: the text goes to logs and clients.
+  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+  const short = line.length <= QUOTED_MAX_CHARACTERS ? line : `${line.slice(0, QUOTED_MAX_CHARACTERS)}...`;
+  return short.replace(/(?<!\.)\.$/, '');
+}

@@ -1,0 +1,42 @@
+// What is known of the upgrade unit, and what that means for a run. Pure.
+
+import { readProperties } from '../../protocol/dbus/properties.js';
+import { SERVICE_PROPERTIES, UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
+import { isAtRest, NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../unit-facts.js';
+
+export interface UpgradeFacts extends RunFacts {
+  /** The unit is forgotten as soon as it ends, even when it failed (CollectMode=inactive-or-failed). */
+  readonly forgotten: boolean;
+  /** How many times systemd has started the service again by itself since it was last started by other hands. */
+  readonly restarts: number;
+  /** When the unit last began to run, in ms since the epoch; undefined when that is not known. */
+  readonly startedMs?: number;
+}
+
+export const NO_FACTS: UpgradeFacts = { ...NOTHING_RAN, forgotten: false, restarts: 0 };
+
+/** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
+export function withProperties(facts: UpgradeFacts, record: PropertyRecord): UpgradeFacts {
+  const { InactiveExitTimestamp: startedUs, CollectMode } = readProperties(UNIT_PROPERTIES, record);
+  const { NRestarts } = readProperties(SERVICE_PROPERTIES, record);
+  const hasStarted = startedUs !== undefined && startedUs > 0;
+  return {
+    ...facts,
+    ...withRun(facts, record),
+    ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
+    ...(CollectMode !== undefined && { forgotten: CollectMode === 'inactive-or-failed' }),
+    ...(NRestarts !== undefined && { restarts: NRestarts }),
+  };
+}
+
+type State = Pick<UpgradeFacts, 'activeState' | 'subState'>;
+
+/** Whether the unit is at work now: starting, running, stopping, or waiting to be started again by systemd itself. */
+export function isAtWork(state: State): boolean {
+  return !isAtRest(state) && !isExited(state);
+}
+
+/** RemainAfterExit, and the only way for a oneshot to be active: the work is done, and remembered. */
+export function isExited({ activeState, subState }: State): boolean {
+  return activeState === 'active' && subState === 'exited';
+}
