@@ -13,6 +13,8 @@ export interface StopReport {
 
 export type Input =
   | { readonly kind: 'start' }
+  /** The child before has spoken, has ended, or takes long: the next one may start. */
+  | { readonly kind: 'next'; readonly after: Backend }
   /** `incarnation` counts a child's threads: what a dead one said is discarded. */
   | {
       readonly kind: 'batch';

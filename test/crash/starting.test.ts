@@ -1,0 +1,33 @@
+// The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it loads.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stage } from './harness.js';
+
+const DEADLINE = { timeout: 60_000 };
+
+test('a child starts when the one before it has spoken', DEADLINE, async (t) => {
+  const { witness } = stage(t, { audio: 'obedient', systemd: 'obedient', power: 'obedient' });
+  await witness.untilState('power', 'up');
+  const firsts = witness.healths.map(([backend, { state }]) => `${backend} ${state}`);
+  for (const [before, after] of [
+    ['audio up', 'systemd connecting'],
+    ['systemd up', 'power connecting'],
+  ] as const) {
+    assert.ok(
+      firsts.indexOf(before) < firsts.indexOf(after),
+      `${before}, then ${after}: ${firsts.join(', ')}`,
+    );
+  }
+});
+
+for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
+  test(
+    `a child that ${fixture.replaceAll('-', ' ')} keeps the next one from nothing`,
+    DEADLINE,
+    async (t) => {
+      const { witness } = stage(t, { audio: fixture, systemd: 'obedient' });
+      await witness.untilState('systemd', 'up');
+    },
+  );
+}
