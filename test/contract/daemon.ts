@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EventConsumer } from '../consumer/consumer.js';
+import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
 import { until } from '../sound/until.js';
 
@@ -39,6 +40,7 @@ export class Daemon {
   readonly directory: string;
   readonly #launch: () => Program;
   readonly #streams = new Set<EventConsumer>();
+  #conformance: Conformance | undefined;
   #program: Program;
 
   private constructor(port: number, directory: string, launch: () => Program) {
@@ -88,7 +90,8 @@ export class Daemon {
     return this.send('POST', path, body);
   }
 
-  send(
+  /** Every answer is checked against the daemon's own OpenAPI document. */
+  async send(
     method: string,
     path: string,
     body?: unknown,
@@ -96,7 +99,12 @@ export class Daemon {
   ): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const typed = text === undefined ? {} : { 'Content-Type': 'application/json' };
-    return send(this.port, method, path, text, { ...typed, ...headers });
+    const answer = await send(this.port, method, path, text, { ...typed, ...headers });
+    this.#conformance ??= new Conformance(
+      (await send(this.port, 'GET', '/openapi.json', undefined, {})).text,
+    );
+    this.#conformance.check(method, path, answer);
+    return answer;
   }
 
   /** The parsed body of a GET that must be 200. */

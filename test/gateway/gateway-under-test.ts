@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS } from '../../src/protocol/actor/backends.js';
+import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
 /** Longer than any test waits: where it matters, the answers decide. */
@@ -40,28 +40,12 @@ export interface TestResponse {
   readonly text: string;
 }
 
-export interface OpenApi {
-  readonly openapi: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
-}
-
-export interface Operation {
-  readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: { readonly required: boolean };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
-}
-
-type Content = Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
-
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   readonly logged: string[] = [];
   readonly gateway: Gateway;
   readonly port: number;
-  #document: OpenApi | undefined;
-  readonly #ajv = new Ajv2020({ strict: false });
+  #conformance: Conformance | undefined;
 
   constructor(settings: RouteSettings = SETTINGS) {
     this.gateway = createGateway({
@@ -77,7 +61,6 @@ export class GatewayUnderTest {
     const result = this.gateway.listen(['127.0.0.1'], 0);
     assert.ok(result.ok);
     this.port = result.port;
-    this.#ajv.addFormat('date-time', (text: string) => !Number.isNaN(Date.parse(text)));
   }
 
   /** With every enabled backend up. */
@@ -97,8 +80,8 @@ export class GatewayUnderTest {
   /** Sends and receives, and checks the answer against the document. */
   async fetch(wanted: TestRequest): Promise<TestResponse> {
     const response = await send(this.port, wanted);
-    this.#document ??= JSON.parse((await send(this.port, { path: '/openapi.json' })).text) as OpenApi;
-    this.#conform(this.#document, wanted, response);
+    this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
+    this.#conformance.check(wanted.method ?? 'GET', wanted.path, response);
     return response;
   }
 
@@ -107,38 +90,6 @@ export class GatewayUnderTest {
     assert.equal(response.status, 200, response.text);
     return JSON.parse(response.text);
   }
-
-  #conform(document: OpenApi, { method = 'GET', path }: TestRequest, response: TestResponse): void {
-    const operation = operationFor(document, method, path);
-    if (operation === undefined) return;
-    const described = operation.responses[String(response.status)];
-    assert.ok(described, `${method} ${path}: ${response.status} is not in the document: ${response.text}`);
-    if (method === 'HEAD' || described.content === undefined) {
-      assert.equal(response.text, '', `${method} ${path} has no body`);
-      return;
-    }
-    const type = response.headers['content-type'] ?? '';
-    assert.ok(Object.hasOwn(described.content, type), `${method} ${path}: ${type} is not in the document`);
-    const reference = described.content[type]?.schema?.$ref;
-    if (reference === undefined) return;
-    const schema = document.components.schemas[reference.replace('#/components/schemas/', '')];
-    assert.ok(schema, reference);
-    const isValid = this.#ajv.validate(schema, JSON.parse(response.text));
-    assert.ok(isValid, `${method} ${path}: ${this.#ajv.errorsText()}\n${response.text}`);
-  }
-}
-
-/** The operation that serves a path, found without the gateway's router. */
-function operationFor(document: OpenApi, method: string, path: string): Operation | undefined {
-  const bare = (path.split('?')[0] ?? '').replace(/\/$/, '');
-  for (const [template, item] of Object.entries(document.paths)) {
-    const pattern = template
-      .replace(/\/$/, '')
-      .replace(/[.]/g, '\\.')
-      .replace(/\{\w+\}/g, '[^/]+');
-    if (new RegExp(`^${pattern}$`).test(bare)) return item[method === 'HEAD' ? 'get' : method.toLowerCase()];
-  }
-  return undefined;
 }
 
 /** One request on a connection of its own. */

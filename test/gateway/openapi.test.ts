@@ -1,11 +1,13 @@
 // The document itself; that answers conform to it is checked with every request of the other tests.
 
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ROUTES } from '../../src/gateway/routes.js';
 import { EVENT_TYPES } from '../../src/protocol/actor/collections.js';
-import { GatewayUnderTest, type OpenApi, type Operation } from './gateway-under-test.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
+import type { OpenApi, Operation } from './openapi-conformance.js';
 
 const under = GatewayUnderTest.up();
 after(() => under.close());
@@ -76,4 +78,13 @@ test('the stream names every event and every query parameter', async () => {
     (events.parameters ?? []).map(({ name }) => name),
     ['types', 'backend', 'exclude', 'keepalive', 'snapshot', 'lastEventId'],
   );
+});
+
+/** The whole document as the last change left it: a change of the interface is a change of this file, for all to see. */
+const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
+
+test('it is the one that was agreed on; TONEARM_UPDATE_GOLDEN=1 writes down a new one', async () => {
+  const text = `${JSON.stringify(await document(), null, 2)}\n`;
+  if (process.env['TONEARM_UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, text);
+  assert.equal(text, readFileSync(GOLDEN, 'utf8'));
 });

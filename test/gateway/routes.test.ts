@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { ROUTES, type RouteSettings } from '../../src/gateway/routes.js';
-import { GatewayUnderTest, type OpenApi, SETTINGS } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
+import type { OpenApi } from './openapi-conformance.js';
 import type { Asked } from './scripted-backends.js';
 
 describe('every route with every backend', () => {

@@ -91,6 +91,14 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     assert.equal(await daemon.shell(`stat -c %a ${SOCKET} $(dirname ${SOCKET})`), '600\n700\n');
   });
 
+  test('it may lie in the runtime directory itself, beside which the user can make nothing', async () => {
+    const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
+    await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
+    await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
+    await daemon.runs('running', 'socket');
+    assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
+  });
+
   test('read-only: the result file alone, and no bus', async () => {
     await daemon.begin(READ_ONLY);
     assert.equal(await daemon.post('/upgrade/start'), 404);

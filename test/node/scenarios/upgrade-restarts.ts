@@ -103,12 +103,18 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(FULL);
     assert.equal(await daemon.post('/upgrade/start'), 202);
     const before = await daemon.runs('running', 'systemd');
+    const heard = await daemon.listen();
     await daemon.systemctl('daemon-reload');
     await daemon.systemctl('daemon-reexec');
     assert.deepEqual((await daemon.answers()).run, before.run);
     await daemon.openGate();
     const after = await daemon.runs('idle', 'systemd');
     assert.equal(after.run.started_at, before.run.started_at);
+    // It was sat out: nobody was told that the backend is away.
+    assert.deepEqual(
+      heard.filter(({ type }) => type === 'backend.updated'),
+      [],
+    );
   });
 
   test("the user's systemd is restarted in the middle of a run: it was cut off, not done", async () => {

@@ -1,0 +1,71 @@
+// Checks answers against the OpenAPI document of the daemon that gave them, found without the gateway's router: status, content
+// type and schema of every answer on a path that the document has.
+
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+export interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly required: boolean };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
+}
+
+type Content = Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
+
+/** An answer, from whatever client. */
+export interface CheckedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+export class Conformance {
+  readonly #document: OpenApi;
+  readonly #ajv = new Ajv2020({ strict: false });
+
+  /** `text`: the body of `GET /openapi.json`. */
+  constructor(text: string) {
+    this.#document = JSON.parse(text) as OpenApi;
+    this.#ajv.addFormat('date-time', (value: string) => !Number.isNaN(Date.parse(value)));
+  }
+
+  /** @throws {AssertionError} when the answer is not one that the document describes. */
+  check(method: string, path: string, { status, headers, text }: CheckedAnswer): void {
+    const operation = operationFor(this.#document, method, path);
+    if (operation === undefined) return;
+    const described = operation.responses[String(status)];
+    assert.ok(described, `${method} ${path}: ${status} is not in the document: ${text}`);
+    if (method === 'HEAD' || described.content === undefined) {
+      assert.equal(text, '', `${method} ${path} has no body`);
+      return;
+    }
+    const type = String(headers['content-type'] ?? '');
+    assert.ok(Object.hasOwn(described.content, type), `${method} ${path}: ${type} is not in the document`);
+    const reference = described.content[type]?.schema?.$ref;
+    if (reference === undefined) return;
+    const schema = this.#document.components.schemas[reference.replace('#/components/schemas/', '')];
+    assert.ok(schema, reference);
+    const isValid = this.#ajv.validate(schema, JSON.parse(text));
+    assert.ok(isValid, `${method} ${path}: ${this.#ajv.errorsText()}\n${text}`);
+  }
+}
+
+/** The operation that serves a path, found without the gateway's router. */
+function operationFor(document: OpenApi, method: string, path: string): Operation | undefined {
+  const bare = (path.split('?')[0] ?? '').replace(/\/$/, '');
+  for (const [template, item] of Object.entries(document.paths)) {
+    const pattern = template
+      .replace(/\/$/, '')
+      .replace(/[.]/g, '\\.')
+      .replace(/\{\w+\}/g, '[^/]+');
+    if (new RegExp(`^${pattern}$`).test(bare)) return item[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  }
+  return undefined;
+}
