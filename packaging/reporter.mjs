@@ -26,7 +26,7 @@ function isEcho(error) {
 
 const indent = (text) => text.replace(/^/gm, '    ');
 
-/** @param {AsyncIterable<{ type: string, data: any }>} events */
+/** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
 export default async function* report(events) {
   const printed = new Map();
   const told = new Set();

@@ -4,7 +4,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { connectInto } from './http-door.js';
@@ -87,6 +87,8 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
     return node;
   } catch (error) {
     await node.close();
+    // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the machine's own root.
+    if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     throw new Error(`the node did not boot; its console said:\n${keeper.console}`, { cause: error });
   }
 }
