@@ -135,6 +135,7 @@ async function bundle(outdir, entries, late = new Set()) {
     bundle: true,
     // CommonJS: 4 threads and 2 MB less than ES modules (measured, Node 20).
     format: 'cjs',
+    supported: { 'dynamic-import': false },
     minifyWhitespace: true,
     minifySyntax: true,
     define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },

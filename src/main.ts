@@ -8,9 +8,12 @@ import { resolveBind } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import type { Settings } from './protocol/actor/settings.js';
+import { CHILDREN } from './supervisor/children.js';
+import { systemClock } from './supervisor/clock.js';
 import { type Loaded, loadSettings } from './supervisor/config/load.js';
 import { createLogger, type Logger } from './supervisor/log.js';
 import { Supervisor } from './supervisor/supervisor.js';
+import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { VERSION } from './version.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
@@ -40,7 +43,7 @@ async function main(request: Request): Promise<Exit | undefined> {
       if (process.getuid?.() === 0 && !request.allowRoot) {
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; give --allow-root if you mean it']);
       }
-      return run(await load(request.configPath));
+      return run(new Threads(CHILDREN.length, HEAP_LIMITS, systemClock), await load(request.configPath));
   }
 }
 
@@ -72,12 +75,12 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
   return say(effectiveYaml(loaded.settings));
 }
 
-function run(loaded: Loaded): Exit | undefined {
+function run(threads: Threads, loaded: Loaded): Exit | undefined {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
   for (const warning of loaded.warnings) logger.log('warn', warning);
-  const supervisor = new Supervisor({ settings, root: new URL('./', import.meta.url), logger });
+  const supervisor = new Supervisor({ settings, root: new URL('./', import.meta.url), logger, threads });
   const gateway = createGateway({
     settings,
     node: readNodeInfo(),

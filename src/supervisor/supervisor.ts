@@ -14,7 +14,7 @@ import { HEARTBEAT, type HeartbeatPolicy } from './heartbeat.js';
 import type { Input, StopReport } from './inputs.js';
 import type { Logger } from './log.js';
 import { RESTARTS, type RestartPolicy } from './restarts.js';
-import { HEAP_LIMITS, type HeapLimits, Threads } from './threads.js';
+import type { Threads } from './threads.js';
 
 /**
  * Children start one after another: four threads that load at once on a slow core are all ready late. Measured on two cores,
@@ -31,7 +31,8 @@ export interface SupervisorOptions {
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
   readonly askWithinMs?: number;
-  readonly heapLimits?: HeapLimits;
+  /** Made before there are settings, so that a thread is ready by then. Closed by `stop`. */
+  readonly threads: Threads;
   readonly clock?: Clock;
 }
 
@@ -53,12 +54,13 @@ export class Supervisor implements Backends {
   #stopped: Promise<StopReport> | undefined;
 
   constructor(options: SupervisorOptions) {
-    const { settings, logger, children = CHILDREN, heapLimits = HEAP_LIMITS } = options;
+    const { settings, logger, children = CHILDREN } = options;
     this.#options = options;
     this.#specs = children.filter(({ enabled }) => enabled(settings));
     this.#clock = options.clock ?? systemClock;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
-    this.#threads = new Threads(this.#specs.length, heapLimits, this.#clock, (error) =>
+    this.#threads = options.threads;
+    this.#threads.onStrayError((error) =>
       logger.log('warn', 'a thread without a task failed', { detail: deathOf(error).reason }),
     );
   }

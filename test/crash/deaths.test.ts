@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/restarts.js';
-import type { SupervisorOptions } from '../../src/supervisor/supervisor.js';
-import { type Stage, stage } from './harness.js';
+import { type Stage, type StageOptions, stage } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
@@ -31,7 +30,7 @@ async function neighbour({ say, witness }: Stage): Promise<string> {
 interface DeathRow {
   readonly fixture: string;
   readonly detail: RegExp;
-  readonly options?: Partial<SupervisorOptions>;
+  readonly options?: StageOptions;
 }
 
 const DEATHS_ON_COMMAND: readonly DeathRow[] = [

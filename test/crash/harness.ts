@@ -6,8 +6,10 @@ import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
 import type { Settings } from '../../src/protocol/actor/settings.js';
 import type { ChildSpec } from '../../src/supervisor/children.js';
+import { systemClock } from '../../src/supervisor/clock.js';
 import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
+import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';
 
 export const SETTINGS: Settings = {
   bind: ['lo'],
@@ -106,17 +108,23 @@ export interface Stage {
   readonly say: (backend: Backend, word: string) => Promise<Answer>;
 }
 
+export interface StageOptions extends Partial<SupervisorOptions> {
+  readonly stopWithinMs?: number;
+  readonly heapLimits?: HeapLimits;
+}
+
 export function prepare(
   cast: Cast,
-  options: Partial<SupervisorOptions> & { readonly stopWithinMs?: number } = {},
+  { stopWithinMs = 5000, heapLimits = HEAP_LIMITS, ...options }: StageOptions = {},
 ): Stage {
   const witness = new Witness();
   const supervisor = new Supervisor({
     settings: SETTINGS,
     root: new URL('./', import.meta.url),
     logger: witness,
-    children: specsOf(cast, options.stopWithinMs ?? 5000),
+    children: specsOf(cast, stopWithinMs),
     restarts: TIRELESS,
+    threads: new Threads(Object.keys(cast).length, heapLimits, options.clock ?? systemClock),
     ...options,
   });
   // The fixtures speak the audio backend's language whatever they are called.
