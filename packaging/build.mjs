@@ -109,19 +109,25 @@ function lateParts(found) {
 }
 
 /**
- * What dbus-next loads and never runs in our hands: introspection's XML (the constructor of a bus makes a Builder), and
- * addresses of the kinds unixexec and X11. Half of each bundle, in each of three threads.
+ * What dbus-next loads and never runs in our hands, and what stands in its place: introspection's XML (the constructor of a bus
+ * makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11. More than half of
+ * each bundle, in each of three threads.
  */
+const UNUSED_BY_DBUS = {
+  xml2js: 'exports.Builder = class {}; exports.Parser = class {};',
+  jsbi: '',
+  'event-stream': "throw new Error('addresses of the kind unixexec are not part of this build');",
+  x11: "throw new Error('X11 is not part of this build');",
+  usocket: "throw new Error('usocket is not part of this build');",
+};
+
 const unusedByDbus = {
   name: 'unused-by-dbus',
   setup(pluginBuild) {
-    const only = { filter: /^(?:xml2js|event-stream|x11|usocket)$/ };
+    const only = { filter: new RegExp(`^(?:${Object.keys(UNUSED_BY_DBUS).join('|')})$`) };
     pluginBuild.onResolve(only, ({ path }) => ({ path, namespace: 'unused' }));
     pluginBuild.onLoad({ filter: /.*/, namespace: 'unused' }, ({ path }) => ({
-      contents:
-        path === 'xml2js'
-          ? 'exports.Builder = class {}; exports.Parser = class {};'
-          : `throw new Error('${path} is not part of this build');`,
+      contents: UNUSED_BY_DBUS[path],
       loader: 'js',
     }));
   },
