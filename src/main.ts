@@ -2,13 +2,15 @@
 // The program: reads the command line, loads the configuration, wires supervisor and gateway, and answers signals.
 // The only file that ends the process, and the only one that knows exit statuses.
 
-import { homedir, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { HELP, parseArguments, type Request } from './arguments.js';
 import { resolveBind } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { readNodeInfo } from './gateway/node-info.js';
+import { homeDirectory } from './home-directory.js';
 import type { Settings } from './protocol/actor/settings.js';
-import { CHILDREN } from './supervisor/children.js';
+import { FIRST_CHILD } from './supervisor/children.js';
 import { systemClock } from './supervisor/clock.js';
 import { type Loaded, loadSettings } from './supervisor/config/load.js';
 import { createLogger, type Logger } from './supervisor/log.js';
@@ -18,6 +20,9 @@ import { VERSION } from './version.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, refusesRoot: 77, badConfig: 78 } as const;
+
+/** Entries of children are relative to it. */
+const ROOT = new URL('./', import.meta.url);
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
 
@@ -43,7 +48,7 @@ async function main(request: Request): Promise<Exit | undefined> {
       if (process.getuid?.() === 0 && !request.allowRoot) {
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; give --allow-root if you mean it']);
       }
-      return run(new Threads(CHILDREN.length, HEAP_LIMITS, systemClock), await load(request.configPath));
+      return run(firstThread(), await load(request.configPath));
   }
 }
 
@@ -56,16 +61,7 @@ async function progress(args: readonly string[]): Promise<Exit> {
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
-  return loadSettings({ configPath, env: process.env, home: home(), uid: process.getuid?.() ?? 0 });
-}
-
-/** '' where there is none: a user without a home is no reason not to start. */
-function home(): string {
-  try {
-    return homedir();
-  } catch {
-    return '';
-  }
+  return loadSettings({ configPath, env: process.env, home: homeDirectory(), uid: process.getuid?.() ?? 0 });
 }
 
 async function checkConfig(loaded: Loaded): Promise<Exit> {
@@ -75,12 +71,18 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
   return say(effectiveYaml(loaded.settings));
 }
 
+function firstThread(): Threads {
+  const threads = new Threads(HEAP_LIMITS, systemClock);
+  threads.warmUp(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
+  return threads;
+}
+
 function run(threads: Threads, loaded: Loaded): Exit | undefined {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
   for (const warning of loaded.warnings) logger.log('warn', warning);
-  const supervisor = new Supervisor({ settings, root: new URL('./', import.meta.url), logger, threads });
+  const supervisor = new Supervisor({ settings, root: ROOT, logger, threads });
   const gateway = createGateway({
     settings,
     node: readNodeInfo(),

@@ -13,13 +13,16 @@ export interface ChildSpec {
   readonly stopWithinMs: number;
 }
 
+/** The first to start, and enabled by default: its thread boots before the settings are known. */
+export const FIRST_CHILD: ChildSpec = {
+  backend: 'audio',
+  entry: 'actors/audio/worker.js',
+  enabled: (settings) => settings.audio.enabled,
+  stopWithinMs: 500,
+};
+
 export const CHILDREN: readonly ChildSpec[] = [
-  {
-    backend: 'audio',
-    entry: 'actors/audio/worker.js',
-    enabled: (settings) => settings.audio.enabled,
-    stopWithinMs: 500,
-  },
+  FIRST_CHILD,
   {
     backend: 'systemd',
     entry: 'actors/systemd/worker.js',

@@ -9,7 +9,6 @@ import { ASK_DEADLINE_MS, fault } from './asks.js';
 import { Child } from './child.js';
 import { CHILDREN, type ChildSpec } from './children.js';
 import { type Clock, systemClock } from './clock.js';
-import { deathOf } from './death.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './heartbeat.js';
 import type { Input, StopReport } from './inputs.js';
 import type { Logger } from './log.js';
@@ -31,7 +30,7 @@ export interface SupervisorOptions {
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
   readonly askWithinMs?: number;
-  /** Made before there are settings, so that a thread is ready by then. Closed by `stop`. */
+  /** Made before there are settings, so that the first thread has booted by then. */
   readonly threads: Threads;
   readonly clock?: Clock;
 }
@@ -54,15 +53,12 @@ export class Supervisor implements Backends {
   #stopped: Promise<StopReport> | undefined;
 
   constructor(options: SupervisorOptions) {
-    const { settings, logger, children = CHILDREN } = options;
+    const { settings, children = CHILDREN } = options;
     this.#options = options;
     this.#specs = children.filter(({ enabled }) => enabled(settings));
     this.#clock = options.clock ?? systemClock;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
     this.#threads = options.threads;
-    this.#threads.onStrayError((error) =>
-      logger.log('warn', 'a thread without a task failed', { detail: deathOf(error).reason }),
-    );
   }
 
   /** Starts the enabled children in order; `listener` hears of each as it starts. To be called once. */
@@ -165,7 +161,6 @@ export class Supervisor implements Backends {
     for (const child of children) {
       if (!(await child.stop())) late.push(child.backend);
     }
-    await this.#threads.close();
     return { late };
   }
 

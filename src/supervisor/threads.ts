@@ -1,8 +1,8 @@
-// Threads for actors, from piscina: one pool, one endless task per thread, one actor in a thread's life. The only file
-// that knows piscina; it decides nothing about restarts.
+// Threads for actors, from piscina: a pool for each thread, one endless task in it, one actor in a thread's life. The only
+// file that knows piscina; it decides nothing about restarts.
 
 import type { Worker } from 'node:worker_threads';
-import { Piscina, type PiscinaTask, queueOptionsSymbol } from 'piscina';
+import { Piscina } from 'piscina';
 import type { ActorTask } from '../protocol/actor/port.js';
 import type { Clock } from './clock.js';
 import { type Death, deathOf, RETURNED } from './death.js';
@@ -32,63 +32,101 @@ export interface Thread {
   utilization(): number | undefined;
 }
 
-/** Filled in when the pool gives the task a thread, which may be later than `run()`. */
-interface Placement {
-  worker?: Worker;
-}
-
 type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
 
-export class Threads {
-  readonly #pool: Piscina<ActorTask<unknown>, void>;
-  /** A thread that has held an actor is never given another: timers of the dead one may still run in it. */
-  readonly #used = new WeakSet<Worker>();
-  readonly #clock: Clock;
-  readonly #strays: unknown[] = [];
-  #tellStray: (error: unknown) => void = (error) => this.#strays.push(error);
+/**
+ * A pool for one thread. A pool for all would cost as much (84.6 MB and 84.7, measured), but piscina 5.3 keeps a task whose
+ * thread could not be made, gives it to whichever thread comes next, and throws out of the event loop on the way.
+ */
+class Cell {
+  readonly #pool: Piscina<ActorTask<unknown> | undefined, void>;
+  /** A thread that dies before it takes its task settles no task (measured). */
+  readonly #stillborn: Promise<Death>;
 
-  /**
-   * `count` is the number of actors at most. The first thread boots at once, on another core than whatever the caller does
-   * before the first `run`: reading the configuration takes as long as a thread's start (16 ms of 87 to the first answer, measured).
-   */
-  constructor(count: number, limits: HeapLimits, clock: Clock) {
-    this.#clock = clock;
+  constructor(limits: HeapLimits) {
     this.#pool = new Piscina({
-      minThreads: 1,
-      maxThreads: Math.max(count, 1),
+      minThreads: 0,
+      maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Number.POSITIVE_INFINITY,
       // Otherwise a thread between tasks waits in Atomics.wait and runs no timers.
       atomics: 'disabled',
       recordTiming: false,
       resourceLimits: limits,
-      loadBalancer: (task, workers) => workers.find(({ id }) => this.#place(task, id)) ?? null,
     });
-    this.#pool.on('error', (error) => this.#tellStray(error));
+    this.#stillborn = new Promise((resolve) => {
+      this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
+    });
   }
 
-  /** `tell` hears of errors of threads that hold no task, also of those that came before it. */
-  onStrayError(tell: (error: unknown) => void): void {
-    this.#tellStray = tell;
-    for (const error of this.#strays.splice(0)) tell(error);
+  /** Undefined when the system has refused the thread, and before the first task. */
+  get worker(): Worker | undefined {
+    return this.#pool.threads[0];
   }
 
-  /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. */
+  /** Runs a function that the file `entry` exports. Never rejects: also a thread that cannot be had is a death. */
+  run(entry: string, name: string, task?: ActorTask<unknown>, signal?: AbortSignal): Promise<Death> {
+    return Promise.race([this.#stillborn, this.#settled(entry, name, task, signal)]);
+  }
+
+  async #settled(
+    entry: string,
+    name: string,
+    task: ActorTask<unknown> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Death> {
+    try {
+      // The file goes to run() and not to the pool: with the pool, run() never settles when the module throws as it loads.
+      await this.#pool.run(task, {
+        filename: entry,
+        name,
+        ...(signal === undefined ? {} : { signal }),
+        ...(task === undefined ? {} : { transferList: [task.port] }),
+      });
+      return RETURNED;
+    } catch (error) {
+      return deathOf(error);
+    }
+  }
+}
+
+export class Threads {
+  readonly #limits: HeapLimits;
+  readonly #clock: Clock;
+  #spare: Cell | undefined;
+
+  constructor(limits: HeapLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /**
+   * Boots a thread for the next `run`, and calls `warmUp` of the file `entry` in it. It boots on another core than whatever
+   * the caller does meanwhile: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
+   */
+  warmUp(entry: string): void {
+    const cell = new Cell(this.#limits);
+    this.#spare = cell;
+    cell.run(entry, 'warmUp').then((death) => {
+      if (death === RETURNED) return;
+      // What was wrong will be wrong again in the next thread, and is told then.
+      if (this.#spare === cell) this.#spare = undefined;
+      return this.#gone(cell.worker);
+    });
+  }
+
+  /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
-    const placement: Placement = {};
+    const cell = this.#spare ?? new Cell(this.#limits);
+    this.#spare = undefined;
     const killer = new AbortController();
+    const death = cell.run(entry, 'default', task, killer.signal);
+    const { worker } = cell;
     let reason: string | undefined;
-    // The file goes to run() and not to the pool: with the pool, run() never settles when the module throws as it loads.
-    const run = this.#pool.run(Object.assign({ [queueOptionsSymbol]: placement }, task), {
-      filename: entry,
-      signal: killer.signal,
-      transferList: [task.port],
-    });
-    const death = run.then(() => RETURNED, deathOf);
     let mark: Utilization | undefined;
     return {
       ended: death.then(async (natural) => {
-        await this.#gone(placement.worker);
+        await this.#gone(worker);
         return reason === undefined ? natural : { reason };
       }),
       kill: (why) => {
@@ -96,38 +134,20 @@ export class Threads {
         killer.abort();
       },
       measure: () => {
-        mark = placement.worker?.performance.eventLoopUtilization();
+        mark = worker?.performance.eventLoopUtilization();
       },
-      utilization: () => placement.worker?.performance.eventLoopUtilization(mark).utilization,
+      utilization: () => worker?.performance.eventLoopUtilization(mark).utilization,
     };
-  }
-
-  /** Ends what is left, such as threads that were made and not needed. Fulfils in any case. */
-  async close(): Promise<void> {
-    await this.#within(GONE_WITHIN_MS, this.#pool.destroy());
-  }
-
-  /** Whether the thread `id` is fresh; then it is taken for `task`. */
-  #place(task: PiscinaTask, id: number): boolean {
-    const worker = this.#pool.threads.find(({ threadId }) => threadId === id);
-    if (worker === undefined || this.#used.has(worker)) return false;
-    this.#used.add(worker);
-    const placement: Placement | null = task[queueOptionsSymbol];
-    if (placement !== null) placement.worker = worker;
-    return true;
   }
 
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
   async #gone(worker: Worker | undefined): Promise<void> {
-    if (worker !== undefined) await this.#within(GONE_WITHIN_MS, worker.terminate());
-  }
-
-  async #within(ms: number, end: Promise<unknown>): Promise<void> {
+    if (worker === undefined) return;
     let cancel: (() => void) | undefined;
     const deadline = new Promise<void>((resolve) => {
-      cancel = this.#clock.after(ms, resolve);
+      cancel = this.#clock.after(GONE_WITHIN_MS, resolve);
     });
-    await Promise.race([end, deadline]);
+    await Promise.race([worker.terminate(), deadline]);
     cancel?.();
   }
 }

@@ -124,7 +124,7 @@ export function prepare(
     logger: witness,
     children: specsOf(cast, stopWithinMs),
     restarts: TIRELESS,
-    threads: new Threads(Object.keys(cast).length, heapLimits, options.clock ?? systemClock),
+    threads: new Threads(heapLimits, options.clock ?? systemClock),
     ...options,
   });
   // The fixtures speak the audio backend's language whatever they are called.

@@ -1,7 +1,7 @@
 // The audio actor's thread: wires the backend to the runtime, and nothing else.
 
 import { readFileSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { homeDirectory } from '../../home-directory.js';
 import type { ActorTask } from '../../protocol/actor/port.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { runActor } from '../runtime.js';
@@ -18,9 +18,14 @@ function machineId(): string | undefined {
 
 export default function work(task: ActorTask<AudioSettings>): Promise<void> {
   return runActor<'audio'>(task, (settings, publish) => {
-    const place = { env: process.env, uid: userInfo().uid, home: homedir(), machineId: machineId() };
+    // Not os.userInfo(): a user need not stand in the user database.
+    const uid = process.getuid?.() ?? 0;
+    const place = { env: process.env, uid, home: homeDirectory(), machineId: machineId() };
     const backend = new AudioBackend(settings, place, publish);
     backend.start();
     return backend;
   });
 }
+
+/** Called before there are settings, so that this module is loaded by then. There is nothing else to prepare. */
+export const warmUp = (): undefined => undefined;
