@@ -9,7 +9,10 @@ export interface Boundary {
   readonly builtins: readonly string[];
 }
 
-const SHARED = ['src/protocol/actor/', 'src/version.ts', 'src/runtime-directory.ts'];
+const SHARED = [
+  ...['src/protocol/actor/', 'src/version.ts'],
+  ...['src/runtime-directory.ts', 'src/home-directory.ts'],
+];
 
 export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/pulse/', may: [], builtins: [] },

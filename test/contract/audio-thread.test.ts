@@ -4,12 +4,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPulseAudio } from '../sound/servers.js';
+import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
-import { AUDIO_ONLY } from './audio-node.js';
+import { AUDIO_ONLY, type Client } from './audio-node.js';
 import { Daemon, type Health } from './daemon.js';
 
 /** A ping each 30 s, 10 s for the answer (ARCHITECTURE.md, "Supervision"), and room for a busy machine. */
 const HUNG_DEADLINE_MS = 90_000;
+/** As in names.ts: what is shown of a text, in UTF-16 units. */
+const SHOWN_UNITS = 1024;
+/** With two texts of 60 000 bytes each, as many as a frame of the server can list (16 MiB). */
+const HUGE_STREAMS = 136;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
@@ -49,6 +54,38 @@ for (const [what, signal] of [
     }
   });
 }
+
+test("streams with huge texts do not take all of the audio thread's memory", { skip }, async () => {
+  const sound = await startPulseAudio();
+  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+  try {
+    await daemon.backend('audio', 'up');
+    // One character beyond Latin-1 has all of a text kept in two bytes each.
+    const huge = `🎵${'x'.repeat(60_000)}`;
+    const client = await sound.streams('huge');
+    const streams = await client.open(
+      Array.from({ length: HUGE_STREAMS }, () => ({
+        sink: 'living',
+        props: { 'huge.one': huge, 'huge.two': huge },
+      })),
+    );
+    const list = (corked: boolean) => async (): Promise<boolean> => {
+      const clients = await daemon.read<Client[]>('/audio/clients');
+      return clients.length === streams.length && clients.every((each) => each.corked === corked);
+    };
+    for (const corked of [false, true, false, true]) {
+      await Promise.all(streams.map((stream) => stream.cork(corked)));
+      await until(`all are ${corked ? 'corked' : 'playing'}`, list(corked));
+    }
+    const [first] = await daemon.read<Client[]>('/audio/clients');
+    assert.equal(first?.props?.['huge.two'], huge.slice(0, SHOWN_UNITS));
+    const { backends } = await daemon.read<Health>('/health');
+    assert.equal(backends['audio']?.restarts, 0);
+  } finally {
+    await daemon.stop();
+    await sound.stop();
+  }
+});
 
 test('while the audio thread hangs, everything else answers', { skip }, async () => {
   const sound = await startPulseAudio();

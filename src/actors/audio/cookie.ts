@@ -8,13 +8,15 @@ import type { Environment } from './address.js';
 /** Both servers refuse any other length, even where they do not compare the content. */
 export const COOKIE_BYTES = 256;
 
-/** Places to look, in libpulse's order. */
+/** Places to look, in libpulse's order. `home` is '' where there is none: then only what is named by the environment is left. */
 export function cookiePaths(env: Environment, home: string): readonly string[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   const named = env['PULSE_COOKIE'];
   const usual = [join(config, 'pulse', 'cookie'), join(home, '.pulse-cookie')];
   // A relative name is taken below the configuration directory, as libpulse does.
-  return named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
+  const places = named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
+  // What is relative all the same would be looked for wherever the daemon was started.
+  return places.filter((path) => isAbsolute(path));
 }
 
 /** The first file of the right size; one that is missing, of another kind or of another size is passed over. */

@@ -46,6 +46,12 @@ export class ClientNames {
     return name;
   }
 
+  /** Frees the name of a stream that wants another one now. One with a number keeps it. */
+  vacate(id: number, wanted: string): void {
+    const held = this.#byId.get(id);
+    if (held !== undefined && !held.numbered && held.name !== wanted) this.release(id);
+  }
+
   release(id: number): void {
     const held = this.#byId.get(id);
     if (held === undefined) return;

@@ -95,6 +95,8 @@ export class SoundState {
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
     const live = list.filter((info) => !past.has(info.index)).sort((a, b) => a.index - b.index);
     this.#removeOthers('input', this.#inputMap, live);
+    // All at once: a name that nobody holds by the end of this list is free for whoever comes first in it.
+    for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);
   }
 

@@ -6,9 +6,11 @@ import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js'
 import type { BusError, Outcome, UserBus } from '../bus.js';
 import { faultOf } from '../bus-fault.js';
 import { type Clock, delay } from '../clock.js';
+import { isAtRest } from '../unit-facts.js';
 import type { JobEnd } from './jobs.js';
 import { type Aim, judgeJob } from './judge.js';
 import type { Scope } from './scope.js';
+import type { ServiceFacts } from './service-facts.js';
 import type { Row } from './unit-table.js';
 import type { Watched } from './whitelist.js';
 
@@ -54,13 +56,15 @@ export class UnitCommands {
   async run(verb: Verb, unit: Watched): Promise<Answer> {
     const plan = PLANS[verb];
     const deadline = this.#clock.monotonic() + COMMAND_MAX_MS;
+    // Before the links are changed: behind them the name may lead nowhere, while the unit that it led to runs on.
+    const before = this.#scope.table.row(unit.key)?.facts;
     if (plan.files !== undefined) {
       const failed = await this.#changeFiles(plan.files, unit.name, deadline);
       // Also where it went wrong half-way: links may have been made.
       await this.#scope.refresh(unit.key);
       if (failed !== undefined) return refusal(plan, unit, failed);
     }
-    return this.#carryOut(plan, unit, deadline);
+    return this.#carryOut(plan, unit, before, deadline);
   }
 
   /** As systemctl does it: the links, then a reload, so that the manager knows them. */
@@ -81,36 +85,42 @@ export class UnitCommands {
     return reloaded.ok ? undefined : reloaded.error;
   }
 
-  async #carryOut(plan: Plan, unit: Watched, deadline: number): Promise<Answer> {
+  async #carryOut(
+    plan: Plan,
+    unit: Watched,
+    before: ServiceFacts | undefined,
+    deadline: number,
+  ): Promise<Answer> {
     const { key, name } = unit;
     const { bus, table } = this.#scope;
-    const before = table.row(key)?.facts.invocation;
-    const call = await bus.call(SYSTEMD_METHODS[plan.job], [name, 'replace'], {
+    const lost = plan.files === 'disable' ? this.#lostUnit(key, before) : undefined;
+    const call = await bus.call(SYSTEMD_METHODS[plan.job], [lost ?? name, 'replace'], {
       deadlineMs: this.#left(deadline),
     });
-    if (!call.ok) return isGoneAlready(plan, call.error) ? OK : refusal(plan, unit, call.error);
-    const end = await this.#jobEnd(call.value, key, deadline);
+    if (!call.ok) return isGoneAlready(plan, before, call.error) ? OK : refusal(plan, unit, call.error);
+    const end = await this.#jobEnd(call.value, lost ?? key, deadline);
     if (end === undefined) return OK;
     if (end.kind === 'away') return refusal(plan, unit, { kind: 'closed' });
-    await this.#catchUp(key);
-    if (plan.aim === 'started') await this.#firstBreath(key, before, deadline);
+    // Signals that a job caused come before its end. Without signals, or with those of another unit, there is only looking.
+    if (!this.#scope.hasSignals || lost !== undefined) await this.#scope.refresh(key);
+    if (plan.aim === 'started') await this.#firstBreath(key, before?.invocation, deadline);
     const row = table.row(key);
     return row === undefined ? OK : judgeJob(plan.aim, end.result, row.facts);
   }
 
-  /** How the job ended; undefined when it has not. */
-  async #jobEnd(job: string, key: string, deadline: number): Promise<JobEnd | undefined> {
-    const { end, forget } = this.#scope.jobs.wait(job, key);
+  /** The unit that an alias led to until its link was taken away; undefined for a name that leads where it did. */
+  #lostUnit(key: string, before: ServiceFacts | undefined): string | undefined {
+    return before?.id === this.#scope.table.row(key)?.facts.id ? undefined : before?.id;
+  }
+
+  /** How the job ended; undefined when it has not. `whose` is the key of a listed unit, or the name of another one. */
+  async #jobEnd(job: string, whose: string, deadline: number): Promise<JobEnd | undefined> {
+    const { end, forget } = this.#scope.jobs.wait(job, whose);
     const timeout = delay(this.#clock, this.#left(deadline));
     const first = await Promise.race([end, timeout.passed.then(() => undefined)]);
     forget();
     timeout.cancel();
     return first;
-  }
-
-  /** Signals that a job caused come before its end. Without signals there is only looking. */
-  async #catchUp(key: string): Promise<void> {
-    if (!this.#scope.hasSignals) await this.#scope.refresh(key);
   }
 
   async #firstBreath(key: string, before: string | undefined, deadline: number): Promise<void> {
@@ -133,8 +143,8 @@ function isRunning({ watched, facts }: Row): boolean {
   return watched.name.endsWith('.service') && facts.activeState === 'active' && facts.subState === 'running';
 }
 
-/** A linked unit whose link was taken away, and that did not run, is not there to be stopped. */
-function isGoneAlready({ files, aim }: Plan, error: BusError): boolean {
-  if (files !== 'disable' || aim !== 'stopped') return false;
+/** A linked unit whose link was taken away is not there to be stopped. While it runs it stays there. */
+function isGoneAlready({ files }: Plan, before: ServiceFacts | undefined, error: BusError): boolean {
+  if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }

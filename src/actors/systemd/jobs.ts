@@ -48,11 +48,13 @@ export class Jobs {
 
   /**
    * After a reading that began when `awaited` was asked for: a job that its unit does not have any more is over, and what
-   * came of it was not heard. A job that was asked for later may be newer than the reading.
+   * came of it was not heard. A job that was asked for later may be newer than the reading; and of a unit that was not read
+   * (undefined) nothing is known.
    */
   compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
-      if (jobOf(unit) !== job) this.#settle((each) => each.job === job, { kind: 'ended' });
+      const read = jobOf(unit);
+      if (read !== undefined && read !== job) this.#settle((each) => each.job === job, { kind: 'ended' });
     }
   }
 

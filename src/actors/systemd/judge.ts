@@ -30,6 +30,12 @@ const MISSED: readonly Rule[] = [
   },
   {
     aim: 'started',
+    // On its way to one of the two above: it stays there for as long as its ExecStopPost= takes.
+    holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
+    why: 'The unit is failing',
+  },
+  {
+    aim: 'started',
     holds: ({ activeState, conditionMet }) => activeState === 'inactive' && !conditionMet,
     why: 'A condition of the unit is not met',
   },

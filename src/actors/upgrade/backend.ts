@@ -7,6 +7,7 @@ import type { BusOptions } from '../bus.js';
 import type { Clock } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { UpgradeBulletin } from './bulletin.js';
+import type { ManagerFacts } from './manager-facts.js';
 import { ProgressSocket } from './progress-socket.js';
 import { ResultReader } from './result-reader.js';
 import type { Run } from './run.js';
@@ -136,6 +137,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       changed: (run: Run, before: Run) => this.#bulletin.run(run, before),
       save: (next: SavedRun) => this.#store.save(next),
       askUnit: () => this.#askUnit(),
+      askFailedJobs: async () => (this.#bulletin.isUp ? this.#follower?.failedJobs() : undefined),
     };
     return new RunKeeper(saved, this.#circumstances(''), owner, clock);
   }
@@ -150,13 +152,13 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     }
     const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
     const owner = {
-      up: (facts: UpgradeFacts, manager: string) => {
-        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(manager));
+      up: (facts: UpgradeFacts, { life, failedJobs }: ManagerFacts) => {
+        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(life), failedJobs);
         this.#bulletin.up(this.#keeper.run);
       },
       down: (reason: string) => this.#bulletin.down(reason),
       unit: (facts: UpgradeFacts) => this.#keeper.feed({ kind: 'unit', facts }),
-      jobEnded: (result: string) => this.#keeper.feed({ kind: 'job-ended', result }),
+      jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
       checkEnded: (result: string) => this.#bulletin.checkEnded(result),
     };
     return new UnitFollower(units, owner, bus, this.#ready);

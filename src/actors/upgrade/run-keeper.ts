@@ -12,7 +12,7 @@ import { isAtWork, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
  * run is over. A line that would begin a new run so soon is taken for such a one; a new script's next line comes later.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** Lines that wait until the unit has been asked; neighbouring progress lines are one. */
+/** Lines that wait until the unit has been asked; neighbouring progress lines of one connection are one. */
 const UNDECIDED_MAX_LINES = 64;
 /** A unit that could not be asked whether a run has failed for good is asked again. */
 const CONFIRM_AGAIN_MS = 1_000;
@@ -23,6 +23,8 @@ export interface RunKeeperOwner {
   save(saved: SavedRun): void;
   /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
   askUnit(): Promise<UpgradeFacts | undefined>;
+  /** How many jobs of systemd have failed up to now; undefined when it cannot be asked. */
+  askFailedJobs(): Promise<number | undefined>;
 }
 
 /** Times are monotonic ms: when the line came, and when its connection was accepted. */
@@ -36,6 +38,8 @@ export class RunKeeper {
   readonly #owner: RunKeeperOwner;
   readonly #clock: Clock;
   #circumstances: Circumstances;
+  /** As `SavedRun` has it. While no run is going on, what was last heard. */
+  #failedJobs: number | undefined;
   #run: Run;
   /** Monotonic: connections from before belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
@@ -52,6 +56,7 @@ export class RunKeeper {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#circumstances = saved?.circumstances ?? now;
+    this.#failedJobs = saved?.failedJobs;
     this.#run = initialRun(saved?.record);
     this.#lastLineMs = clock.monotonic();
     // With the node's life its scripts have ended.
@@ -70,19 +75,22 @@ export class RunKeeper {
     this.#undecided = [];
   }
 
-  /** The unit was read anew. */
-  read(facts: UpgradeFacts, now: Circumstances): void {
+  /** The unit was read anew, and behind it how many jobs of the manager have failed. */
+  read(facts: UpgradeFacts, now: Circumstances, failedJobs: number | undefined): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
+    // A count that is not known might have been any.
+    const noJobFailed = failedJobs !== undefined && failedJobs === this.#failedJobs;
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts, sameManager });
+    this.#failedJobs = failedJobs;
+    this.feed({ kind: 'read', facts, sameManager, noJobFailed });
     this.#decide(facts);
   }
 
   /** There is no unit to be followed: a run of systemd is nobody's any more. */
   noUnit(now: Circumstances): void {
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false });
+    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false, noJobFailed: false });
   }
 
   feed(input: RunInput): void {
@@ -92,10 +100,27 @@ export class RunKeeper {
     this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
-    if (run.count !== before.count || ended || run.invocation !== before.invocation) this.#save();
+    const began = run.count !== before.count || (!ended && run.invocation !== before.invocation);
+    if (began || ended) this.#save();
+    if (began) void this.#countFailedJobs();
     this.#owner.changed(run, before);
     if (run.doubtful && !before.doubtful) void this.#confirm();
     this.#expectQuiet();
+  }
+
+  /**
+   * What failed before the run, or before this try of it, says nothing of it. systemd answers behind what it has said: while
+   * the run's own job is not known to have failed, it is not among those that are counted.
+   */
+  async #countFailedJobs(): Promise<void> {
+    const { count } = this.#run;
+    const failedJobs = await this.#owner.askFailedJobs();
+    const { state, origin, badJob, doubtful } = this.#run;
+    const asItBegan = this.#run.count === count && badJob === undefined && !doubtful;
+    if (state !== 'running' || origin !== 'systemd' || !asItBegan) return;
+    if (failedJobs === undefined || failedJobs === this.#failedJobs) return;
+    this.#failedJobs = failedJobs;
+    this.#save();
   }
 
   /** Systemd answers behind what it has said: a unit that is to be started again says so now. */
@@ -135,7 +160,11 @@ export class RunKeeper {
     const last = this.#undecided.at(-1);
     const merges = last?.says.event === 'progress' && line.says.event === 'progress';
     if (merges && last.sinceMs === line.sinceMs) this.#undecided.pop();
-    if (this.#undecided.length < UNDECIDED_MAX_LINES) this.#undecided.push(line);
+    this.#undecided.push(line);
+    if (this.#undecided.length <= UNDECIDED_MAX_LINES) return;
+    // How a run began and how it ended, or how far it is, matters more than what lies between.
+    const dropped = this.#undecided.findIndex(({ says }) => says.event === 'progress');
+    this.#undecided.splice(Math.max(dropped, 0), 1);
   }
 
   /**
@@ -162,16 +191,22 @@ export class RunKeeper {
   }
 
   #save(): void {
-    const { state, origin, invocation, before, startedMs, finishedMs } = this.#run;
+    const { state, origin, invocation, before, startJob, startedMs, finishedMs } = this.#run;
     const record = {
       state,
       ...(origin !== undefined && { origin }),
       ...(invocation !== undefined && { invocation }),
       ...(before !== undefined && { before }),
+      ...(startJob !== undefined && { startJob }),
       ...(startedMs !== undefined && { startedMs }),
       ...(finishedMs !== undefined && { finishedMs }),
     };
-    this.#owner.save({ record, circumstances: this.#circumstances });
+    const failedJobs = this.#failedJobs;
+    this.#owner.save({
+      record,
+      circumstances: this.#circumstances,
+      ...(failedJobs !== undefined && { failedJobs }),
+    });
   }
 
   /** Waits for the silence that ends a run of the socket. One timer that looks anew when it fires: lines set none. */

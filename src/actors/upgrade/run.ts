@@ -4,7 +4,7 @@
 // A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
 
 import type { ProgressEvent } from './progress-line.js';
-import { isAtWork, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
+import { hasEndedWell, isAtWork, isUnderWay, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
 
 /** A run of the socket that says nothing, with nobody connected, for so long is over (contract, section 4). */
 export const QUIET_MS = 10 * 60 * 1000;
@@ -21,6 +21,8 @@ export interface RunRecord {
   readonly invocation?: string;
   /** While `invocation` is absent: the one that the unit had before, '' for none. It says nothing about this run. */
   readonly before?: string;
+  /** Of a running systemd run: the path of the job that began it. Its result is the run's, that of a reload is not. */
+  readonly startJob?: string;
 }
 
 export interface Run extends RunRecord {
@@ -28,10 +30,10 @@ export interface Run extends RunRecord {
   readonly step?: string;
   /** Runs that have begun since this daemon's start: tells a trigger whether one began meanwhile. */
   readonly count: number;
-  /** Of a systemd run: the first result of a job that is not `done`. Cannot be made good again. */
+  /** Of a systemd run: the result of its job, when that is not `done`. Cannot be made good again. */
   readonly badJob?: string;
-  /** Of a systemd run: a job of the unit is known to be queued or running. */
-  readonly job: boolean;
+  /** Of a systemd run: the path of the unit's job that is known to be queued or running; '' for none. */
+  readonly job: string;
   /** Of a systemd run: it has failed, unless the unit is about to be started again. Only a reading of the unit tells. */
   readonly doubtful: boolean;
   /** The unit as last seen. */
@@ -40,13 +42,14 @@ export interface Run extends RunRecord {
 
 export type RunInput =
   /**
-   * systemd accepted our StartUnit. `sinceCount` and `before` are the count and the unit's invocation before the call;
-   * `jobResult` when the job has ended already.
+   * systemd accepted our StartUnit. `sinceCount` and `before` are the count and the unit's invocation before the call; `job` is
+   * the job's path, `jobResult` there when it has ended already.
    */
   | {
       readonly kind: 'accepted';
       readonly sinceCount: number;
       readonly before: string;
+      readonly job: string;
       readonly jobResult?: string;
     }
   /** A signal told the unit's properties. */
@@ -54,12 +57,18 @@ export type RunInput =
   /**
    * The unit was read after a time in which signals may have been missed: at the daemon's start, after a loss of the bus.
    * `sameManager`: the manager is the one that the run began under; otherwise it cannot have left the run going.
+   * `noJobFailed`: none of the manager's jobs, the unit's included, is known to have failed since the run began.
    */
-  | { readonly kind: 'read'; readonly facts: UpgradeFacts; readonly sameManager: boolean }
+  | {
+      readonly kind: 'read';
+      readonly facts: UpgradeFacts;
+      readonly sameManager: boolean;
+      readonly noJobFailed: boolean;
+    }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: UpgradeFacts }
-  /** A job of the unit was removed. */
-  | { readonly kind: 'job-ended'; readonly result: string }
+  /** A job of the unit was removed, of whatever kind. */
+  | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `leftover`: from a connection that belongs to a systemd run that is over. */
   | { readonly kind: 'line'; readonly says: ProgressEvent; readonly leftover: boolean }
   /** No connection open and no line for QUIET_MS; or the node was restarted since a socket run began. */
@@ -67,7 +76,7 @@ export type RunInput =
 
 /** A record from the state file, or none, as the machine begins with it. */
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
-  return { ...record, count: 0, job: false, doubtful: false, facts: NO_FACTS };
+  return { ...record, count: 0, job: '', doubtful: false, facts: NO_FACTS };
 }
 
 /** Whether a line would begin a run, were the unit known not to be at work. */
@@ -83,11 +92,11 @@ export function step(run: Run, input: RunInput, nowMs: number): Run {
     case 'unit':
       return judged(seen(run, input.facts, nowMs), nowMs);
     case 'read':
-      return reread(run, input.facts, input.sameManager, nowMs);
+      return reread(run, input, nowMs);
     case 'confirmed':
       return confirmed(run, input.facts, nowMs);
     case 'job-ended':
-      return jobEnded(run, input.result, nowMs);
+      return jobEnded(run, input.job, input.result, nowMs);
     case 'line':
       return line(run, input.says, input.leftover, nowMs);
     case 'abandoned':
@@ -101,7 +110,7 @@ function isRunning(run: Run, origin: Origin): boolean {
 
 function begun(run: Run, origin: Origin, startedMs: number): Run {
   const { count, facts } = run;
-  return { state: 'running', origin, startedMs, count: count + 1, job: false, doubtful: false, facts };
+  return { state: 'running', origin, startedMs, count: count + 1, job: '', doubtful: false, facts };
 }
 
 function finished(run: Run, success: boolean, nowMs: number): Run {
@@ -113,26 +122,26 @@ function finished(run: Run, success: boolean, nowMs: number): Run {
     finishedMs: nowMs,
     ...(invocation !== undefined && { invocation }),
     count,
-    job: false,
+    job: '',
     doubtful: false,
     facts,
   };
 }
 
 function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
-  const { sinceCount, before, jobResult } = input;
+  const { sinceCount, before, job, jobResult } = input;
   // Signals may overtake the reply: the run that this trigger made may be known already, or be over.
   if (run.count !== sinceCount || isRunning(run, 'systemd')) return run;
-  const started: Run = { ...begun(run, 'systemd', nowMs), before, job: true };
-  return jobResult === undefined ? started : jobEnded(started, jobResult, nowMs);
+  const started: Run = { ...begun(run, 'systemd', nowMs), before, startJob: job, job };
+  return jobResult === undefined ? started : jobEnded(started, job, jobResult, nowMs);
 }
 
 /** Takes the unit's facts in, and sees whether a run began or took another invocation. */
 function seen(run: Run, facts: UpgradeFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return sameRun(next, nowMs);
-  // What is left of an invocation that has been judged (a stop, a reload) is no new run.
-  const fresh = isAtWork(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
+  // What is left of an invocation (a stop, a reload) is no new run, and neither is one that has been judged.
+  const fresh = isUnderWay(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
   return fresh ? begunByUnit(next, nowMs) : next;
 }
 
@@ -140,13 +149,18 @@ function seen(run: Run, facts: UpgradeFacts, nowMs: number): Run {
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = begun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
-  return { ...started, invocation: facts.invocation, job: facts.job !== '' };
+  return { ...started, ...beginningOf(facts) };
+}
+
+/** What the facts tell of a run, or a try of it, that they are the first to tell of. */
+function beginningOf({ invocation, job }: UpgradeFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
+  return { invocation, job, ...(job !== '' && { startJob: job }) };
 }
 
 /** The facts may be about the run's invocation, about the one before it, or about one behind it. */
 function sameRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
-  const bound = { ...run, job: facts.job !== '' };
+  const bound = { ...run, job: facts.job };
   if (facts.invocation === '' || facts.invocation === invocation) return bound;
   if (invocation === undefined) return facts.invocation === run.before ? bound : withInvocation(bound);
   if (facts.restarts > 0) return withInvocation(bound);
@@ -157,9 +171,10 @@ function sameRun(run: Run, nowMs: number): Run {
 
 /** The unit's invocation is the run's, the first one or another try. What ended an earlier try does not count any more. */
 function withInvocation(run: Run): Run {
-  const { before: _before, badJob: _badJob, ...rest } = run;
-  const first = run.invocation === undefined && run.badJob !== undefined;
-  return { ...rest, invocation: run.facts.invocation, ...(first && { badJob: run.badJob }) };
+  const { before: _before, ...first } = run;
+  if (run.invocation === undefined) return { ...first, invocation: run.facts.invocation };
+  const { badJob: _badJob, startJob: _startJob, ...again } = first;
+  return { ...again, ...beginningOf(run.facts) };
 }
 
 /**
@@ -179,25 +194,26 @@ function confirmed(run: Run, facts: UpgradeFacts, nowMs: number): Run {
 
 function succeeded({ badJob, invocation, facts }: Run): boolean {
   if (badJob !== undefined) return false;
-  // No invocation: a condition kept the unit from running, and the job's result is all there is.
-  if (invocation === undefined) return true;
-  return facts.invocation === invocation && facts.result === 'success' && facts.activeState !== 'failed';
+  // No invocation: a condition kept the unit from running. A failure of the run before is one still, unless it was reset.
+  if (invocation === undefined) return facts.result === 'success' && facts.activeState !== 'failed';
+  return facts.invocation === invocation && hasEndedWell(facts);
 }
 
-function jobEnded(run: Run, result: string, nowMs: number): Run {
+function jobEnded(run: Run, job: string, result: string, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
-  const bad = result === 'done' ? run.badJob : (run.badJob ?? result);
-  return judged({ ...run, job: false, ...(bad !== undefined && { badJob: bad }) }, nowMs);
+  const bad = job === run.startJob && result !== 'done';
+  return judged({ ...run, job: job === run.job ? '' : run.job, ...(bad && { badJob: result }) }, nowMs);
 }
 
-function reread(run: Run, facts: UpgradeFacts, sameManager: boolean, nowMs: number): Run {
+function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
+  const { facts, sameManager } = input;
   if (!isRunning(run, 'systemd')) return seen(run, facts, nowMs);
-  const now: Run = { ...run, facts, job: facts.job !== '', doubtful: false };
+  const now: Run = { ...run, facts, job: facts.job, doubtful: false };
   const moves = sameManager && (run.invocation === undefined || facts.restarts > 0);
   const next = moves ? sameRun(now, nowMs) : now;
   if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
   if (facts.job !== '' && sameManager) return next;
-  return finished(next, endedUnseen(next, sameManager), nowMs);
+  return finished(next, endedUnseen(next, input), nowMs);
 }
 
 /** The unit works. If it may still be the run's invocation, the run goes on since when it began. */
@@ -209,17 +225,23 @@ function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
 
 /**
  * The verdict of a run whose end was not seen. Of a run whose invocation was not seen either, only that its job was
- * accepted: if the unit has had no other invocation than before, its job never ran. If the unit has been forgotten, it has
- * ended well, or its job never ran (cancelled, a dependency failed); the former is by far the likelier, as the daemon must
- * have died within the moment between the two words of systemd, and a run that failed would not have been forgotten.
+ * accepted: if the unit has had no other invocation than before, its job never ran.
+ *
+ * Of a unit that systemd has forgotten nothing is left but the count of failed jobs, which is that of all units together.
+ * systemd forgets units that have ended well, and failed ones that it is told to forget (`reset-failed`), or always. If no job
+ * has failed, the unit has ended well, or in a way that is no job's failure: cancelled before it ran, or failed by a stop or
+ * behind the start of a service that is no oneshot, and reset. If a job has failed, it may have been another unit's, and nobody
+ * can tell: a run that is called failed is looked into, one that is called well may leave a broken node alone.
  */
-function endedUnseen({ badJob, before, invocation, facts }: Run, sameManager: boolean): boolean {
+function endedUnseen(
+  { badJob, before, invocation, facts }: Run,
+  { sameManager, noJobFailed }: RunInput & { readonly kind: 'read' },
+): boolean {
   if (badJob !== undefined || !sameManager) return false;
   if (invocation === undefined && before === undefined) return false;
-  if (facts.invocation !== '' && facts.invocation === invocation)
-    return facts.result === 'success' && facts.activeState !== 'failed';
-  // systemd forgets units that ended well, and keeps those that failed; unless the unit asks to be forgotten always.
-  return facts.invocation === '' && facts.activeState === 'inactive' && !facts.forgotten;
+  if (facts.invocation !== '' && facts.invocation === invocation) return hasEndedWell(facts);
+  const isForgotten = facts.invocation === '' && facts.activeState === 'inactive';
+  return isForgotten && noJobFailed && !facts.forgotten;
 }
 
 function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): Run {

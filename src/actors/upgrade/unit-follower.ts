@@ -6,7 +6,6 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import {
   MANAGER_INTERFACE,
-  MANAGER_PROPERTIES,
   SERVICE_INTERFACE,
   SYSTEMD_ERRORS,
   SYSTEMD_METHODS,
@@ -20,6 +19,7 @@ import { type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js
 import { faultOf, sentence } from '../bus-fault.js';
 import { JobEnds } from '../job-ends.js';
 import type { PropertyRecord } from '../unit-facts.js';
+import { type ManagerFacts, managerFacts } from './manager-facts.js';
 import { isExited, NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
 
 /** A unit that changes during every reading is followed by its signals. */
@@ -31,15 +31,19 @@ export interface Units {
 }
 
 export interface FollowerOwner {
-  /** The bus is there; `facts` is the unit now, and every change from now on is told. `manager` names this life of systemd. */
-  up(facts: UpgradeFacts, manager: string): void;
+  /** The bus is there; `facts` is the unit now, and every change from now on is told. `manager` was read behind it. */
+  up(facts: UpgradeFacts, manager: ManagerFacts): void;
   down(reason: string): void;
   unit(facts: UpgradeFacts): void;
-  jobEnded(result: string): void;
+  /** A job of the upgrade unit, of whatever kind; `job` is its path. */
+  jobEnded(job: string, result: string): void;
   checkEnded(result: string): void;
 }
 
-export type Started = { readonly ok: true; readonly jobResult?: string } | ({ readonly ok: false } & Fault);
+/** `job`: its path; `jobResult` when it has ended already. */
+export type Started =
+  | { readonly ok: true; readonly job: string; readonly jobResult?: string }
+  | ({ readonly ok: false } & Fault);
 
 export class UnitFollower implements BusOwner {
   readonly #units: Units;
@@ -110,6 +114,12 @@ export class UnitFollower implements BusOwner {
     return (await this.#read()) ? this.#facts : undefined;
   }
 
+  /** How many jobs of systemd have failed up to now; undefined when it cannot be asked. */
+  async failedJobs(): Promise<number | undefined> {
+    const manager = await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE);
+    return manager.ok ? managerFacts(manager.value).failedJobs : undefined;
+  }
+
   /** Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). */
   startUpgrade(): Promise<Started> {
     const method = isExited(this.#facts) ? SYSTEMD_METHODS.restartUnit : SYSTEMD_METHODS.startUnit;
@@ -127,8 +137,9 @@ export class UnitFollower implements BusOwner {
     if (unit === undefined) return { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
     const outcome = await this.#bus.call(method, [unit, 'replace']);
     if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
-    const jobResult = this.#jobEnds.resultOf(outcome.value);
-    return { ok: true, ...(jobResult !== undefined && { jobResult }) };
+    const job = outcome.value;
+    const jobResult = this.#jobEnds.resultOf(job);
+    return { ok: true, job, ...(jobResult !== undefined && { jobResult }) };
   }
 
   /** From a bare connection, or a new manager, to a unit that is known and followed. Rejects when that cannot be had. */
@@ -136,11 +147,11 @@ export class UnitFollower implements BusOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#subscribe();
-    const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
     await this.#follow();
+    const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
     if (epoch !== this.#epoch) return;
     this.#up = true;
-    this.#owner.up(this.#facts, lifeOf(manager));
+    this.#owner.up(this.#facts, managerFacts(manager));
   }
 
   async #beginAgain(): Promise<void> {
@@ -197,7 +208,7 @@ export class UnitFollower implements BusOwner {
   #jobRemoved(job: string, unit: string, result: string): void {
     this.#jobEnds.ended(job, result);
     if (unit === this.#units.check) this.#owner.checkEnded(result);
-    if (this.#up && unit === this.#name) this.#owner.jobEnded(result);
+    if (this.#up && unit === this.#name) this.#owner.jobEnded(job, result);
   }
 
   async #rereadAfterReload(): Promise<void> {
@@ -233,11 +244,6 @@ export class UnitFollower implements BusOwner {
   #getAll(path: string, iface: string): Promise<Outcome<PropertyRecord>> {
     return this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path });
   }
-}
-
-/** This life of the user's systemd: it is started once, and keeps the time over a reload or a re-execution. */
-function lifeOf(manager: PropertyRecord): string {
-  return String(readProperties(MANAGER_PROPERTIES, manager).UserspaceTimestampMonotonic ?? '');
 }
 
 function must<T>(outcome: Outcome<T>): T {

@@ -50,8 +50,14 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/** A property of `MANAGER_INTERFACE`: when this manager was started, in microseconds; kept over a reload or re-execution. */
-export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
+/**
+ * Properties of `MANAGER_INTERFACE`, kept over a reload or re-execution: when this manager was started, in microseconds, and
+ * how many jobs of all units have failed since then, which no `reset-failed` takes back.
+ */
+export const MANAGER_PROPERTIES = {
+  UserspaceTimestampMonotonic: 't',
+  NFailedJobs: 'u',
+} as const satisfies PropertyTable;
 
 /** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 is none. Times are microseconds since the epoch; 0 is never. */
 export const UNIT_PROPERTIES = {
@@ -65,6 +71,8 @@ export const UNIT_PROPERTIES = {
   Job: '(uo)',
   ConditionResult: 'b',
   ConditionTimestamp: 't',
+  StateChangeTimestamp: 't',
+  InactiveEnterTimestamp: 't',
   InactiveExitTimestamp: 't',
   CollectMode: 's',
 } as const satisfies PropertyTable;

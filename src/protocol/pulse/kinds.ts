@@ -41,6 +41,9 @@ export const text: Readable<string> & Writable<string> = {
 
 export const optionalText: Readable<string | undefined> = { read: (reader) => reader.optionalText() };
 
+/** A text for people, which nobody sends back: of a long one the beginning. */
+export const excerpt: Readable<string | undefined> = { read: (reader) => reader.excerpt() };
+
 export const bool: Readable<boolean> & Writable<boolean> = {
   read: (reader) => reader.bool(),
   write: (writer, value) => writer.bool(value),

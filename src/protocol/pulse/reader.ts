@@ -2,7 +2,7 @@
 // beyond the frame. The wire's "none" values end here.
 
 import { describeTag, TAG } from './tags.js';
-import type { TextCache } from './text-cache.js';
+import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { WireError } from './wire-error.js';
 
 /** The wire's index that means "no object". */
@@ -10,6 +10,8 @@ const NO_INDEX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
 /** In front of a property's bytes: tag and length as u32, tag and length of the bytes. */
 const PROP_HEADER_BYTES = 10;
+/** Properties of one list that are kept, the first. */
+const PROPS_MAX_ENTRIES = 128;
 
 export interface SampleSpec {
   readonly format: number;
@@ -119,8 +121,16 @@ export class Reader {
     return value;
   }
 
-  /** Undefined for the null string, which is not the empty one. */
+  /** As `excerpt`, but whole: a name of the server's, which may be sent back to it. */
   optionalText(): string | undefined {
+    const start = this.#offset + 1;
+    const beginning = this.excerpt();
+    const end = this.#offset - 1;
+    return end - start > TEXT_MAX_BYTES ? this.#bytes.toString('utf8', start, end) : beginning;
+  }
+
+  /** Undefined for the null string, which is not the empty one. Of a text that is too long the beginning. */
+  excerpt(): string | undefined {
     const tag = this.#bytes[this.#offset];
     if (tag === TAG.noText) {
       this.#offset += 1;
@@ -144,12 +154,15 @@ export class Reader {
     return { encoding: this.u8(), props: this.props() };
   }
 
-  /** A property list. Of a key that is said twice the later value counts, as in the server. */
+  /** A property list, its beginning if it is long. Of a key that is said twice the later value counts, as in the server. */
   props(): Record<string, string> {
     this.#take(TAG.props, 0);
     const props = new PropertyList();
-    for (let key = this.optionalText(); key !== undefined; key = this.optionalText()) {
-      props[key] = this.#propValue();
+    let left = PROPS_MAX_ENTRIES;
+    for (let key = this.excerpt(); key !== undefined; key = this.excerpt()) {
+      const value = this.#propValue();
+      if (left > 0) props[key] = value;
+      left -= 1;
     }
     return props;
   }

@@ -5,6 +5,7 @@ import { counted, countedByte, type RecordOf, record } from './fields.js';
 import {
   bool,
   channelMap,
+  excerpt,
   format,
   index,
   optionalText,
@@ -19,11 +20,12 @@ import {
 } from './kinds.js';
 
 const SERVER_INFO = {
-  packageName: optionalText,
-  packageVersion: optionalText,
-  user: optionalText,
-  host: optionalText,
+  packageName: excerpt,
+  packageVersion: excerpt,
+  user: excerpt,
+  host: excerpt,
   sampleSpec,
+  /** Whole, because it is compared with the names of sinks. */
   defaultSink: optionalText,
   defaultSource: optionalText,
   cookie: u32,
@@ -32,18 +34,18 @@ const SERVER_INFO = {
 
 const PORT_INFO = {
   name: text,
-  description: optionalText,
+  description: excerpt,
   priority: u32,
   /** 0 unknown, 1 no, 2 yes. */
   available: since(24, u32),
-  availabilityGroup: since(34, optionalText),
+  availabilityGroup: since(34, excerpt),
   type: since(34, u32),
 };
 
 const SINK_INFO = {
   index: u32,
   name: text,
-  description: optionalText,
+  description: excerpt,
   sampleSpec,
   channelMap,
   ownerModule: index,
@@ -51,9 +53,9 @@ const SINK_INFO = {
   volume: volumes,
   muted: bool,
   monitorSource: index,
-  monitorSourceName: optionalText,
+  monitorSourceName: excerpt,
   latency: usec,
-  driver: optionalText,
+  driver: excerpt,
   flags: u32,
   props: since(13, props),
   configuredLatency: since(13, usec),
@@ -63,13 +65,13 @@ const SINK_INFO = {
   volumeSteps: since(15, u32),
   card: since(15, index),
   ports: since(16, counted(record(PORT_INFO))),
-  activePort: since(16, optionalText),
+  activePort: since(16, excerpt),
   formats: since(21, countedByte(format)),
 };
 
 const SINK_INPUT_INFO = {
   index: u32,
-  name: optionalText,
+  name: excerpt,
   ownerModule: index,
   client: index,
   sink: index,
@@ -79,8 +81,8 @@ const SINK_INPUT_INFO = {
   volume: volumes,
   bufferLatency: usec,
   sinkLatency: usec,
-  resampleMethod: optionalText,
-  driver: optionalText,
+  resampleMethod: excerpt,
+  driver: excerpt,
   muted: since(11, bool),
   props: since(13, props),
   corked: since(19, bool),

@@ -5,6 +5,11 @@
 const SLOTS = 2048;
 /** Longer texts are seldom repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
 const CACHED_MAX_BYTES = 64;
+/**
+ * What is made of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1 has all of them kept in
+ * two bytes each: 136 streams with two such texts took a thread's whole heap (measured).
+ */
+export const TEXT_MAX_BYTES = 4096;
 const WORD_BYTES = 4;
 /** Two odd words that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
 const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
@@ -18,11 +23,14 @@ export class TextCache {
   readonly #words = new DataView(this.#bytes.buffer);
   #evictNeighbour = false;
 
-  /** The UTF-8 text in [start, end) of a payload, which is given in two views; what is not UTF-8 becomes U+FFFD. */
+  /**
+   * The UTF-8 text in [start, end) of a payload, which is given in two views; of a long one the beginning. What is not UTF-8
+   * becomes U+FFFD.
+   */
   text(bytes: Buffer, words: DataView, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
-    if (length > CACHED_MAX_BYTES) return bytes.toString('utf8', start, end);
+    if (length > CACHED_MAX_BYTES) return longText(bytes, start, end);
     const first = length < WORD_BYTES ? shortWord(bytes, start, end) : words.getInt32(start);
     const last = length < WORD_BYTES ? first : words.getInt32(end - WORD_BYTES);
     // Of length and both ends: reading all would cost more than the seldom collision does.
@@ -60,6 +68,14 @@ export class TextCache {
     if (end - start < WORD_BYTES) this.#words.setInt32(base, first);
     return text;
   }
+}
+
+/** Cut in front of a character's first byte, which three others follow at most; of what is not UTF-8 anywhere. */
+function longText(bytes: Buffer, start: number, end: number): string {
+  const most = start + TEXT_MAX_BYTES;
+  if (end <= most) return bytes.toString('utf8', start, end);
+  const cut = [most, most - 1, most - 2, most - 3].find((at) => ((bytes[at] ?? 0) & 0xc0) !== 0x80);
+  return bytes.toString('utf8', start, cut ?? most);
 }
 
 /** A text of one to three bytes as one word. */

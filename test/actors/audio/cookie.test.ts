@@ -37,6 +37,13 @@ describe('the cookie is looked for', () => {
     assert.equal(cookiePaths({ ...env, PULSE_COOKIE: 'c' }, '/h')[0], '/etc/pi/c');
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
+
+  test('without a home only where the environment says, and never where the daemon was started', () => {
+    assert.deepEqual(cookiePaths({}, ''), []);
+    assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
+    assert.deepEqual(cookiePaths({ PULSE_COOKIE: 'c' }, ''), []);
+    assert.deepEqual(cookiePaths({ XDG_CONFIG_HOME: '/etc/pi' }, ''), ['/etc/pi/pulse/cookie']);
+  });
 });
 
 describe('of the cookie files', () => {

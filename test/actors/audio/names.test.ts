@@ -35,7 +35,10 @@ describe('a client is called', () => {
 });
 
 describe('names of live clients', () => {
-  type Step = readonly ['is', number, string, string] | readonly ['ends', number];
+  type Step =
+    | readonly ['is', number, string, string]
+    | readonly ['ends', number]
+    | readonly ['wants', number, string];
   const rows: readonly (readonly [string, readonly Step[]])[] = [
     [
       'are the wanted ones',
@@ -110,6 +113,33 @@ describe('names of live clients', () => {
       ],
     ],
     [
+      'are free for others when their owner wants another',
+      [
+        ['is', 1, 'A', 'A'],
+        ['is', 2, 'B', 'B'],
+        ['wants', 2, 'C'],
+        ['is', 1, 'B', 'B'],
+        ['is', 2, 'C', 'C'],
+      ],
+    ],
+    [
+      'stay with an owner that wants no other',
+      [
+        ['is', 1, 'A', 'A'],
+        ['wants', 1, 'A'],
+        ['is', 2, 'A', 'A #2'],
+      ],
+    ],
+    [
+      'with a number are kept, whatever is wanted',
+      [
+        ['is', 1, 'A', 'A'],
+        ['is', 2, 'A', 'A #2'],
+        ['wants', 2, 'B'],
+        ['is', 2, 'B', 'A #2'],
+      ],
+    ],
+    [
       'of an unknown one may end',
       [
         ['ends', 9],
@@ -122,6 +152,7 @@ describe('names of live clients', () => {
       const names = new ClientNames();
       for (const step of steps) {
         if (step[0] === 'ends') names.release(step[1]);
+        else if (step[0] === 'wants') names.vacate(step[1], step[2]);
         else {
           const [, id, wanted, expected] = step;
           assert.equal(names.assign(id, wanted), expected);

@@ -53,6 +53,15 @@ test('a job that its unit does not have any more is over, one that was asked for
   );
 });
 
+test('a job of a unit that is not listed is not compared: its end comes by itself', async () => {
+  const jobs = new Jobs();
+  const { end } = jobs.wait('/job/1', 'unlisted.service');
+  jobs.compare(jobs.awaited(), () => undefined);
+  assert.equal(jobs.awaited().length, 1);
+  jobs.removed('/job/1', 'done');
+  assert.deepEqual(await end, { kind: 'ended', result: 'done' });
+});
+
 test('a manager that goes takes its jobs and their numbers along', async () => {
   const jobs = new Jobs();
   jobs.removed('/job/1', 'done');

@@ -23,6 +23,9 @@ const JOBS: readonly JobRow[] = [
   ['started', 'done', run('failed', 'failed', { result: 'exit-code' }), /failed.*done.*exit-code/],
   ['started', 'done', run('activating', 'auto-restart', { result: 'signal' }), /again.*signal/],
   ['started', 'done', run('activating', 'auto-restart-queued', { result: 'signal' }), /again/],
+  ['started', 'done', run('deactivating', 'stop-post', { result: 'exit-code' }), /failing.*exit-code/],
+  ['started', 'done', run('deactivating', 'stop-sigterm', { result: 'signal' }), /failing/],
+  ['started', 'done', run('deactivating', 'stop-sigterm')],
   ['started', 'done', run('inactive', 'dead', { conditionMet: false }), /condition/],
   ['started', 'done', run('inactive', 'dead', { result: 'core-dump' }), /badly.*core-dump/],
   ['started', 'failed', run('failed', 'failed', { result: 'timeout' }), /result is failed.*timeout/],
@@ -36,6 +39,7 @@ const JOBS: readonly JobRow[] = [
   ['stopped', 'done', run('inactive', 'dead')],
   ['stopped', 'done', run('failed', 'failed', { result: 'timeout' })],
   ['stopped', 'done', run('inactive', 'dead', { conditionMet: false })],
+  ['stopped', 'done', run('deactivating', 'stop-post', { result: 'timeout' })],
   ['stopped', 'canceled', run('active', 'running'), /canceled/],
   ['stopped', undefined, run('active', 'running'), /active all the same/],
 ];

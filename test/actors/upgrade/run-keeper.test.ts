@@ -39,12 +39,15 @@ interface Stage {
   readonly now: number;
   /** What systemd says when it is asked; the question is open until `answer` is called. */
   answer(facts: UpgradeFacts | undefined): Promise<void>;
+  /** How many jobs systemd says have failed, whenever it is asked. */
+  jobsFailed(count: number): void;
 }
 
 function stage(t: TestContext, saved?: SavedRun): Stage {
   const waiting: ((facts: UpgradeFacts | undefined) => void)[] = [];
   const all: SavedRun[] = [];
   const clock = new ManualClock();
+  let failedJobs: number | undefined;
   const keeper = new RunKeeper(
     saved,
     HERE,
@@ -52,6 +55,7 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
       changed: () => undefined,
       save: (next) => all.push(next),
       askUnit: () => new Promise((resolve) => waiting.push(resolve)),
+      askFailedJobs: async () => failedJobs,
     },
     clock,
   );
@@ -69,6 +73,9 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
       return clock.monotonic();
     },
     answer,
+    jobsFailed: (count) => {
+      failedJobs = count;
+    },
   };
 }
 
@@ -103,8 +110,44 @@ test('lines wait for the bus to come back', async (t) => {
   on.keeper.line(progress(5), on.now);
   await on.answer(undefined);
   assert.equal(state(on), 'idle - -');
-  on.keeper.read(AT_WORK, HERE);
+  on.keeper.read(AT_WORK, HERE, 0);
   assert.equal(state(on), 'running systemd 5');
+});
+
+test('when too many lines wait, the first and the last are kept', async (t) => {
+  const on = stage(t);
+  on.keeper.line(BEGIN, on.now);
+  await on.answer(undefined);
+  // Each comes on a connection of its own.
+  for (let n = 1; n <= 80; n++) {
+    on.clock.pass(1);
+    on.keeper.line(progress(n), on.now);
+  }
+  on.keeper.read(NO_FACTS, HERE, 0);
+  assert.equal(state(on), 'running socket 80');
+  assert.equal(on.saved.length, 1);
+});
+
+test('a whole run of many lines while the bus is away is not left running', async (t) => {
+  const on = stage(t);
+  for (const says of [BEGIN, ...Array.from({ length: 80 }, (_, n) => progress(n)), END]) {
+    on.clock.pass(1);
+    on.keeper.line(says, on.now);
+  }
+  await on.answer(undefined);
+  on.keeper.read(NO_FACTS, HERE, 0);
+  assert.equal(state(on), 'idle socket -');
+  assert.equal(on.saved.length, 2);
+});
+
+test('of many runs by hand while the bus is away the last is told', async (t) => {
+  const on = stage(t);
+  for (let n = 0; n < 40; n++) {
+    on.keeper.line(BEGIN, on.now);
+    on.keeper.line({ event: 'end', success: n === 39 }, on.now);
+  }
+  on.keeper.read(NO_FACTS, HERE, 0);
+  assert.equal(state(on), 'idle socket -');
 });
 
 test('a connection of a finished systemd run begins nothing, and neither does a line right behind it', async (t) => {
@@ -215,16 +258,61 @@ test('a systemd run is judged by what it began under', (t) => {
     [{ manager: 'before' }, 'failed systemd -'],
     [{ unit: 'other.service' }, 'failed systemd -'],
   ] as const) {
-    const on = stage(t, { record, circumstances: { ...HERE, ...other } });
-    on.keeper.read(NO_FACTS, HERE);
+    const on = stage(t, { record, circumstances: { ...HERE, ...other }, failedJobs: 3 });
+    on.keeper.read(NO_FACTS, HERE, 3);
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
   }
 });
 
+test('a run of which nothing is left is judged by the count of failed jobs, if it is known', (t) => {
+  const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: A } as const;
+  for (const [then, now, expected] of [
+    [3, 3, 'idle systemd -'],
+    [3, 4, 'failed systemd -'],
+    [undefined, 3, 'failed systemd -'],
+    [3, undefined, 'failed systemd -'],
+    [undefined, undefined, 'failed systemd -'],
+  ] as const) {
+    const saved = { record, circumstances: HERE, ...(then !== undefined && { failedJobs: then }) };
+    const on = stage(t, saved);
+    on.keeper.read(NO_FACTS, HERE, now);
+    assert.equal(state(on), expected, `${then} ${now}`);
+  }
+});
+
+test('how many jobs had failed is saved as it is when the run begins, and with each try', async (t) => {
+  const on = stage(t);
+  on.keeper.read(NO_FACTS, HERE, 3);
+  on.jobsFailed(5);
+  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' });
+  await on.answer(undefined);
+  const counts = () => on.saved.map(({ failedJobs }) => failedJobs);
+  assert.deepEqual(counts(), [3, 5]);
+  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
+  await on.answer(undefined);
+  assert.deepEqual(counts(), [3, 5, 5]);
+  on.jobsFailed(6);
+  const again = { ...AT_WORK, invocation: 'b'.repeat(32), job: '/job/2', restarts: 1 };
+  on.keeper.feed({ kind: 'unit', facts: again });
+  await on.answer(undefined);
+  assert.deepEqual(counts(), [3, 5, 5, 5, 6]);
+});
+
+test("a count that may hold the run's own failure is not saved", async (t) => {
+  const on = stage(t);
+  on.keeper.read(NO_FACTS, HERE, 3);
+  on.jobsFailed(4);
+  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
+  on.keeper.feed({ kind: 'unit', facts: { ...BROKEN, job: '/job/1' } });
+  on.keeper.feed({ kind: 'job-ended', job: '/job/1', result: 'failed' });
+  await on.answer(undefined);
+  assert.ok(on.saved.every(({ failedJobs }) => failedJobs === 3));
+});
+
 test('what the unit had run before is saved until the invocation is known', (t) => {
   const on = stage(t);
-  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: 'b'.repeat(32) });
+  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: 'b'.repeat(32), job: '/job/1' });
   on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
   assert.deepEqual(
     on.saved.map(({ record }) => [record.before, record.invocation]),
@@ -257,6 +345,7 @@ function store(t: TestContext) {
 const SAVED: SavedRun = {
   record: { state: 'failed', origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 },
   circumstances: HERE,
+  failedJobs: 3,
 };
 
 test('a run is saved whole, for the owner only, and recalled', async (t) => {
@@ -276,7 +365,7 @@ test('a run is saved whole, for the owner only, and recalled', async (t) => {
 test('a run that is queued only is recalled as that', () => {
   for (const before of ['', A]) {
     const saved: SavedRun = {
-      record: { state: 'running', origin: 'systemd', before, startedMs: 5_000 },
+      record: { state: 'running', origin: 'systemd', before, startJob: '/job/7', startedMs: 5_000 },
       circumstances: HERE,
     };
     assert.deepEqual(parseSaved(savedText(saved)), saved);
@@ -337,6 +426,8 @@ test('a file that does not hold a run is ignored', () => {
     ['1970-01-01T00:00:05Z', '+010000-01-01T00:00:00Z'],
     ['1970-01-01T00:00:05Z', '9999-12-31T23:59:59-00:01'],
     [/"invocation":"a*"/, '"before":"xyz"'],
+    [/"invocation":"a*"/, '"job":7'],
+    ['"failed_jobs":3', '"failed_jobs":"3"'],
     ['"boot":"boot",', ''],
     [/.*/s, '[]'],
     [/.*/s, 'null'],

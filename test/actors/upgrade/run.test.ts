@@ -34,10 +34,18 @@ const read = (activeState: string, invocation: string, more?: More): RunInput =>
   kind: 'read',
   facts: facts(activeState, invocation, more),
   sameManager: true,
+  noJobFailed: true,
 });
-const acceptedOver = (before: string): RunInput => ({ kind: 'accepted', sinceCount: 0, before });
+/** Some job has failed meanwhile, and nobody knows whose. */
+const doubted = (input: RunInput): RunInput => ({ ...input, noJobFailed: false }) as RunInput;
+const acceptedOver = (before: string): RunInput => ({
+  kind: 'accepted',
+  sinceCount: 0,
+  before,
+  job: '/job/1',
+});
 const accepted = acceptedOver('');
-const job = (result: string): RunInput => ({ kind: 'job-ended', result });
+const job = (result: string, path = '/job/1'): RunInput => ({ kind: 'job-ended', job: path, result });
 const begin: RunInput = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false };
 const progress: RunInput = {
   kind: 'line',
@@ -155,6 +163,24 @@ describe('a run that was going on when the daemon ended', () => {
     [read('inactive', '', { forgotten: true })],
     'failed systemd',
   );
+  check(
+    'has failed and been reset, and is loaded',
+    saved,
+    [read('inactive', A, { reset: true })],
+    'failed systemd',
+  );
+  check(
+    'has ended well while others failed, and is loaded',
+    saved,
+    [doubted(read('inactive', A))],
+    'idle systemd',
+  );
+  check(
+    'has been forgotten, and some job has failed',
+    saved,
+    [doubted(read('inactive', ''))],
+    'failed systemd',
+  );
   check('was cut off by a reboot', saved, [elsewhere(read('inactive', ''))], 'failed systemd');
   check(
     'was followed by another that failed',
@@ -214,6 +240,18 @@ describe('a run of which only the acceptance was seen when the daemon ended', ()
     'has been forgotten as everything is',
     first,
     [read('inactive', '', { forgotten: true })],
+    'failed systemd',
+  );
+  check(
+    'has failed and been reset, and is loaded',
+    again,
+    [read('inactive', A, { reset: true })],
+    'failed systemd',
+  );
+  check(
+    'has been forgotten, and some job has failed',
+    again,
+    [doubted(read('inactive', ''))],
     'failed systemd',
   );
   check('never ran behind a failure', again, [read('failed', B, failure)], 'failed systemd');
@@ -294,6 +332,12 @@ describe('the orders in which systemd tells things', () => {
       unit('failed', B, { job: true, result: 'exit-code' }),
       job('done'),
     ],
+    'failed systemd',
+  );
+  check(
+    'a condition is false behind a failure that was reset',
+    failed,
+    [unit('inactive', B, { reset: true }), acceptedOver(B), job('done')],
     'idle systemd',
   );
   check('a dependency fails', idle, [accepted, fresh, job('dependency')], 'failed systemd');
@@ -340,6 +384,24 @@ describe('the orders in which systemd tells things', () => {
     [unit('deactivating', A)],
     'same',
   );
+  for (const [what, state] of [
+    ['stop', 'deactivating'],
+    ['reload', 'reloading'],
+  ] as const) {
+    const remained = unit('active', A, { subState: 'exited', job: true });
+    check(
+      `a ${what} of what remained before the daemon came is no run`,
+      idle,
+      [read('active', A, { subState: 'exited' }), remained, unit(state, A, { job: true }), unit(state, A)],
+      'same',
+    );
+    check(
+      `a ${what} that the daemon meets as it comes is no run`,
+      idle,
+      [read(state, A), unit(state, A)],
+      'same',
+    );
+  }
   check(
     'the new invocation is told before the reply, and fails later',
     idle,
@@ -365,6 +427,41 @@ describe('the orders in which systemd tells things', () => {
       job('done'),
     ],
     'idle systemd',
+  );
+  const works = (path: string): RunInput => ({
+    kind: 'unit',
+    facts: { ...facts('active', A, { subState: 'running' }), job: path },
+  });
+  const ends = unit('inactive', A);
+  check(
+    'a reload fails, and the service ends well',
+    idle,
+    [accepted, works('/job/1'), job('done'), works('/job/2'), job('failed', '/job/2'), works(''), ends],
+    'idle systemd',
+  );
+  check(
+    'a reload fails, and the service that other hands started ends well',
+    idle,
+    [works('/job/1'), job('done'), works('/job/2'), job('failed', '/job/2'), works(''), ends],
+    'idle systemd',
+  );
+  check(
+    'a reload is well, and the job that other hands made is not',
+    idle,
+    [works('/job/1'), job('timeout'), works('/job/2'), job('done', '/job/2'), works(''), ends],
+    'failed systemd',
+  );
+  check(
+    'a run is not over while another job of its unit is left',
+    idle,
+    [
+      accepted,
+      works('/job/1'),
+      job('done'),
+      { ...ends, facts: { ...facts('inactive', A), job: '/job/2' } } as RunInput,
+      job('canceled', '/job/3'),
+    ],
+    'running systemd',
   );
   check('the unit starts during a run of the socket', socketRun, [unit('activating', A)], 'running systemd');
   check(
@@ -454,13 +551,14 @@ test('random events keep the invariants', () => {
   const coin = () => random.below(2) === 0;
   const inputs = (run: Run): RunInput =>
     random.pick([
-      { kind: 'accepted', sinceCount: run.count, before: run.facts.invocation },
+      { kind: 'accepted', sinceCount: run.count, before: run.facts.invocation, job: '/job/1' },
       { kind: 'confirmed', facts: facts(random.pick(['failed', 'activating']), random.pick([A, B, ''])) },
       ...['inactive', 'activating', 'active', 'deactivating', 'failed'].map((state) =>
         unit(state, random.pick([A, B, '']), { job: coin(), result: random.pick(['success', 'exit-code']) }),
       ),
-      read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, ''])),
-      job(random.pick(['done', 'failed', 'canceled'])),
+      read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, '']), { reset: coin() }),
+      doubted(read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, '']))),
+      job(random.pick(['done', 'failed', 'canceled']), random.pick(['/job/1', '/job/2'])),
       begin,
       progress,
       leftover(begin),

@@ -12,6 +12,9 @@ export const UNITS: Readonly<Record<string, string>> = {
   'good-oneshot.service': '[Service]\nType=oneshot\nExecStart=true\n',
   'bad-oneshot.service': '[Service]\nType=oneshot\nExecStart=sh -c "exit 7"\n',
   'missing-binary.service': '[Service]\nExecStart=/nowhere/at-all\n',
+  'retried.service': '[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=/nowhere/at-all\n',
+  'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
+  'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
   'deaf.service': `[Service]\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; while :; do sleep 0.1; done"\n`,
   'conditional.service': `[Unit]\nConditionPathExists=/nowhere\n[Service]\n${SLEEP}`,
@@ -23,14 +26,16 @@ export const UNITS: Readonly<Record<string, string>> = {
   'tpl@.service': `[Service]\n${SLEEP}`,
   'secret.service': `[Service]\n${SLEEP}`,
   'unlisted.service': `[Service]\n${SLEEP}`,
+  'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
 export const ODD_SWAP = 'dev-disk-by\\x2dlabel.swap';
 export const USER = [
   ...Object.keys(UNITS).filter(
-    (name) => !['tpl@.service', 'unlisted.service', 'real.service'].includes(name),
+    (name) => !['tpl@.service', 'unlisted.service', 'real.service', 'aliased.service'].includes(name),
   ),
   'alias.service',
+  'other-name.service',
   'secret-alias.service',
   'tpl@kitchen.service',
   'absent.service',

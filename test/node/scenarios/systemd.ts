@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
-import type { Node } from '../node.js';
+import { NODE_USER, type Node } from '../node.js';
 import { waitFor } from '../wait-for.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
@@ -92,6 +92,45 @@ export function systemdScenarios(node: () => Node): void {
       if (what !== 'a crash loop') assert.equal(finals.length, changed || told.length > 0 ? 1 : 0);
     });
   }
+
+  // A unit with Restart= that has failed is `failed` for a moment before it waits.
+  for (const [unit, state] of [
+    ['lingering.service', 'deactivating stop-post'],
+    ['lingering-again.service', 'deactivating stop-post'],
+    ['retried.service', 'activating auto-restart'],
+  ] as const) {
+    test(`a failure that does not end at once, as with ${unit}, is 502`, async () => {
+      const [status, detail] = await daemon.post(unit, 'start');
+      assert.equal(status, 502, detail);
+      assert.match(detail, /exit-code/);
+      await daemon.sees(unit, (now) => `${now.active_state} ${now.sub_state}` === state);
+      if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);
+      await daemon.sees(unit, ({ active_state: now }) => now !== 'deactivating');
+      assert.deepEqual(await daemon.post(unit, 'stop'), [202, '']);
+    });
+  }
+
+  test('disable of a name that goes with it stops the unit behind the name', async () => {
+    const isActive = async (unit: string) =>
+      (await node().user('systemctl', '--user', 'is-active', unit)).stdout.trim();
+    for (const state of ['active', 'inactive']) {
+      await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
+      await daemon.sees('other-name.service', ({ exists, active_state: now }) => exists && now === state);
+      assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
+      assert.equal(await isActive('aliased.service'), 'inactive');
+      const { exists, running } = await daemon.service('other-name.service');
+      assert.deepEqual([exists, running], [false, false]);
+    }
+  });
+
+  test('disable of a linked unit that does not run: there is nothing to stop', async () => {
+    await daemon.shell(`printf '[Service]\\nExecStart=sleep infinity\\n' > ~/late.service`);
+    await daemon.systemctl('link', `/home/${NODE_USER}/late.service`);
+    await daemon.sees('late.service', ({ exists }) => exists);
+    assert.deepEqual(await daemon.post('late.service', 'disable'), [202, '']);
+    await daemon.sees('late.service', ({ exists }) => !exists);
+    await daemon.shell('rm ~/late.service');
+  });
 
   test('a job that takes longer than the wait is accepted', async () => {
     assert.deepEqual(await daemon.post('endless.service', 'start'), [202, '']);

@@ -73,7 +73,9 @@ export class UpgradeDaemon {
   async remove(): Promise<void> {
     this.end();
     await this.systemctl('stop', 'tonearm.service');
-    const units = 'tonearm*.service tonearm*.timer up.service never.service bad.service masked.service';
+    await this.node.user('systemctl', '--user', 'stop', 'holds.service');
+    const units =
+      'tonearm*.service tonearm*.timer up.service never.service holds.service bad.service masked.service';
     await this.shell(`cd ~/.config/systemd/user && rm -f ${units}`);
     await this.shell('rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root');
     await this.systemctl('daemon-reload');
@@ -85,7 +87,9 @@ export class UpgradeDaemon {
       '/usr/lib/tonearm',
       '/usr/local/bin/tonearm',
     ];
-    const dropIns = ['detect', 'upgrade'].map((unit) => `/etc/systemd/user/tonearm-${unit}.service.d`);
+    const dropIns = ['tonearm-detect', 'tonearm-upgrade', 'tonearm'].map(
+      (unit) => `/etc/systemd/user/${unit}.service.d`,
+    );
     await this.node.root('rm', '-rf', ...brought, ...dropIns);
   }
 
@@ -136,9 +140,9 @@ export class UpgradeDaemon {
   }
 
   /** Waits until the upgrade unit has ended. */
-  async unitEnds(): Promise<void> {
+  async unitEnds(unit = 'up.service'): Promise<void> {
     await waitFor('the end of the unit', SEEN_WITHIN_MS, async () => {
-      const state = await this.node.user('systemctl', '--user', 'is-active', 'up.service');
+      const state = await this.node.user('systemctl', '--user', 'is-active', unit);
       return /^(inactive|failed)$/m.test(state.stdout) ? true : undefined;
     });
   }
@@ -166,6 +170,12 @@ export class UpgradeDaemon {
       `[Service]\nType=oneshot\nExecStart=/opt/upgrade/${name}\n${more}`,
     );
     await this.node.user('systemctl', '--user', 'reset-failed', name);
+  }
+
+  /** Has a job of another unit fail. */
+  async somethingElseFails(): Promise<void> {
+    await this.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
+    assert.notEqual((await this.node.user('systemctl', '--user', 'start', 'never.service')).status, 0);
   }
 
   async openGate(): Promise<void> {

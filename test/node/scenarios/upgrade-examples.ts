@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { before, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+import { GATE, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
-const EXAMPLES = fileURLToPath(new URL('../../../../packaging/upgrade', import.meta.url));
+const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
+const EXAMPLES = `${PACKAGING}/upgrade`;
+const OURS = readFileSync(`${PACKAGING}/tonearm.service`, 'utf8');
 
 export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
@@ -23,6 +25,11 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.node.root('mkdir', '-p', `/etc/systemd/user/${unit}.d`);
       await daemon.node.writeFile(`/etc/systemd/user/${unit}.d/test.conf`, settings);
     }
+    // How the shipped unit of the daemon stands to the others. It is enabled, as it is on a node.
+    const relations = OURS.replace(/^\[Service\][^[]*/m, '');
+    await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
+    await daemon.systemctl('daemon-reload');
+    await daemon.systemctl('enable', 'tonearm.service');
     await daemon.node.writeFile(
       '/opt/fake/sudo',
       '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n',
@@ -31,10 +38,12 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('daemon-reload');
   });
 
+  after(() => daemon.systemctl('disable', 'tonearm.service'));
+
+  const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
+
   test('check, upgrade, with a restart of the daemon as one of the steps', async () => {
-    await daemon.begin(
-      `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`,
-    );
+    await daemon.begin(UPGRADE);
     const heard = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
     const found = await daemon.sees('the detector', ({ current }) => current !== '');
@@ -46,6 +55,24 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('idle', 'systemd');
     assert.notEqual(await daemon.shell('systemctl --user show -P MainPID tonearm.service'), before);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
+  });
+
+  test('its verdict is kept while the daemon is away, whatever else fails or is reset', async () => {
+    for (const [status, verdict] of [
+      [0, 'idle'],
+      [1, 'failed'],
+    ] as const) {
+      await daemon.node.writeFile('/opt/fake/sudo', `#!/bin/sh\n${GATE}\nexit ${status}\n`, '755');
+      await daemon.begin(UPGRADE);
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.kill();
+      await daemon.somethingElseFails();
+      await daemon.openGate();
+      await daemon.unitEnds('tonearm-upgrade.service');
+      await daemon.systemctl('reset-failed');
+      await daemon.up();
+      assert.equal((await daemon.answers()).run.state, verdict);
+    }
   });
 
   test('the timer looks every day', async () => {

@@ -141,6 +141,59 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
+  test('a condition that is not met does not make a failure good', async () => {
+    await daemon.unit('up.service', 'exit 3');
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('failed', 'systemd');
+    const heard = await daemon.listen();
+    for (const [forget, verdict] of [
+      [false, 'failed'],
+      [true, 'idle'],
+    ] as const) {
+      if (forget) await daemon.systemctl('reset-failed', 'up.service');
+      await daemon.node.writeUnit(
+        'user',
+        'up.service',
+        '[Unit]\nConditionPathExists=/nowhere\n[Service]\nType=oneshot\nExecStart=/bin/true\n',
+      );
+      heard.length = 0;
+      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await waitFor(verdict, 5_000, () => (states(heard).at(-1) === verdict ? true : undefined));
+      assert.equal((await daemon.answers()).run.state, verdict);
+    }
+  });
+
+  test('a reload that fails is not its verdict', async () => {
+    await daemon.unit('up.service', GATE, 'Type=simple\nExecReload=/bin/false\n');
+    for (const start of [
+      async () => assert.equal(await daemon.post('/upgrade/start'), 202),
+      () => daemon.systemctl('start', 'up.service'),
+    ]) {
+      await daemon.begin(FULL);
+      await start();
+      await daemon.runs('running', 'systemd');
+      assert.notEqual((await daemon.node.user('systemctl', '--user', 'reload', 'up.service')).status, 0);
+      await daemon.openGate();
+      await daemon.runs('idle', 'systemd');
+    }
+  });
+
+  test('a stop or a reload of what has been done before the daemon came is no run', async () => {
+    const remains = 'RemainAfterExit=yes\nExecReload=/bin/sleep 0.2\nExecStop=/bin/sleep 0.2\n';
+    await daemon.unit('up.service', 'exit 0', remains);
+    await daemon.systemctl('start', 'up.service');
+    await daemon.begin(FULL);
+    const heard = await daemon.listen();
+    await daemon.systemctl('reload', 'up.service');
+    await daemon.systemctl('stop', 'up.service');
+    // What was told before this is told by now.
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await waitFor('the end', 5_000, () => (states(heard).at(-1) === 'idle' ? true : undefined));
+    assert.deepEqual(states(heard), ['running', 'idle']);
+    await daemon.systemctl('stop', 'up.service');
+  });
+
   test('one that is refused changes nothing', async () => {
     for (const [unit, why] of [
       ['missing.service', /not found/],

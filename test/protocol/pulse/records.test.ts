@@ -45,6 +45,8 @@ test('a sink input has every field, and none for what the wire says is none', ()
 });
 
 const BIG = 'x'.repeat(60_000);
+/** What is kept of a text for people, in bytes. */
+const KEPT = 4096;
 const FIELDS: readonly (readonly [
   what: string,
   change: wire.SinkInputBytes,
@@ -54,7 +56,12 @@ const FIELDS: readonly (readonly [
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
   ['a name in other scripts', { name: 'Café ☕ 音楽 🎵' }, { name: 'Café ☕ 音楽 🎵' }],
-  ['a name of 60 000 characters', { name: BIG }, { name: BIG }],
+  [
+    'a name of 60 000 characters, of which the beginning is kept',
+    { name: BIG },
+    { name: BIG.slice(0, KEPT) },
+  ],
+  ['a name that is just not too long', { name: BIG.slice(0, KEPT) }, { name: BIG.slice(0, KEPT) }],
   ['no client', { client: 0xffffffff }, { client: undefined }],
   ['index 0', { index: 0 }, { index: 0 }],
   ['one channel', { volumes: wire.volumes(5) }, { volume: [5] }],
@@ -106,6 +113,54 @@ for (const [what, entries, expected] of PROPS) {
     assert.equal(JSON.stringify(props), JSON.stringify(Object.fromEntries(expected)));
   });
 }
+
+const CUTS: readonly (readonly [what: string, value: string, expected: string])[] = [
+  ['one byte too many', 'x'.repeat(KEPT + 1), 'x'.repeat(KEPT)],
+  ['none too many', 'x'.repeat(KEPT), 'x'.repeat(KEPT)],
+  ...['é', '☕', '🎵'].flatMap((character) =>
+    [0, 1, 2, 3].map((shift): [string, string, string] => {
+      const size = utf8(character).length;
+      const value = 'x'.repeat(shift) + character.repeat(KEPT);
+      const kept = 'x'.repeat(shift) + character.repeat(Math.floor((KEPT - shift) / size));
+      return [`${character} behind ${shift} others`, value, kept];
+    }),
+  ),
+];
+for (const [what, value, expected] of CUTS) {
+  test(`a long text is cut between characters: ${what}`, () => {
+    const list = wire.props(wire.textProp('k', value), wire.textProp(value, 'v'), wire.textProp('l', 'w'));
+    const { name, props, corked } = sinkInput({ name: value, props: list });
+    assert.deepEqual({ ...props }, { k: expected, [expected]: 'v', l: 'w' });
+    assert.deepEqual([name, corked], [expected, true]);
+  });
+}
+
+test('a long text that is not UTF-8 is cut all the same', () => {
+  const { props } = sinkInput({ props: wire.props(wire.prop('k', new Array(60_000).fill(0x80))) });
+  assert.equal(props['k'], '\ufffd'.repeat(KEPT));
+});
+
+test('of very many properties the first 128 are kept', () => {
+  const entries = Array.from({ length: 1000 }, (_, at) => wire.textProp(`k${at}`, String(at)));
+  const { props, corked } = sinkInput({ props: wire.props(...entries) });
+  assert.deepEqual(
+    Object.keys(props),
+    Array.from({ length: 128 }, (_, at) => `k${at}`),
+  );
+  assert.equal(corked, true);
+});
+
+test('names that are sent back to the server, or compared with them, are whole', () => {
+  const sink = wire.sink();
+  const at = wire.u32(3).length;
+  const renamed = [...sink.slice(0, at), ...wire.text(BIG), ...sink.slice(at + wire.text('living').length)];
+  assert.equal(decode('GET_SINK_INFO', renamed).name, BIG);
+  const server = [
+    ...[wire.text('p'), wire.text('1'), wire.text('u'), wire.text('h'), wire.spec(3, 2, 44100)],
+    ...[wire.text(BIG), wire.text(null), wire.u32(1), wire.map(1)],
+  ].flat();
+  assert.equal(decode('GET_SERVER_INFO', server).defaultSink, BIG);
+});
 
 test('texts that look alike are not confused, however often they are read', () => {
   const values = [

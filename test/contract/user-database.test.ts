@@ -1,0 +1,79 @@
+// A user of whom the user database knows nothing, as in a container: the daemon serves it like any other.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { startProgram } from '../sound/program.js';
+import { until } from '../sound/until.js';
+import { lacks } from '../tools/requirements.js';
+import { ENTRY, freePort, type Health } from './daemon.js';
+
+const UID = 54_321;
+const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
+
+function whyNot(): string | false {
+  const lacking = lacks({ root: true, programs: ['setpriv'] });
+  if (lacking !== false) return lacking;
+  const ran = spawnSync('setpriv', [...IDENTITY, process.execPath, '-e', '']);
+  return ran.status === 0 ? false : 'Node cannot be run by other users here';
+}
+
+for (const [what, withHome] of [
+  ['with HOME', true],
+  ['without HOME', false],
+] as const) {
+  test(`a user without an entry, ${what}: every backend lives`, { skip: whyNot() }, async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'tonearm-user-'));
+    const port = await freePort();
+    const config = join(directory, 'config.yaml');
+    // A copy: the checkout may lie where other users may not look.
+    cpSync(dirname(ENTRY), join(directory, 'dist'), { recursive: true });
+    writeFileSync(
+      config,
+      `api: {port: ${port}}
+systemd: {system: [a.service], user: [b.service]}
+power: {enabled: true}
+upgrade: {enabled: true, resultFile: ${directory}/result.json}
+`,
+    );
+    chownSync(directory, UID, UID);
+    const nowhere = `unix:path=${directory}/no-bus`;
+    const env = {
+      PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+      XDG_RUNTIME_DIR: directory,
+      DBUS_SESSION_BUS_ADDRESS: nowhere,
+      DBUS_SYSTEM_BUS_ADDRESS: nowhere,
+      ...(withHome && { HOME: directory }),
+    };
+    const log = join(directory, 'log');
+    const entry = join(directory, 'dist/main.js');
+    const program = startProgram('setpriv', [...IDENTITY, process.execPath, entry, '--config', config], {
+      env,
+      log,
+    });
+    try {
+      const backends = await until(
+        `every backend has said something\n${readFileSync(log, 'utf8')}`,
+        async () => {
+          const answer = await fetch(`http://127.0.0.1:${port}/health`);
+          const health = (await answer.json()) as Health;
+          const all = Object.values(health.backends);
+          return all.every(({ state, detail }) => state === 'up' || detail !== undefined) && health.backends;
+        },
+      );
+      const states = Object.entries(backends).map(([name, { state, restarts }]) => [name, state, restarts]);
+      assert.deepEqual(Object.fromEntries(states.map(([name, ...rest]) => [name, rest])), {
+        audio: ['connecting', 0],
+        systemd: ['connecting', 0],
+        power: ['connecting', 0],
+        upgrade: ['up', 0],
+      });
+    } finally {
+      await program.end();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+}
