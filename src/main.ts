@@ -19,7 +19,7 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { VERSION } from './version.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
-const EXIT = { ok: 0, usage: 64, cannotListen: 69, refusesRoot: 77, badConfig: 78 } as const;
+const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
@@ -52,12 +52,17 @@ async function main(request: Request): Promise<Exit | undefined> {
   }
 }
 
-/** Status 0 whatever happens: it must never make the script fail that calls it (contract, section 4). */
+/** Status 0 whatever happens, also while this very program is being replaced: the script that calls it must go on. */
 async function progress(args: readonly string[]): Promise<Exit> {
-  const { runProgress } = await import('./progress.js');
-  const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
-  process.stderr.write(err);
-  return say(out);
+  try {
+    const { runProgress } = await import('./progress.js');
+    const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
+    put(process.stderr, err, EXIT.ok);
+    put(process.stdout, out, EXIT.ok);
+  } catch (error) {
+    put(process.stderr, `tonearm: ${String(error)}\n`, EXIT.ok);
+  }
+  return EXIT.ok;
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
@@ -97,7 +102,7 @@ function run(threads: Threads, loaded: Loaded): Exit | undefined {
   const unheard = listen(gateway, settings, logger);
   if (unheard !== undefined) return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
   supervisor.start(gateway.listener);
-  endOnSignal(gateway, supervisor, logger);
+  endOnSignal(gateway, supervisor, threads, logger);
   return undefined;
 }
 
@@ -114,20 +119,22 @@ function listen(gateway: Gateway, settings: Settings, logger: Logger): string | 
   return undefined;
 }
 
-function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): void {
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, logger: Logger): void {
+  // Not gracefully, but within the time: process.exit() would wait for a stuck thread, and its signals are not heard any more.
+  const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
   const end = (signal: NodeJS.Signals): void => {
     // A second signal means: at once.
-    if (ending) process.exit(EXIT.ok);
+    if (ending) leave();
     ending = true;
     logger.log('info', 'ending', { signal });
-    setTimeout(() => process.exit(EXIT.ok), SHUTDOWN_DEADLINE_MS).unref();
+    setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
     // The gateway first: answers under way still need the actors.
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
       .catch((error: unknown) => logger.log('error', 'ending went wrong', { reason: String(error) }))
-      .then(() => process.exit(EXIT.ok));
+      .then(leave);
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
@@ -136,16 +143,24 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): 
 }
 
 function say(text: string): Exit {
-  process.stdout.write(text);
+  put(process.stdout, text, EXIT.cannotWrite);
   return EXIT.ok;
 }
 
 function fail(status: Exit, lines: readonly string[]): Exit {
-  process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+  put(process.stderr, lines.map((line) => `${line}\n`).join(''), status);
   return status;
+}
+
+/** `whenLost` becomes the status if a full disk does not take the text. A reader that has left has seen enough. */
+function put(stream: NodeJS.WriteStream, text: string, whenLost: Exit): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exitCode = whenLost;
+  });
+  stream.write(text);
 }
 
 // Not a top-level await: the bundle is CommonJS, which has none.
 main(parseArguments(process.argv.slice(2))).then((status) => {
-  if (status !== undefined) process.exitCode = status;
+  if (status !== undefined) process.exitCode ??= status;
 });

@@ -1,28 +1,45 @@
 // Where log lines go: standard output, written at once, and never waited for. A full disk or a reader that stands still
 // costs lines, not the service: pino's own destination would try again for ever, on the main thread (measured).
 
-import { constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 
 const STDOUT = 1;
 
 /** Writes text to a file descriptor; throws what writeSync(2) throws. Answers how many bytes were taken. */
 export type WriteText = (text: string) => number;
 
-/**
- * The output of a process. A pipe is opened anew, without blocking: the flag belongs to the open file, and whoever
- * shares the original must not be surprised by it. Files never block, and journald's socket has room for long.
- */
+/** The output of a process: files never block, what could is made not to. A terminal that is halted (^S) still holds up the service. */
 export function standardOutput(): WriteText {
-  const fd = reopened() ?? STDOUT;
+  const kind = kindOfOutput();
+  if (kind?.isSocket()) stopBlocking();
+  const fd = (kind?.isFIFO() && reopened()) || STDOUT;
   return (text) => writeSync(fd, text);
 }
 
+function kindOfOutput(): Stats | undefined {
+  try {
+    return fstatSync(STDOUT);
+  } catch {
+    // No standard output: each line will be lost and counted.
+    return undefined;
+  }
+}
+
+/**
+ * A socket is journald's, which may stand still, and nobody else writes to it. Wrapping it is how Node makes one non-blocking;
+ * the wrapper lives as long as the process.
+ */
+function stopBlocking(): void {
+  new Socket({ fd: STDOUT, readable: false }).unref();
+}
+
+/** A pipe opened anew, without blocking: the flag belongs to the open file, and whoever shares the original must not be surprised. */
 function reopened(): number | undefined {
   try {
-    if (!fstatSync(STDOUT).isFIFO()) return undefined;
     return openSync(`/proc/self/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // No standard output, or no /proc: the original is as good as it gets.
+    // No /proc: the original is as good as it gets.
     return undefined;
   }
 }

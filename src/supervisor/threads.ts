@@ -18,7 +18,7 @@ export interface HeapLimits {
  */
 export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 64 };
 
-/** A killed thread is gone within milliseconds, unless it is stuck in a system call: then it is left behind. */
+/** A killed thread is gone within milliseconds, unless it is stuck in a system call, as on a network disk that hangs. */
 const GONE_WITHIN_MS = 250;
 
 export interface Thread {
@@ -94,10 +94,16 @@ export class Threads {
   readonly #limits: HeapLimits;
   readonly #clock: Clock;
   #spare: Cell | undefined;
+  #stuck = 0;
 
   constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
+  }
+
+  /** Whether a thread that was to go is still there. Node cannot end a process in which one is: it waits for it (measured). */
+  get stuck(): boolean {
+    return this.#stuck > 0;
   }
 
   /**
@@ -143,11 +149,15 @@ export class Threads {
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
   async #gone(worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
+    this.#stuck += 1;
+    const gone = worker.terminate().then(() => {
+      this.#stuck -= 1;
+    });
     let cancel: (() => void) | undefined;
     const deadline = new Promise<void>((resolve) => {
       cancel = this.#clock.after(GONE_WITHIN_MS, resolve);
     });
-    await Promise.race([worker.terminate(), deadline]);
+    await Promise.race([gone, deadline]);
     cancel?.();
   }
 }

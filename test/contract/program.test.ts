@@ -1,10 +1,10 @@
 // The program as an administrator meets it: command line, exit statuses, signals (contract, section 1).
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -70,6 +70,32 @@ for (const [what, args, status, output] of rows) {
 test('the built entry runs by itself, as npm links it', () => {
   const result = spawnSync(ENTRY, ['--version'], { encoding: 'utf8', timeout: 20_000 });
   assert.match(result.stdout, /^\d+\.\d+\.\d+\n$/, result.stderr);
+});
+
+const FULL = openSync('/dev/full', 'w');
+after(() => closeSync(FULL));
+
+/** What is lost on a full disk: standard output (1) or standard error (2). */
+for (const [what, args, lost, status] of [
+  ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0],
+  ['nor does its help', ['progress', '--help'], 1, 0],
+  ['an answer that is lost is an error', ['--version'], 1, 74],
+  ['what was wrong stays what was wrong', ['--frobnicate'], 2, 64],
+] as const) {
+  test(`on a full disk ${what}: exit ${status}`, () => {
+    const stdio: StdioOptions = ['ignore', lost === 1 ? FULL : 'pipe', lost === 2 ? FULL : 'pipe'];
+    const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+    const options = { env, encoding: 'utf8', timeout: 20_000, stdio } as const;
+    const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
+    assert.equal(ended.status, status);
+    assert.equal(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, '');
+  });
+}
+
+test('a reader that has seen enough is no error', async () => {
+  const child = spawn(process.execPath, [ENTRY, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.destroy();
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
@@ -141,4 +167,70 @@ test('a log that cannot be written costs lines, not the service', async () => {
   daemon.kill('SIGTERM');
   await stream.until(({ ended }) => ended, 'the end');
   assert.deepEqual(await exit, [0, null]);
+});
+
+/** A socket with its other end, which never reads, and with no room left: as journald's when it stands still. */
+async function fullSocket(): Promise<{ full: Socket; close(): void }> {
+  const path = join(home, 'journal');
+  const server = createServer({ pauseOnConnect: true }).listen(path);
+  await once(server, 'listening');
+  const full = connect({ path });
+  await once(full, 'connect');
+  while (full.write('x'.repeat(1000)) || full.writableLength < 100_000);
+  return {
+    full,
+    close: () => {
+      full.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Node hands on its own sockets as non-blocking ones; journald's are not. */
+const BLOCKING = ['-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
+
+test('a journal that stands still costs lines, not the service', {
+  skip: lacks({ programs: ['perl'] }),
+}, async () => {
+  const port = await freePort();
+  const config = file('journal.yaml', `api: {port: ${port}}\n${QUIET}`);
+  const { full, close } = await fullSocket();
+  const daemon = spawn('perl', [...BLOCKING, process.execPath, ENTRY, '--allow-root', '--config', config], {
+    stdio: ['ignore', full, 'ignore'],
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
+  });
+  const exit = once(daemon, 'exit');
+  const url = `http://127.0.0.1:${port}/events`;
+  const stream = await until('the daemon answers', () => EventConsumer.open(url)).finally(() => {
+    if (daemon.exitCode !== null) daemon.kill('SIGKILL');
+  });
+  daemon.kill('SIGTERM');
+  await stream.until(({ ended }) => ended, 'the end');
+  assert.deepEqual(await exit, [0, null]);
+  close();
+});
+
+test('a thread that is stuck in the kernel does not hold up the end', {
+  skip: lacks({ programs: ['mkfifo'] }),
+}, async () => {
+  const fifo = join(home, 'fifo');
+  assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+  const port = await freePort();
+  const config = file('stuck.yaml', `api: {port: ${port}}\nsystemd: {enabled: false}\n`);
+  const saboteur = new URL('./saboteur.js', import.meta.url).href;
+  const daemon = spawn(
+    process.execPath,
+    [`--import=${saboteur}`, ENTRY, '--allow-root', '--config', config],
+    { stdio: 'ignore', env: { HOME: home, XDG_RUNTIME_DIR: home, SABOTEUR_FIFO: fifo } },
+  );
+  const exit = once(daemon, 'exit');
+  const stream = await until('the daemon answers', () =>
+    EventConsumer.open(`http://127.0.0.1:${port}/events`),
+  );
+  await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
+  daemon.kill('SIGTERM');
+  await stream.until(({ ended }) => ended, 'the end');
+  assert.equal(stream.dataOf('server.info').at(-1), 'bye');
+  // Not 0: only the kernel can end it.
+  assert.deepEqual(await exit, [null, 'SIGKILL']);
 });

@@ -1,6 +1,9 @@
 // Loaded into the daemon by `--import`, for tests only; threads inherit it. A signal to the process makes the actors' threads
-// of the shipped build hang (SIGUSR2) or exit (SIGWINCH), as a defect of theirs would.
+// of the shipped build hang (SIGUSR2) or exit (SIGWINCH), as a defect of theirs would, or wait in the kernel for a file that never
+// comes (SIGURG), as on a network disk that hangs: for the other end of the FIFO that $SABOTEUR_FIFO names. `FIFO.reached` tells
+// that one is about to.
 
+import { openSync, writeFileSync } from 'node:fs';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
 const channel = new BroadcastChannel('sabotage');
@@ -11,6 +14,11 @@ const ACTS: Readonly<Record<string, () => void>> = {
     for (;;);
   },
   SIGWINCH: () => process.exit(7),
+  SIGURG: () => {
+    const fifo = process.env['SABOTEUR_FIFO'] ?? '';
+    writeFileSync(`${fifo}.reached`, '');
+    openSync(fifo, 'r');
+  },
 };
 
 if (isMainThread) {
