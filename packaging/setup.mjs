@@ -1,7 +1,7 @@
 // Brings a checkout to where it can be started, tested or measured: npm packages and Debian packages, only what is missing.
 // Uses nothing but Node's own modules, since it runs before anything is installed. Silent and instant when all is there.
 //
-//   node packaging/setup.mjs [start | test | bench]
+//   node packaging/setup.mjs [brief | start | test | bench]
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,6 +19,7 @@ const SERVER = ['pulseaudio', 'pulseaudio-utils'];
 
 /** Debian packages by purpose. To start, a sound server is needed only where there is none to talk to. */
 const PROFILES = {
+  brief: async () => [],
   start: async () => ((await reachableSoundServer()) === undefined ? SERVER : []),
   test: async () => Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
   bench: async () => Object.keys(PACKAGES),

@@ -19,6 +19,7 @@ const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (contract, section 1); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const PARENT_POLL_MS = 500;
 /** Arguments with which main.js says something and exits, or is a client of another daemon. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress'];
 
@@ -84,9 +85,28 @@ async function soundServer(args) {
     console.log('start: no sound server can be reached, and there is no pulseaudio to start one');
     return none;
   }
-  const { server, close } = await openSandbox();
-  console.log(sandboxLine(server, settings));
-  return { env: { PULSE_SERVER: server }, close };
+  try {
+    const { server, close } = await openSandbox();
+    console.log(sandboxLine(server, settings));
+    return { env: { PULSE_SERVER: server }, close };
+  } catch (error) {
+    console.log(
+      `start: no sound server can be reached, and a private one could not be started: ${error.message}`,
+    );
+    return none;
+  }
+}
+
+/** Ends this process as soon as npm has ended without a word: a killed npm passes no signal on. */
+function endWithNpm() {
+  if (process.env.npm_lifecycle_event !== 'start') return;
+  const npm = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, PARENT_POLL_MS);
+  watch.unref();
 }
 
 /** Runs the daemon until it ends, passing signals on; resolves with its exit status. */
@@ -115,13 +135,16 @@ async function run(args, env) {
   const { status, reason } = await ending(daemon);
   clearTimeout(deadline);
   if (status === 127) console.error(`start: the daemon could not be started: ${reason}`);
+  if (status > 128) console.error(`start: the daemon was ended by ${reason}`);
   return status;
 }
 
 async function start(args) {
-  await ensure('start');
+  const brief = args.some((argument) => BRIEF.includes(argument));
+  await ensure(brief ? 'brief' : 'start');
   buildIfStale();
-  if (args.some((argument) => BRIEF.includes(argument))) return run(args, {});
+  if (brief) return run(args, {});
+  endWithNpm();
   const asRoot = process.getuid() === 0 && !args.includes('--allow-root');
   if (asRoot)
     console.log('start: running as root, so --allow-root is added; an installed daemon runs as a user');

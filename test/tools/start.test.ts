@@ -36,16 +36,27 @@ interface Started {
   left(): readonly string[];
 }
 
+interface Surroundings {
+  /** A program and its arguments, which runs the rest of its arguments. */
+  readonly parent?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs it in an empty home and runtime directory, with every other backend off. */
-async function start(t: TestContext, ...args: readonly string[]): Promise<Started> {
+async function start(
+  t: TestContext,
+  args: readonly string[] = [],
+  { parent = [], env = {} }: Surroundings = {},
+): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), 'tonearm-home-'));
   const temporary = join(home, 'tmp');
   mkdirSync(temporary);
   const port = await freePort();
   const config = join(home, 'config.yaml');
   writeFileSync(config, `api: { port: ${port} }\nsystemd: { enabled: false }\n`);
-  const process_ = spawn(process.execPath, [START, '--config', config, ...args], {
-    env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary },
+  const [program = '', ...rest] = [...parent, process.execPath, START, '--config', config, ...args];
+  const process_ = spawn(program, rest, {
+    env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
@@ -90,15 +101,39 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     assert.deepEqual(started.left(), []);
   });
 
+  test('ends with npm, also when that is killed', async (t) => {
+    // Not the shell's last command, which it would turn into.
+    const parent = ['sh', '-c', '"$@"; exit', 'npm'];
+    const started = await start(t, [], { parent, env: { npm_lifecycle_event: 'start' } });
+    await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
+    started.process.kill('SIGKILL');
+    await until('nothing is left', () => started.left().length === 0);
+    await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));
+  });
+
+  test('goes on without one when a private one cannot be started', async (t) => {
+    const programs = mkdtempSync(join(tmpdir(), 'tonearm-programs-'));
+    t.after(() => rmSync(programs, { recursive: true }));
+    const started = await start(t, [], { env: { PATH: programs } });
+    await until(
+      'the daemon answers',
+      async () => (await fetch(`http://127.0.0.1:${started.port}/server`)).ok,
+    );
+    assert.match(started.printed(), /^start: .*private one could not be started: .*$/m);
+    started.process.kill('SIGTERM');
+    assert.deepEqual(await started.ended, [0, null]);
+    assert.deepEqual(started.left(), []);
+  });
+
   test("passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
-    const started = await start(t, '--no-such-argument');
+    const started = await start(t, ['--no-such-argument']);
     const [status] = await started.ended;
     assert.ok(status !== null && status > 0, started.printed());
     assert.deepEqual(started.left(), []);
   });
 
   test('starts no sound server to print the version', async (t) => {
-    const started = await start(t, '--version');
+    const started = await start(t, ['--version']);
     assert.deepEqual(await started.ended, [0, null]);
     assert.doesNotMatch(started.printed(), /sound server/);
   });
