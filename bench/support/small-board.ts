@@ -1,0 +1,57 @@
+// A cgroup with a tenth of one core and 96 MB, for a process to be put into as it starts. Either version of cgroups; needs root.
+
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const CGROUPS = '/sys/fs/cgroup';
+const MEMORY_BYTES = 96 * 1024 * 1024;
+const PERIOD_US = 100_000;
+const QUOTA_US = 10_000;
+const NAME = `tonearm-board-${process.pid}`;
+
+interface Setting {
+  /** Below `/sys/fs/cgroup`; '' for the one hierarchy of version 2. */
+  readonly hierarchy: string;
+  readonly file: string;
+  readonly value: string;
+}
+
+const VERSION_1: readonly Setting[] = [
+  { hierarchy: 'cpu', file: 'cpu.cfs_period_us', value: String(PERIOD_US) },
+  { hierarchy: 'cpu', file: 'cpu.cfs_quota_us', value: String(QUOTA_US) },
+  { hierarchy: 'memory', file: 'memory.limit_in_bytes', value: String(MEMORY_BYTES) },
+];
+const VERSION_2: readonly Setting[] = [
+  { hierarchy: '', file: 'cpu.max', value: `${QUOTA_US} ${PERIOD_US}` },
+  { hierarchy: '', file: 'memory.max', value: String(MEMORY_BYTES) },
+];
+
+/** How often the kernel held the processes up because their share of a period was used up. */
+const THROTTLED = /^nr_throttled (\d+)$/m;
+
+export class SmallBoard {
+  readonly #folders: readonly string[];
+  /** To be put before a program and its arguments: the program starts inside. */
+  readonly launcher: readonly string[];
+
+  /** @throws when there are no cgroups to be had. */
+  constructor() {
+    const settings = existsSync(join(CGROUPS, 'cgroup.controllers')) ? VERSION_2 : VERSION_1;
+    const folderOf = (hierarchy: string): string => join(CGROUPS, hierarchy, NAME);
+    this.#folders = [...new Set(settings.map(({ hierarchy }) => folderOf(hierarchy)))];
+    for (const folder of this.#folders) mkdirSync(folder);
+    for (const { hierarchy, file, value } of settings) writeFileSync(join(folderOf(hierarchy), file), value);
+    const enter = this.#folders.map((folder) => `echo $$ > ${folder}/cgroup.procs`).join(' && ');
+    this.launcher = ['sh', '-c', `${enter} && exec "$@"`, 'sh'];
+  }
+
+  get throttled(): number {
+    const stat = readFileSync(join(this.#folders[0] ?? '', 'cpu.stat'), 'utf8');
+    return Number(THROTTLED.exec(stat)?.[1]);
+  }
+
+  /** To be called when nothing runs inside any more. */
+  remove(): void {
+    for (const folder of this.#folders) rmdirSync(folder);
+  }
+}
