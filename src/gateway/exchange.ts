@@ -28,11 +28,12 @@ export interface StreamSeat {
 }
 
 /**
- * A comment line of an event stream. What the kernel did not take stays in uWebSockets.js' own buffer, which moves only
- * with the next cork or write, and a write's result tells whether it is empty (measured). So this is written first when
- * the connection is writable again, also if no write was refused: a cork may have left a rest behind.
+ * A comment line of an event stream, for two needs of uWebSockets.js (both measured). Behind each write: it sends the end of a
+ * chunk with the next chunk, and clients that take whole chunks only, such as Python's urllib3 and requests, would see every
+ * event one event late. And first when the connection is writable again: what the kernel did not take stays in a buffer that
+ * moves only with the next write, whose result tells whether it is empty; a cork may leave a rest there that nobody refused.
  */
-const DRAIN_COMMENT = ':\n';
+const COMMENT = ':\n';
 
 type State = 'open' | 'streaming' | 'answered' | 'gone';
 
@@ -144,7 +145,7 @@ export class Exchange {
     };
     const write = (bytes: Uint8Array | string): boolean => {
       begin();
-      return this.#state === 'streaming' && response.write(bytes);
+      return this.#state === 'streaming' && response.write(bytes) && response.write(COMMENT);
     };
     const sink: ByteSink = {
       write,
@@ -167,7 +168,7 @@ export class Exchange {
       response.onWritable(() => {
         let isDrained = false;
         sink.cork(() => {
-          isDrained = write(DRAIN_COMMENT);
+          isDrained = write(COMMENT);
         });
         if (isDrained) stream.writable();
         return true;

@@ -3,6 +3,7 @@
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
 import { closeAll } from './closing.js';
+import { ConnectionCount, type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
 import type { Schedule } from './events/keepalive.js';
@@ -10,6 +11,7 @@ import { parseEventQuery } from './events/query.js';
 import { type Log, RequestHandler } from './handler.js';
 import { Mirror } from './mirror.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
+import { OwnName } from './own-name.js';
 import { PageMaker } from './page.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
@@ -49,16 +51,17 @@ function enabledBackends(settings: RouteSettings): readonly Backend[] {
 
 /** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { settings, node, version, date, monotonic, random } = options;
+  const { settings, node, version, log, date, monotonic, random } = options;
   const started = monotonic();
   const boot = bootName(date(), random());
   const pages = new PageMaker(boot);
   const mirror = new Mirror(enabledBackends(settings), pages, date);
+  const limits = limitsOf(options);
   const hub = new EventHub({
     boot,
     monotonic,
     random,
-    maxClients: settings.api.sse.maxClients,
+    maxClients: limits.streams,
     source: mirror,
     schedule: later,
   });
@@ -66,23 +69,28 @@ export function createGateway(options: GatewayOptions): Gateway {
   const backends = new CountedBackends(options.backends);
   const handler = new RequestHandler({
     router: new Router(routes),
-    rules: trustRules({
-      hostname: node.hostname,
-      hosts: settings.api.hosts,
-      origins: settings.api.cors.origins,
-    }),
+    ownName: new OwnName(
+      () => node.hostname,
+      (hostname) => ({
+        rules: trustRules({ hostname, hosts: settings.api.hosts, origins: settings.api.cors.origins }),
+        serverPage: pages.make(JSON.stringify(serverRecord(node, hostname, version, settings)), date()),
+      }),
+      monotonic,
+    ),
     mirror,
     pages,
     backends,
     streams: streamsOf(hub),
-    serverPage: pages.make(JSON.stringify(serverRecord(node, version, settings)), date()),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
     version,
     date,
     uptimeMs: () => monotonic() - started,
-    log: options.log,
+    log,
   });
-  const server = createServer(handler, later);
+  const connections = new ConnectionCount(limits.connections, () =>
+    log('warn', 'too many connections: further ones are closed', { allowed: limits.connections }),
+  );
+  const server = createServer(handler, later, connections);
   let closing: Promise<void> | undefined;
   return {
     listener: {
@@ -96,6 +104,17 @@ export function createGateway(options: GatewayOptions): Gateway {
       return closing;
     },
   };
+}
+
+/** Says so where the process cannot hold what the configuration allows. */
+function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
+  const { enabled, maxClients } = settings.api.sse;
+  const limits = connectionLimits(maxClients, node.descriptorsMax ?? Number.POSITIVE_INFINITY);
+  if (enabled && limits.streams < maxClients) {
+    const told = { allowed: limits.streams, api_sse_maxClients: maxClients };
+    log('warn', 'the limit of open files allows fewer event streams than the configuration', told);
+  }
+  return limits;
 }
 
 const later: Schedule = (delayMs, callback) => {

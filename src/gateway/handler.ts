@@ -7,6 +7,7 @@ import { corsHeaders, optionsReply } from './cors.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
 import { healthRecord } from './health-record.js';
 import type { Mirror } from './mirror.js';
+import type { OwnName } from './own-name.js';
 import { type Page, type PageMaker, pageReply, RememberedPage } from './page.js';
 import { type Problem, problem, problemReply } from './problem.js';
 import { ACCEPTED, type HeaderPair, type Reply } from './reply.js';
@@ -15,19 +16,17 @@ import type { Endpoint, Match, Router } from './router.js';
 import type { Action, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import type { EventStreams } from './streams.js';
-import { distrustOrigin, HostCheck, type OriginStanding, originStanding, type TrustRules } from './trust.js';
+import { distrustOrigin, HostCheck, type OriginStanding, originStanding } from './trust.js';
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 export interface HandlerParts {
   readonly router: Router;
-  readonly rules: TrustRules;
   readonly mirror: Mirror;
   readonly pages: PageMaker;
   readonly backends: Backends;
   readonly streams: EventStreams;
-  /** The page of `GET /server`. */
-  readonly serverPage: Page;
+  readonly ownName: OwnName;
   /** The text of `GET /openapi.json`; asked for until it was given once. */
   readonly openapi: () => Promise<string>;
   readonly version: string;
@@ -57,6 +56,11 @@ const BODY_PROBLEMS = {
   'too-slow': problem('bad-request', 'The body did not arrive in time'),
 } as const;
 
+const TOO_MANY_STREAMS = problem(
+  'too-many-streams',
+  'As many streams are open as api.sse.maxClients and the limit of open files allow',
+);
+
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   readonly #power: RememberedPage;
@@ -69,7 +73,7 @@ export class RequestHandler implements ExchangeHandler {
     this.#parts = parts;
     this.#power = new RememberedPage(parts.pages);
     this.#started = parts.date();
-    this.#hosts = new HostCheck(parts.rules);
+    this.#hosts = new HostCheck(parts.ownName);
   }
 
   /** From now on every request is 503. */
@@ -78,7 +82,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   serve(exchange: Exchange): Served {
-    const { rules, router } = this.#parts;
+    const { ownName, router } = this.#parts;
+    const { rules } = ownName;
     const { method } = exchange;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
@@ -123,7 +128,7 @@ export class RequestHandler implements ExchangeHandler {
       case 'cookie':
         return this.#answerCookie(exchange, action);
       case 'server':
-        return exchange.answer(pageReply(this.#parts.serverPage, exchange.header('if-none-match')));
+        return exchange.answer(pageReply(this.#parts.ownName.serverPage(), exchange.header('if-none-match')));
       case 'health':
         return exchange.answer(this.#healthReply());
       case 'openapi':
@@ -217,8 +222,8 @@ export class RequestHandler implements ExchangeHandler {
     const result = this.#parts.streams.open(query, lastEventId, seat.sink);
     if (result.kind === 'open') seat.attach(result.stream);
     else if (result.kind === 'bad-query') refuse(exchange, problem('bad-query', result.detail));
-    else
-      refuse(exchange, problem('too-many-streams', 'As many streams are open as api.sse.maxClients allows'));
+    // Kept open, the connections of those that are refused would use up the room that is left for requests.
+    else refuseForGood(exchange, TOO_MANY_STREAMS);
   }
 }
 

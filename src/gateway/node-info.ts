@@ -1,4 +1,5 @@
-// What `GET /server` says about the machine. Reading it is I/O and happens once, at start; the rest is pure.
+// What the gateway knows of the machine, most of it for `GET /server`. Reading it is I/O and happens once, at start, but for
+// the hostname; the rest is pure.
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
@@ -6,11 +7,14 @@ import type { ServerRecord } from '../protocol/actor/schemas.js';
 import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
+  /** Of this moment: it may change while the service runs. */
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
   /** For people: PRETTY_NAME of os-release. */
   readonly osVersion: string;
+  /** How many files and sockets the process may hold open; absent where nobody says. */
+  readonly descriptorsMax?: number;
 }
 
 /** In the order of os-release(5). */
@@ -29,10 +33,19 @@ export function readNodeInfo(): NodeInfo {
     (name) => name !== undefined,
   );
   return {
-    hostname: hostname(),
+    get hostname() {
+      return hostname();
+    },
+    descriptorsMax: openFilesMax(readIfThere('/proc/self/limits')),
     platform: `linux/${goArchitecture(arch())}`,
     osVersion: pretty ?? `${type()} ${release()}`,
   };
+}
+
+/** The soft limit out of the text of /proc/PID/limits, which Node has raised to the hard one as it started. */
+export function openFilesMax(limits: string): number {
+  const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
+  return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
 export function goArchitecture(nodeArchitecture: string): string {
@@ -48,9 +61,14 @@ export function prettyName(osRelease: string): string | undefined {
   return name === '' ? undefined : name;
 }
 
-export function serverRecord(node: NodeInfo, version: string, settings: RouteSettings): ServerRecord {
+export function serverRecord(
+  node: NodeInfo,
+  hostname: string,
+  version: string,
+  settings: RouteSettings,
+): ServerRecord {
   return {
-    hostname: node.hostname,
+    hostname,
     os_platform: node.platform,
     os_version: node.osVersion,
     api_sw: 'tonearm',

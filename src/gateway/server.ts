@@ -3,11 +3,13 @@
 
 import {
   App,
+  type HttpResponse,
   type TemplatedApp,
   type us_listen_socket,
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
+import type { ConnectionCount } from './connection-limits.js';
 import type { Schedule } from './events/keepalive.js';
 import { Exchange } from './exchange.js';
 import { PendingCount } from './pending-count.js';
@@ -48,11 +50,25 @@ export interface ExchangeHandler {
   onFault(exchange: Exchange, error: unknown): void;
 }
 
-/** Hands every request, whatever its method and path, to `handler`. It does not listen yet. */
-export function createServer(handler: ExchangeHandler, schedule: Schedule): HttpServer {
+/**
+ * Hands every request, whatever its method and path, to `handler`, and closes the connections that `connections` will not
+ * have. It does not listen yet.
+ */
+export function createServer(
+  handler: ExchangeHandler,
+  schedule: Schedule,
+  connections: ConnectionCount,
+): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
   const sockets: us_listen_socket[] = [];
   const pending = new PendingCount();
+
+  /** `change` is 1 for a connection that was opened, and -1 when it is closed, also from here (measured). */
+  const admit = (response: HttpResponse, change: number): void => {
+    if (change < 0) connections.closed();
+    else if (!connections.opened()) response.close();
+  };
+  app.filter(admit);
 
   const onSettled = (): void => pending.down();
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).

@@ -71,19 +71,29 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
   return normal !== undefined && rules.origins.has(normal) ? 'listed' : 'foreign';
 }
 
+/** The rules of this moment; `look` makes sure that they are. Looking on every request would cost too much. */
+export interface CurrentRules {
+  readonly rules: TrustRules;
+  look(): void;
+}
+
 /** The check of Host, with a memory of the texts that passed it: clients send the same one with every request. */
 export class HostCheck {
-  readonly #rules: TrustRules;
+  readonly #current: CurrentRules;
   readonly #passed = new Set<string>();
+  #passedBy: TrustRules;
 
-  constructor(rules: TrustRules) {
-    this.#rules = rules;
+  constructor(current: CurrentRules) {
+    this.#current = current;
+    this.#passedBy = current.rules;
   }
 
-  /** Undefined: the request may go on. */
+  /** Undefined: the request may go on. Nobody is refused before the rules have been looked at again. */
   distrust(header: string): Problem | undefined {
+    if (this.#current.rules !== this.#passedBy) this.#passed.clear();
+    this.#passedBy = this.#current.rules;
     if (this.#passed.has(header)) return undefined;
-    if (!isTrustedHost(header, this.#rules)) {
+    if (!this.#isTrusted(header)) {
       return problem(
         'foreign-host',
         `Host ${JSON.stringify(header)} is no name of this node; api.hosts can name more`,
@@ -91,6 +101,12 @@ export class HostCheck {
     }
     if (this.#passed.size < REMEMBERED_HOSTS_MAX) this.#passed.add(header);
     return undefined;
+  }
+
+  #isTrusted(header: string): boolean {
+    if (isTrustedHost(header, this.#current.rules)) return true;
+    this.#current.look();
+    return isTrustedHost(header, this.#current.rules);
   }
 }
 

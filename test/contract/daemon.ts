@@ -26,6 +26,8 @@ export interface DaemonOptions {
   readonly api?: string;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
+  /** A program that becomes Node once it has changed something about itself, and its arguments, such as `prlimit`. */
+  readonly launcher?: readonly string[];
 }
 
 export interface Answer {
@@ -56,6 +58,7 @@ export class Daemon {
     config = '',
     api = '',
     nodeArguments = [],
+    launcher = [],
   }: DaemonOptions = {}): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -67,7 +70,9 @@ export class Daemon {
       XDG_RUNTIME_DIR: directory,
       ...env,
     };
-    const daemon = new Daemon(port, directory, () => launch(directory, whole, nodeArguments));
+    const daemon = new Daemon(port, directory, () =>
+      launch(directory, whole, [...launcher, process.execPath, ...nodeArguments]),
+    );
     process.once('exit', daemon.#lastResort);
     await daemon.#answers();
     return daemon;
@@ -171,9 +176,10 @@ export interface Health {
   readonly streams: { readonly open: number; readonly closed_slow: number };
 }
 
-function launch(directory: string, env: Environment, nodeArguments: readonly string[]): Program {
-  const args = [...nodeArguments, ENTRY, '--allow-root', '--config', join(directory, 'config.yaml')];
-  return startProgram(process.execPath, args, { env, log: join(directory, 'log') });
+function launch(directory: string, env: Environment, node: readonly string[]): Program {
+  const [program = '', ...before] = node;
+  const args = [...before, ENTRY, '--allow-root', '--config', join(directory, 'config.yaml')];
+  return startProgram(program, args, { env, log: join(directory, 'log') });
 }
 
 /** Free a moment ago: the daemon refuses a taken port, so a lost race is seen. */

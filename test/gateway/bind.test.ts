@@ -1,9 +1,11 @@
-// From `bind` to addresses.
+// From `bind` to addresses, and whether they can be listened on together.
 
 import assert from 'node:assert/strict';
-import type { NetworkInterfaceInfo } from 'node:os';
+import { isIP } from 'node:net';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { type BindResult, type Interfaces, resolveBind } from '../../src/gateway/bind.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
 
 function v4(address: string): NetworkInterfaceInfo {
   return { family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr: null };
@@ -19,6 +21,10 @@ const machine: Interfaces = {
   wlan0: [v6('fe80::3')],
 };
 
+const hasNoIpv6 = !Object.values(networkInterfaces()).some((infos) =>
+  infos?.some(({ family }) => family === 'IPv6'),
+);
+
 function outcome(result: BindResult): string {
   return result.ok ? result.addresses.join(' ') : `absent ${result.name}`;
 }
@@ -33,6 +39,20 @@ const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
   [['all'], machine, '::'],
   [['lo', 'all'], machine, '::'],
   [['all'], { lo: [v4('127.0.0.1')] }, '0.0.0.0'],
+  [['0.0.0.0', '::'], machine, '::'],
+  [['::', '0.0.0.0'], machine, '::'],
+  [['0::0', 'lo', 'eth0'], machine, '::'],
+  [['0.0.0.0', '127.0.0.1'], machine, '0.0.0.0'],
+  [['lo', '0.0.0.0', 'eth0'], machine, '::1 0.0.0.0 fd00::2'],
+  [['0.0.0.0', '::1'], machine, '0.0.0.0 ::1'],
+  [['::', 'eth1'], machine, 'absent eth1'],
+  [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], machine, '::1 fd00::2'],
+  [['fe80::2'], machine, 'fe80::2%eth0'],
+  [['fe80::2%eth0'], machine, 'fe80::2%eth0'],
+  [['FE80:0::2', 'fe80::2%eth0'], machine, 'fe80::2%eth0'],
+  [['fe80::9'], machine, 'fe80::9'],
+  [['fe80::1%nowhere'], machine, 'fe80::1%nowhere'],
+  [['fe80::1'], { eth0: [v6('fe80::1')], eth1: [v6('fe80::1')] }, 'fe80::1%eth0 fe80::1%eth1'],
   [['wlan0'], machine, 'absent wlan0'],
   [['eth1'], machine, 'absent eth1'],
   [['lo', 'eth1'], machine, 'absent eth1'],
@@ -42,6 +62,24 @@ const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
 for (const [bind, interfaces, expected] of rows) {
   test(`bind ${bind.join(', ')} is ${expected}`, () =>
     assert.equal(outcome(resolveBind(bind, interfaces)), expected));
+}
+
+const LISTENED: readonly (readonly string[])[] = [
+  ['0.0.0.0', '127.0.0.1', 'lo'],
+  ['0.0.0.0', '::'],
+  ['::', '0.0.0.0', '::1'],
+  ['lo', '::1'],
+  ['0.0.0.0', '::1'],
+];
+for (const bind of LISTENED) {
+  const skip = bind.some((address) => isIP(address) === 6) && hasNoIpv6 ? 'no IPv6 on this machine' : false;
+  test(`bind ${bind.join(', ')} can be listened on`, { skip }, async (context) => {
+    const under = new GatewayUnderTest();
+    context.after(() => under.close());
+    const result = resolveBind(bind, networkInterfaces());
+    assert.ok(result.ok);
+    assert.equal(under.gateway.listen(result.addresses, 0).ok, true, result.addresses.join(' '));
+  });
 }
 
 test('a link-local address is left out with a note', () => {

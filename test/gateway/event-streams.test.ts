@@ -33,6 +33,33 @@ test('the head and the first event come at once, the next as they happen', async
   consumer.destroy();
 });
 
+/** The body as far as its chunks have ended (RFC 9112, section 7.1): all that a client gets that takes whole chunks only. */
+function wholeChunks(text: string): string {
+  let body = '';
+  let at = text.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, lineEnd), 16);
+    const end = lineEnd + 2 + size;
+    if (lineEnd < 0 || Number.isNaN(size) || text.slice(end, end + 2) !== '\r\n') return body;
+    body += text.slice(lineEnd + 2, end);
+    at = end + 2;
+  }
+}
+
+test('each event comes in chunks that have ended, for clients that wait for the end of a chunk', async (context) => {
+  const under = GatewayUnderTest.up();
+  context.after(() => under.close());
+  const consumer = subscribe(under, '?types=audio.updated');
+  await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
+  for (const id of [17, 18]) {
+    under.gateway.listener.changes('audio', [put('audio.clients', String(id), stream(id))]);
+    const seen = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
+    assert.match(wholeChunks(seen), /\}\]\n\n$/);
+  }
+  consumer.destroy();
+});
+
 test('HEAD has the head and no stream, and the connection goes on', async (context) => {
   const under = GatewayUnderTest.up();
   context.after(() => under.close());
@@ -79,7 +106,8 @@ test('closing says bye, ends every stream and refuses new connections', async ()
   const consumers = [subscribe(under), subscribe(under)];
   await Promise.all(consumers.map((consumer) => consumer.until(isConnected)));
   await under.close();
-  for (const consumer of consumers) assert.match(await consumer.closed(), /data: "bye"\n\n\r\n0\r\n\r\n$/);
+  for (const consumer of consumers)
+    assert.match(await consumer.closed(), /data: "bye"\n\n\r\n2\r\n:\n\r\n0\r\n\r\n$/);
   const late = new RawConnection(under.port);
   assert.equal(await late.closed(), '');
 });

@@ -3,9 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConnectionCount } from '../../src/gateway/connection-limits.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
 import { Mirror } from '../../src/gateway/mirror.js';
+import { OwnName } from '../../src/gateway/own-name.js';
 import { PageMaker } from '../../src/gateway/page.js';
 import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
@@ -17,6 +19,9 @@ import { ScriptedBackends } from './scripted-backends.js';
 
 /** uWebSockets.js throws when it is handed this, and the types forbid it: only a defect can bring it there. */
 const UNWRITABLE = {} as never;
+
+/** More connections than any test opens. */
+const boundless = (): ConnectionCount => new ConnectionCount(1000, () => assert.fail('too many connections'));
 
 interface Context {
   after(end: () => Promise<void>): void;
@@ -36,7 +41,14 @@ class FaultyGateway {
     const pages = new PageMaker('boot');
     const handler = new RequestHandler({
       router: new Router(ROUTES),
-      rules: trustRules({ hostname: 'kitchen', hosts: [], origins: [] }),
+      ownName: new OwnName(
+        () => 'kitchen',
+        (hostname) => ({
+          rules: trustRules({ hostname, hosts: [], origins: [] }),
+          serverPage: { ...pages.make('{}', 0), whole: { status: 200, headers: [], body: UNWRITABLE } },
+        }),
+        this.clock.monotonic,
+      ),
       mirror: new Mirror([], pages, () => 0),
       pages,
       backends: this.backends,
@@ -48,14 +60,13 @@ class FaultyGateway {
         },
         stats: () => ({ open: 0, closedSlow: 0 }),
       },
-      serverPage: { ...pages.make('{}', 0), whole: { status: 200, headers: [], body: UNWRITABLE } },
       openapi: () => this.openapi(),
       version: '0',
       date: () => 0,
       uptimeMs: () => 0,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
-    const server = createServer(handler, this.clock.schedule);
+    const server = createServer(handler, this.clock.schedule, boundless());
     const listening = server.listen(['127.0.0.1'], 0);
     assert.ok(listening.ok);
     this.port = listening.port;
@@ -129,6 +140,7 @@ test('an exchange that was cut is over: it is answered no more, and the server d
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
     clock.schedule,
+    boundless(),
   );
   const listening = server.listen(['127.0.0.1'], 0);
   assert.ok(listening.ok);

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
+import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS } from '../../src/protocol/actor/backends.js';
 import { Conformance } from './openapi-conformance.js';
@@ -44,13 +45,16 @@ export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   readonly logged: string[] = [];
   readonly gateway: Gateway;
+  /** What the machine is called now. */
+  hostname = 'Kitchen';
   readonly port: number;
   #conformance: Conformance | undefined;
 
-  constructor(settings: RouteSettings = SETTINGS) {
+  /** `descriptorsMax`: how many files and sockets it is made to believe that it may hold open. */
+  constructor(settings: RouteSettings = SETTINGS, descriptorsMax = Number.POSITIVE_INFINITY) {
     this.gateway = createGateway({
       settings,
-      node: { hostname: 'Kitchen', platform: 'linux/arm64', osVersion: 'Debian' },
+      node: this.#node(descriptorsMax),
       backends: this.backends,
       version: '1.2.3',
       log: (level, message) => this.logged.push(`${level} ${message}`),
@@ -71,6 +75,18 @@ export class GatewayUnderTest {
       BACKENDS.filter((backend) => settings[backend].enabled),
     );
     return under;
+  }
+
+  #node(descriptorsMax: number): NodeInfo {
+    const nameNow = (): string => this.hostname;
+    return {
+      get hostname() {
+        return nameNow();
+      },
+      platform: 'linux/arm64',
+      osVersion: 'Debian',
+      descriptorsMax,
+    };
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goArchitecture, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
+import { goArchitecture, openFilesMax, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
 
 const names: [text: string, name: string | undefined][] = [
   ['NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', 'Debian GNU/Linux 12 (bookworm)'],
@@ -31,9 +31,28 @@ for (const [node, go] of architectures) {
   test(`${node} is ${go}`, () => assert.equal(goArchitecture(node), go));
 }
 
+const limits: [text: string, max: number][] = [
+  [
+    'Limit  Soft Limit  Hard Limit  Units\nMax processes  96365  96365  processes\n',
+    Number.POSITIVE_INFINITY,
+  ],
+  ['Max open files            4096                 524288               files     \n', 4096],
+  [
+    'Max open files            unlimited            unlimited            files     \n',
+    Number.POSITIVE_INFINITY,
+  ],
+  ['', Number.POSITIVE_INFINITY],
+];
+for (const [text, max] of limits) {
+  test(`limits ${JSON.stringify(text)} let ${max} files be open`, () =>
+    assert.equal(openFilesMax(text), max));
+}
+
 test('this machine has a name, a platform and a system', () => {
   const info = readNodeInfo();
   assert.match(info.platform, /^linux\/\w+$/);
   assert.notEqual(info.hostname, '');
   assert.notEqual(info.osVersion, '');
+  // Nobody can raise it beyond what one process of the kernel may ever have.
+  assert.ok(Number(info.descriptorsMax) > 0 && Number(info.descriptorsMax) < 2 ** 31);
 });

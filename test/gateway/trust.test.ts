@@ -8,6 +8,7 @@ import {
   isTrustedHost,
   originStanding,
   parseHost,
+  type TrustRules,
   trustRules,
 } from '../../src/gateway/trust.js';
 
@@ -89,12 +90,52 @@ describe('Host', () => {
   });
 
   test('remembering hosts lets none pass that was refused, however many are tried', () => {
-    const check = new HostCheck(rules);
+    const check = new HostCheck({ rules, look: () => undefined });
     for (let port = 1; port < 200; port += 1) assert.equal(check.distrust(`kitchen:${port}`), undefined);
     for (let round = 0; round < 2; round += 1) {
       assert.equal(check.distrust('evil.example')?.fault, 'foreign-host');
       assert.equal(check.distrust('kitchen:8018'), undefined);
     }
+  });
+});
+
+describe('A hostname that changes', () => {
+  const rulesOf = (hostname: string): TrustRules =>
+    trustRules({ hostname, hosts: ['music.lan'], origins: [] });
+
+  /** A node that may be renamed, and the check of a gateway on it. */
+  class RenamedNode {
+    hostname = 'kitchen';
+    looks = 0;
+    rules = rulesOf(this.hostname);
+    readonly check = new HostCheck(this);
+
+    look(): void {
+      this.looks += 1;
+      this.rules = rulesOf(this.hostname);
+    }
+
+    trusts(host: string): boolean {
+      return this.check.distrust(host) === undefined;
+    }
+  }
+
+  test('is known as soon as it is used, and the old one no more from then on', () => {
+    const node = new RenamedNode();
+    assert.ok(node.trusts('kitchen') && node.trusts('kitchen.local') && !node.trusts('attic'));
+    node.hostname = 'attic';
+    assert.ok(node.trusts('attic:8018') && node.trusts('attic.local'));
+    assert.ok(!node.trusts('kitchen') && !node.trusts('kitchen.local'));
+    assert.ok(node.trusts('music.lan') && node.trusts('127.0.0.1') && node.trusts('attic'));
+  });
+
+  test('is looked for only where somebody would be refused', () => {
+    const node = new RenamedNode();
+    for (const host of ['kitchen', '127.0.0.1', 'music.lan', 'localhost', 'kitchen'])
+      assert.ok(node.trusts(host));
+    assert.equal(node.looks, 0);
+    assert.ok(!node.trusts('evil.example'));
+    assert.equal(node.looks, 1);
   });
 });
 

@@ -1,7 +1,8 @@
-// What waits for one consumer that reads slowly: the newest word on each record, and every action. Pure.
+// What waits for one consumer that reads slowly: the newest word on each record, every removal and every action. Pure.
 //
 // Invariant: what a slow consumer is sent is a subsequence of what happened, in the order in which it happened; missing is
-// only what a later event about the same record supersedes. A superseding event therefore goes to the end instead of
+// only what a later event about the same record supersedes. A removal supersedes what waits of its record, and is itself
+// superseded by nothing but the same words said again. A superseding event therefore goes to the end instead of
 // taking the old one's place. This is what makes ids safe: an event with id N is written only when everything up to N has
 // been written, or is superseded by an event after N, which a consumer that breaks off here will find when it resumes.
 // The price: a record that never stops changing may be told late; its last word always comes.
@@ -61,8 +62,9 @@ export class Outbox implements Backlog {
 
   #put(waiting: readonly Waiting[]): void {
     for (const entry of waiting) {
-      this.#remove(placeOf(entry));
-      this.#waiting.set(placeOf(entry), entry);
+      if (entry.slot !== undefined) this.#remove(entry.slot);
+      this.#remove(entry.place);
+      this.#waiting.set(entry.place, entry);
       this.#bytes += entry.bytes;
     }
   }
@@ -81,15 +83,11 @@ export class Outbox implements Backlog {
   #takeFrame(group: readonly Waiting[], next: Waiting | undefined): string {
     const last = group.at(-1);
     if (last === undefined) return '';
-    for (const entry of group) this.#remove(placeOf(entry));
+    for (const { place } of group) this.#remove(place);
     const texts = group.map(({ json }) => json);
     const id = next?.sequence === last.sequence ? undefined : eventId(this.#boot, last.sequence);
     return frame(last.type, dataOf(last.listed, texts), id);
   }
-}
-
-function placeOf({ slot, sequence }: Waiting): string {
-  return slot ?? `#${sequence}`;
 }
 
 /** Neighbours of one list event, or of two of the same kind, leave as one list: fewer events, the same words. */

@@ -17,6 +17,8 @@ const LIST_LENGTH_MAX = 128 * 1024;
 /** What one event says of one thing. `slot` names the thing for conflation; without it the item is never conflated. */
 export interface Item {
   readonly slot?: string;
+  /** The last word on the thing: what comes under its slot afterwards is another one. */
+  readonly removal?: boolean;
   readonly json: string;
 }
 
@@ -36,7 +38,7 @@ export function partsOf(occurrence: Occurrence): readonly Part[] {
     case 'backend':
       return [backendPart(occurrence, `backend/${backend}`)];
     case 'records': {
-      const { collection, records } = occurrence;
+      const { collection, records, removal } = occurrence;
       const spec: CollectionSpec = COLLECTIONS[collection];
       const listed = spec.shape === 'list';
       const groups = listed ? lists(records) : records.map((record) => [record]);
@@ -44,7 +46,7 @@ export function partsOf(occurrence: Occurrence): readonly Part[] {
         type,
         backend,
         listed,
-        items: group.map(({ key, json }) => ({ slot: slotOf(collection, key), json })),
+        items: group.map(({ key, json }) => ({ slot: slotOf(collection, key), removal, json })),
       }));
     }
   }

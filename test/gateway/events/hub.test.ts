@@ -394,6 +394,24 @@ test('what came back after its removal is not reported as removed to a client th
   ]);
 });
 
+test('a client that was away is told of every record that its key had meanwhile, and then of the one that has it', () => {
+  const node = new NodeUnderTest();
+  const publish = (...names: readonly string[]): void => {
+    for (const name of names) {
+      node.hub.publish([node.world.put('audio.clients', ['0', { id: 0, name }])]);
+      node.hub.publish([node.world.drop('audio.clients', '0')]);
+    }
+  };
+  publish('before');
+  publish('Spotify', 'Kodi', 'Spotify');
+  node.hub.publish([node.world.put('audio.clients', ['0', { id: 0, name: 'mpv' }])]);
+  node.progress(1024);
+  assert.deepEqual(heard(node.consumer('types=audio.updated,audio.removed', undefined, 'b-2')), [
+    'b-2 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
+    'b-1033 audio.updated [{"id":0,"name":"mpv"}]',
+  ]);
+});
+
 test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {
   const node = new NodeUnderTest();
   node.progress(10);

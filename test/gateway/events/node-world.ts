@@ -9,9 +9,11 @@ import {
   type CollectionSpec,
 } from '../../../src/protocol/actor/collections.js';
 import { StateModel } from '../../consumer/state-model.js';
+import { NamesHeld } from './names-held.js';
 
 export class NodeWorld implements SnapshotSource {
   readonly #records = new Map<Collection, Map<string, string>>();
+  readonly #names = new Map<Collection, Map<string, string>>();
   readonly #backends = new Map<Backend, BackendState>();
   /** How many actions have happened; each tells its number as `n`. */
   actions = 0;
@@ -24,15 +26,24 @@ export class NodeWorld implements SnapshotSource {
     return [...this.#shelf(collection).keys()];
   }
 
+  /** The names of the live records, where they have any, by key. */
+  names(collection: Collection): ReadonlyMap<string, string> {
+    return this.#names.get(collection) ?? new Map();
+  }
+
   put(collection: Collection, ...records: readonly (readonly [key: string, record: object])[]): Occurrence {
     const made = records.map(([key, record]) => ({ key, json: JSON.stringify(record) }));
     for (const { key, json } of made) this.#shelf(collection).set(key, json);
+    const names = new Map(this.names(collection));
+    for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
+    this.#names.set(collection, names);
     return this.#occurrence(collection, false, made);
   }
 
   drop(collection: Collection, ...keys: readonly string[]): Occurrence {
     const gone = keys.map((key) => ({ key, json: this.#shelf(collection).get(key) ?? '' }));
     for (const key of keys) this.#shelf(collection).delete(key);
+    this.#names.set(collection, new Map([...this.names(collection)].filter(([key]) => !keys.includes(key))));
     return this.#occurrence(collection, true, gone);
   }
 
@@ -81,6 +92,18 @@ export class NodeWorld implements SnapshotSource {
     tell('upgrade.info', this.#shelf('upgrade.status').values());
     tell('upgrade.info', this.#shelf('upgrade.run').values());
     return model.state();
+  }
+
+  /** What a consumer must hold that knows records by their names. */
+  namesTruth(): object {
+    const held = new NamesHeld();
+    for (const [type, collection] of [
+      ['audio.updated', 'audio.clients'],
+      ['audio.output.updated', 'audio.outputs'],
+    ] as const) {
+      held.apply({ type, data: `[${[...this.#shelf(collection).values()].join(',')}]` });
+    }
+    return held.state();
   }
 
   #shelf(collection: Collection): Map<string, string> {

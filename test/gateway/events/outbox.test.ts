@@ -14,6 +14,7 @@ import { BACKENDS } from '../../../src/protocol/actor/backends.js';
 import { EVENT_TYPES } from '../../../src/protocol/actor/collections.js';
 import { EventStreamParser } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
+import { NamesHeld } from './names-held.js';
 import { NodeWorld } from './node-world.js';
 
 /** So long that a record holding it has no room in a list with others. */
@@ -61,15 +62,17 @@ function heard(bytes: Uint8Array | undefined): readonly Told[] {
 }
 
 let version = 0;
-const client = (id: number): readonly [string, object] => {
+/** A client with the name that it has for its life. */
+const client = (world: NodeWorld, id: number): readonly [string, object] => {
   version += 1;
-  return [String(id), { id, version }];
+  const name = world.names('audio.clients').get(String(id)) ?? `client ${version}`;
+  return [String(id), { id, name, version }];
 };
 
 /** Everything that can happen to two records and an action. Undefined: it cannot happen now. */
 const STEPS: readonly ((world: NodeWorld) => Occurrence | undefined)[] = [
-  (world) => world.put('audio.clients', client(1), client(2)),
-  (world) => world.put('audio.clients', client(1)),
+  (world) => world.put('audio.clients', client(world, 1), client(world, 2)),
+  (world) => world.put('audio.clients', client(world, 1)),
   (world) => (world.keys('audio.clients').includes('1') ? world.drop('audio.clients', '1') : undefined),
   (world) =>
     world.keys('audio.clients').length > 0
@@ -88,9 +91,14 @@ function* histories(length: number): Generator<readonly number[]> {
 function checkEveryBreak(history: FramedHistory, before: readonly Told[], sent: readonly Told[]): void {
   for (let read = 0; read <= sent.length; read += 1) {
     const model = new StateModel();
+    const names = new NamesHeld();
     const all = [...before, ...sent.slice(0, read)];
     const last = sequenceOf(all.at(-1)?.id ?? '', 'b') ?? 0;
-    for (const told of [...all, ...history.told.slice(last)]) model.apply(told);
+    for (const told of [...all, ...history.told.slice(last)]) {
+      model.apply(told);
+      names.apply(told);
+    }
+    assert.deepEqual(names.state(), history.world.namesTruth());
     assert.deepEqual(model.state(), { ...history.world.truth(), backends: {} });
     const numbers = model.actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
     assert.deepEqual(
@@ -144,13 +152,36 @@ const CONFLATIONS: readonly [
     ['b-2 audio.removed [{"id":1}]'],
   ],
   [
-    'what comes back after its removal is there',
+    'what comes back after its removal is there, and its removal is told before',
     (world) => [
       world.put('audio.clients', ['1', { id: 1, v: 1 }]),
       world.drop('audio.clients', '1'),
       world.put('audio.clients', ['1', { id: 1, v: 2 }]),
     ],
-    ['b-3 audio.updated [{"id":1,"v":2}]'],
+    ['b-2 audio.removed [{"id":1,"v":1}]', 'b-3 audio.updated [{"id":1,"v":2}]'],
+  ],
+  [
+    'of records that had one key after the other every removal is told',
+    (world) => [
+      world.put('audio.clients', ['0', { id: 0, name: 'Spotify' }]),
+      world.drop('audio.clients', '0'),
+      world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
+      world.drop('audio.clients', '0'),
+      world.put('audio.clients', ['0', { id: 0, name: 'Kodi' }]),
+    ],
+    [
+      'b-4 audio.removed [{"id":0,"name":"Spotify"},{"id":0,"name":"mpv"}]',
+      'b-5 audio.updated [{"id":0,"name":"Kodi"}]',
+    ],
+  ],
+  [
+    'a removal in the same words is told once, at its latest place',
+    (world) =>
+      [1, 2, 3].flatMap(() => [
+        world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
+        world.drop('audio.clients', '0'),
+      ]),
+    ['b-6 audio.removed [{"id":0,"name":"mpv"}]'],
   ],
   [
     'records of one kind leave as one list',
@@ -239,6 +270,35 @@ test('a live change of a backend does not take the place of the marker that begi
   const told = heard(outbox.take()).map(({ data }) => data);
   assert.equal(told[0], '{"backend":"audio","state":"connecting","detail":"snapshot"}');
   assert.equal(told.at(-1), '{"backend":"audio","state":"up"}');
+});
+
+test('a removal that a snapshot begins with is told, though its key is in use again', () => {
+  const world = new NodeWorld();
+  world.put('audio.clients', ['0', { id: 0, name: 'Spotify' }]);
+  const removals = partsOf(world.drop('audio.clients', '0'));
+  world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]);
+  const outbox = new Outbox('b', snapshotOf(world.snapshot(), removals, 3, EVERYTHING));
+  const told = heard(outbox.take()).filter(({ type }) => type.startsWith('audio'));
+  assert.deepEqual(
+    told.map(({ type, data }) => `${type} ${data}`),
+    ['audio.removed [{"id":0,"name":"Spotify"}]', 'audio.updated [{"id":0,"name":"mpv"}]'],
+  );
+});
+
+test('the removals of one key are bounded like all that waits', () => {
+  const history = new FramedHistory();
+  const outbox = new Outbox('b');
+  const comesAndGoes = (): boolean =>
+    [
+      history.world.put('audio.clients', client(history.world, 1)),
+      history.world.drop('audio.clients', '1'),
+    ].every((occurrence) => outbox.add(history.batch(occurrence), EVERYTHING));
+  let waiting = 0;
+  while (waiting < 16_384 && comesAndGoes()) {
+    waiting += 1;
+    assert.ok(outbox.bytes <= 1024 * 1024);
+  }
+  assert.ok(waiting > 1000 && waiting < 16_384, `${waiting} removals`);
 });
 
 test('1 MiB of actions is more than may wait; a million changes of one record are not', () => {

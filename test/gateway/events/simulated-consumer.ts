@@ -1,28 +1,33 @@
 // A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the documented rules,
-// breaks off and comes back, and checks that no action is lost, doubled or out of order.
+// by id and by name, breaks off and comes back, and checks that no action is lost, doubled or out of order.
 
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
+import { NamesHeld } from './names-held.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
 export class SimulatedConsumer {
   readonly model = new StateModel();
+  readonly names = new NamesHeld();
   readonly events: DispatchedEvent[] = [];
   connection = new SimulatedConnection();
   lastEventId = '';
   readonly #hub: EventHub;
   readonly #world: NodeWorld;
+  readonly #filter: string;
   #parser = new EventStreamParser(() => undefined);
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
 
-  constructor(hub: EventHub, world: NodeWorld) {
+  /** `filter` is part of every query. */
+  constructor(hub: EventHub, world: NodeWorld, filter = '') {
     this.#hub = hub;
     this.#world = world;
+    this.#filter = filter;
   }
 
   /** Makes the consumer believe that this was its last event. It may then hear actions again. */
@@ -33,7 +38,7 @@ export class SimulatedConsumer {
 
   /** Opens a connection; `query` as in the URL. */
   open(query: string, capacity?: number): void {
-    const parsed = parseEventQuery(query, this.lastEventId);
+    const parsed = parseEventQuery([this.#filter, query].join('&'), this.lastEventId);
     assert.ok(parsed.ok);
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser((event) => this.#hear(event), this.lastEventId);
@@ -66,6 +71,7 @@ export class SimulatedConsumer {
     const { snapshots, actions } = this.model;
     const actionsBefore = actions.length;
     this.model.apply(event);
+    this.names.apply(event);
     // A snapshot is the one thing that excuses missing actions: those from before it began.
     if (this.model.snapshots > snapshots) this.#nextAction = this.#actionsAtOpen + 1;
     if (actions.length === actionsBefore) return;

@@ -16,6 +16,10 @@ const EFFORT = Number(process.env['STORM_EFFORT'] ?? 1);
 const SEED = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000_000);
 const SLOW_CONSUMERS = 3;
 const REAL_ID = /^boot-[1-9]\d{0,5}$/;
+/** Few, so that they come back, under other keys too. */
+const NAMES = ['Spotify', 'mpv', 'a movie'];
+/** What a consumer asks for that hears no markers of snapshots: it has only removals to go by. */
+const WITHOUT_MARKERS = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
 const KEYED = [
   ['audio.clients', true],
@@ -30,15 +34,25 @@ interface Weather {
   /** The chance of a burst, and how many events it may have. */
   readonly burst: number;
   readonly burstSize: number;
+  /** Whether what is removed in an absence fits into what the hub remembers; where it does not, only markers help. */
+  readonly isRemembered: boolean;
 }
 
-const CALM = { padding: 60, burst: 0, burstSize: 1 };
-const RING_WRAPPING = { padding: 60, burst: 0.03, burstSize: 1200 };
-const OUTBOX_FILLING = { padding: 20_000, burst: 0.03, burstSize: 150 };
+const CALM = { padding: 60, burst: 0, burstSize: 1, isRemembered: true };
+const RING_WRAPPING = { padding: 60, burst: 0.03, burstSize: 1200, isRemembered: true };
+const OUTBOX_FILLING = { padding: 20_000, burst: 0.03, burstSize: 150, isRemembered: false };
 
 function someText({ random, padding }: Weather): object {
   const text = TEXTS[random.below(TEXTS.length)] ?? '';
   return { text, volume: random.below(100) / 100, pad: 'x'.repeat(random.below(padding + 1)) };
+}
+
+/** The name that a record has for its life, and no other live one has (contract, section 2). */
+function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
+  const free = NAMES.filter((name) => ![...taken.values()].includes(name));
+  const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
+  taken.set(key, name);
+  return name;
 }
 
 function happening(world: NodeWorld, weather: Weather): Occurrence {
@@ -59,9 +73,11 @@ function happening(world: NodeWorld, weather: Weather): Occurrence {
   }
   const first = random.below(6);
   const count = removable ? 1 + random.below(3) : 1;
-  const records = Array.from({ length: count }, (_, index) => String(first + index)).map(
-    (key) => [key, { id: Number(key), scope: 'user', name: key, ...someText(weather) }] as const,
-  );
+  const taken = new Map(world.names(collection));
+  const records = Array.from({ length: count }, (_, index) => String(first + index)).map((key) => {
+    const name = removable ? nameOf(key, taken, random) : key;
+    return [key, { id: Number(key), scope: 'user', name, ...someText(weather) }] as const;
+  });
   return world.put(collection, ...records);
 }
 
@@ -80,6 +96,13 @@ function capacityOf(random: SeededRandom): number {
   return random.chance(0.2) ? Number.POSITIVE_INFINITY : random.below(6000);
 }
 
+/** Comes back with its id, to a snapshot if it has expired; without one it can only forget all. */
+function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): void {
+  consumer.connection.breakOff();
+  if (consumer.lastEventId === '') consumer.names.clear();
+  consumer.open('snapshot=1', capacityOf(random));
+}
+
 function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   const strange = ['other-5', 'boot-999999999', 'rubbish', 'boot-0'];
@@ -90,15 +113,15 @@ function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.open(query, capacityOf(random));
 }
 
-function disturb(consumer: SimulatedConsumer, random: SeededRandom): void {
-  if (!consumer.isOpen || random.chance(0.05)) comeBack(consumer, random);
+function disturb(consumer: SimulatedConsumer, random: SeededRandom, back = comeBack): void {
+  if (!consumer.isOpen || random.chance(0.05)) back(consumer, random);
   else if (random.chance(0.5)) consumer.read(random.chance(0.2) ? undefined : random.below(3000));
 }
 
-function settle(consumer: SimulatedConsumer, random: SeededRandom): void {
+function settle(consumer: SimulatedConsumer, random: SeededRandom, back = comeBack): void {
   consumer.readAll();
   if (!consumer.isOpen) {
-    comeBack(consumer, random);
+    back(consumer, random);
     consumer.readAll();
   }
 }
@@ -123,17 +146,23 @@ function round(
   quick.open('snapshot=1');
   const slow = Array.from({ length: SLOW_CONSUMERS }, () => new SimulatedConsumer(hub, world));
   for (const consumer of slow) consumer.open('snapshot=1', capacityOf(random));
+  const unmarked = new SimulatedConsumer(hub, world, WITHOUT_MARKERS);
+  unmarked.open('snapshot=1', capacityOf(random));
   let published = 0;
   for (let step = 20 + random.below(100); step > 0; step -= 1) {
     published += publishBatch(hub, world, weather);
     quick.readAll();
     for (const consumer of slow) disturb(consumer, random);
+    disturb(unmarked, random, comeBackUnmarked);
     if (random.chance(0.05)) clock.advance(random.below(60_000));
   }
   for (const consumer of slow) settle(consumer, random);
+  settle(unmarked, random, comeBackUnmarked);
+  if (kind.isRemembered) assert.deepEqual(unmarked.names.state(), world.namesTruth());
   for (const consumer of [quick, ...slow]) {
     assert.ok(consumer.isOpen);
     assert.deepEqual(consumer.model.state(), world.truth());
+    assert.deepEqual(consumer.names.state(), world.namesTruth());
     consumer.checkNoActionMissing();
   }
   const ids = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);

@@ -1,0 +1,47 @@
+// What a consumer holds that knows clients and outputs by their names, as the clients that exist already do (contract,
+// section 2): an update puts a name, a removal takes it away, whatever the ids are.
+
+import type { StreamedEvent } from '../../consumer/state-model.js';
+
+type Named = Readonly<Record<string, unknown>>;
+
+/** The events of named records: what each does with them. */
+const RULES: Readonly<Record<string, readonly [shelf: 'clients' | 'outputs', removal: boolean]>> = {
+  'audio.updated': ['clients', false],
+  'audio.removed': ['clients', true],
+  'audio.output.updated': ['outputs', false],
+  'audio.output.removed': ['outputs', true],
+};
+
+export class NamesHeld {
+  readonly #shelves = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
+
+  apply({ type, data }: StreamedEvent): void {
+    const rule = RULES[type];
+    if (rule !== undefined) {
+      const [shelf, removal] = rule;
+      for (const record of JSON.parse(data) as readonly Named[]) {
+        const name = String(record['name']);
+        if (removal) this.#shelves[shelf].delete(name);
+        else this.#shelves[shelf].set(name, record);
+      }
+    } else if (type === 'backend.updated') {
+      const { backend, detail } = JSON.parse(data) as Named;
+      if (backend === 'audio' && detail === 'snapshot') this.clear();
+    }
+  }
+
+  clear(): void {
+    this.#shelves.clients.clear();
+    this.#shelves.outputs.clear();
+  }
+
+  /** Plain and in a fixed order, to be compared with the truth. */
+  state(): object {
+    const { clients, outputs } = this.#shelves;
+    return {
+      clients: Object.fromEntries([...clients].sort()),
+      outputs: Object.fromEntries([...outputs].sort()),
+    };
+  }
+}
