@@ -6,7 +6,7 @@ import { type Problem, problem } from './problem.js';
 
 /** What each kind of body decodes to. */
 export interface Bodies {
-  /** The route takes no body; an empty one or `{}` is let pass, as some clients always send JSON. */
+  /** The route takes no body; an empty one, `{}` or `null` is let pass, as some clients always send JSON. */
   readonly none: undefined;
   /** Without a body the state is toggled. */
   readonly mute: MuteBody | undefined;
@@ -24,7 +24,7 @@ const ABSENT: Decoded<undefined> = { ok: true, value: undefined };
 
 const DECODERS: Decoders = {
   none: async (json) => {
-    if (isNothing(json)) return ABSENT;
+    if (json === null || isNothing(json)) return ABSENT;
     return badBody('This route takes no fields');
   },
   mute: async (json) => (isNothing(json) ? ABSENT : (await schemas()).checkMute(json)),
@@ -86,8 +86,9 @@ function place(text: string, reason: string): string {
 }
 
 function isNothing(json: unknown): boolean {
-  if (json === undefined || json === null) return true;
-  return typeof json === 'object' && !Array.isArray(json) && Object.keys(json).length === 0;
+  if (json === undefined) return true;
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return false;
+  return Object.keys(json).length === 0;
 }
 
 function badBody(detail: string): Problem {

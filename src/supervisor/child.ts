@@ -52,9 +52,11 @@ const LEVELS: { readonly [S in BackendState]: LogLevel } = {
   failed: 'error',
 };
 
-/** What is said to those who ask a child without a thread. */
-function absent(backend: Backend, { phase, detail }: Lifecycle): string {
-  return `The ${backend} backend is ${phase}${detail === undefined ? '' : `: ${detail}`}`;
+/** What is said to those who ask a child without a thread. One that has not been started yet is what `/health` calls it. */
+function absent(backend: Backend, life: Lifecycle): string {
+  const { phase, detail } = life;
+  const state = life === UNBORN ? 'connecting' : phase;
+  return `The ${backend} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`;
 }
 
 export class Child {

@@ -50,6 +50,16 @@ test('a backend that is not enabled or not started is unavailable', DEADLINE, as
   assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
 });
 
+test(
+  'a backend whose turn to start has not come is unavailable, and called what its health is',
+  DEADLINE,
+  async (t) => {
+    const { say } = stage(t, { audio: 'obedient', power: 'obedient' });
+    const detail = 'The power backend is connecting';
+    assert.deepEqual(await say('power', 'who'), { ok: false, fault: 'unavailable', detail });
+  },
+);
+
 test('no more than 256 commands wait for one child, and the bound is per child', DEADLINE, async (t) => {
   const { say, witness } = stage(t, { audio: 'throws-in-command', power: 'obedient' });
   await witness.untilState('audio', 'up');

@@ -58,6 +58,7 @@ describe('values', () => {
 
 describe('faults', () => {
   const rows: [name: BodyName, body: string, detail: string | RegExp][] = [
+    ['mute', 'null', 'The body must be an object with muted, got null'],
     ['volume', '{"volume":1.2}', 'Field volume must be a number between 0 and 1, got 1.2'],
     ['volume', '{"volume":-0.1}', 'Field volume must be a number between 0 and 1, got -0.1'],
     ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],

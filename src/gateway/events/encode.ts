@@ -35,6 +35,12 @@ export function encode(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
+/**
+ * Sequence numbers begin at 1. This one stands in the id of a client that has only a part of a snapshot: it has no state that
+ * could be continued, and coming back it is given a snapshot again.
+ */
+export const NO_SEQUENCE = 0;
+
 /** An event's id. It tells the daemon's lives apart, so that a sequence number of an earlier one is never believed. */
 export function eventId(boot: string, sequence: number): string {
   return `${boot}-${sequence}`;

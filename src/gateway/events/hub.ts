@@ -133,8 +133,10 @@ export class EventHub {
       case 'replay':
         return new Replay(this.#ring, query.filter, begin.after);
       case 'snapshot': {
-        const removals = begin.after === undefined ? [] : this.#tombstones.since(begin.after);
-        return new Outbox(boot, snapshotOf(source.snapshot(), removals, this.#ring.newest, query.filter));
+        const { after } = begin;
+        const removals = after === undefined ? [] : this.#tombstones.since(after);
+        const { newest } = this.#ring;
+        return new Outbox(boot, snapshotOf(source.snapshot(), removals, newest, query.filter, after));
       }
     }
   }

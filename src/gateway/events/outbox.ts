@@ -78,15 +78,15 @@ export class Outbox implements Backlog {
 
   /**
    * Takes `group` out as one event. Items of one event, and all items of a snapshot, share a sequence number: while `next`
-   * has the same one, that number is not wholly delivered, and the event carries no id.
+   * has the same one, that number is not wholly delivered, and the event's id is of what has been reached before.
    */
   #takeFrame(group: readonly Waiting[], next: Waiting | undefined): string {
     const last = group.at(-1);
     if (last === undefined) return '';
     for (const { place } of group) this.#remove(place);
     const texts = group.map(({ json }) => json);
-    const id = next?.sequence === last.sequence ? undefined : eventId(this.#boot, last.sequence);
-    return frame(last.type, dataOf(last.listed, texts), id);
+    const reached = next?.sequence === last.sequence ? last.reached : last.sequence;
+    return frame(last.type, dataOf(last.listed, texts), eventId(this.#boot, reached));
   }
 }
 

@@ -1,6 +1,6 @@
 // How a stream begins: live, with what its client missed, or with a snapshot (contract, section 5). A pure decision.
 
-import { sequenceOf } from './encode.js';
+import { NO_SEQUENCE, sequenceOf } from './encode.js';
 import type { EventQuery } from './query.js';
 import type { Ring } from './ring.js';
 
@@ -22,6 +22,7 @@ export function beginning(
   if (lastEventId === undefined) return { from: snapshot ? 'snapshot' : 'live' };
   const after = sequenceOf(lastEventId, boot);
   if (after === undefined) return { from: 'snapshot' };
+  if (after === NO_SEQUENCE) return { from: 'snapshot', after };
   switch (ring.reach(after)) {
     case 'replayable':
       return { from: 'replay', after };

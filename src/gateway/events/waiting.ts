@@ -13,6 +13,8 @@ export interface Waiting {
   readonly slot: string | undefined;
   /** Of its event. */
   readonly sequence: number;
+  /** The sequence number that a client has reached while others with the same one are still to come. */
+  readonly reached: number;
   readonly type: EventType;
   readonly listed: boolean;
   readonly json: string;
@@ -26,7 +28,7 @@ export function waitingOf({ type, listed, items }: Part, sequence: number): read
     const { slot, json } = item;
     const place = placeOf(item, sequence);
     const bytes = Buffer.byteLength(place) + Buffer.byteLength(json) + FRAME_OVERHEAD_BYTES;
-    return { place, slot, sequence, type, listed, json, bytes };
+    return { place, slot, sequence, reached: sequence - 1, type, listed, json, bytes };
   });
 }
 

@@ -64,6 +64,11 @@ const BEGINNINGS: readonly [snapshot: boolean, id: string | undefined, expected:
   [true, 'other-2999', { from: 'snapshot' }],
   [false, 'rubbish', { from: 'snapshot' }],
 ];
+test('a client that has a part of a snapshot only is given one, also while everything could be replayed', () => {
+  const query = { snapshot: false, lastEventId: 'b-0' };
+  assert.deepEqual(beginning(query, 'b', filled(3)), { from: 'snapshot', after: 0 });
+});
+
 for (const [snapshot, lastEventId, expected] of BEGINNINGS) {
   test(`at b-3000, ${lastEventId ?? 'no id'}${snapshot ? ' and snapshot=1' : ''} begins ${expected.from}`, () => {
     const query = lastEventId === undefined ? { snapshot } : { snapshot, lastEventId };
