@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startProgram } from '../sound/program.js';
@@ -12,6 +11,8 @@ import { lacks } from '../tools/requirements.js';
 import { ENTRY, freePort, type Health } from './daemon.js';
 
 const UID = 54_321;
+/** The directory for temporary files may be one that other users may not look into, as may be the checkout. */
+const OPEN_TO_ALL = '/tmp';
 const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
 
 function whyNot(): string | false {
@@ -26,10 +27,9 @@ for (const [what, withHome] of [
   ['without HOME', false],
 ] as const) {
   test(`a user without an entry, ${what}: every backend lives`, { skip: whyNot() }, async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'tonearm-user-'));
+    const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));
     const port = await freePort();
     const config = join(directory, 'config.yaml');
-    // A copy: the checkout may lie where other users may not look.
     cpSync(dirname(ENTRY), join(directory, 'dist'), { recursive: true });
     writeFileSync(
       config,

@@ -236,8 +236,12 @@ class PrivateServer implements SoundServer {
     for (const sink of this.#sinks.values()) await this.#loadSink(sink);
     const first = [...this.#sinks.keys()][0];
     if (first === undefined) return;
+    await until('the first sink can be made the default', async () => {
+      // PipeWire refuses it until WirePlumber has made the place where the default is kept.
+      await this.pactl('set-default-sink', first);
+      return true;
+    });
     // PipeWire chooses its default later than it lists the sink.
-    await this.pactl('set-default-sink', first);
     await until(
       'the first sink is the default',
       async () => (await this.pactl('get-default-sink')).trim() === first,
