@@ -20,6 +20,8 @@ export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 64 };
 
 /** A killed thread is gone within milliseconds, unless it is stuck in a system call, as on a network disk that hangs. */
 const GONE_WITHIN_MS = 250;
+/** Threads of one actor that are stuck. Each holds its memory, and what held up the last one will hold up the next. */
+const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
   /** Fulfils, and never rejects, once the task has ended and its thread has gone. */
@@ -93,8 +95,9 @@ class Cell {
 export class Threads {
   readonly #limits: HeapLimits;
   readonly #clock: Clock;
+  /** Entry -> how many of its threads were to go and are still there long after. */
+  readonly #lingering = new Map<string, number>();
   #spare: Cell | undefined;
-  #stuck = 0;
 
   constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
@@ -103,7 +106,7 @@ export class Threads {
 
   /** Whether a thread that was to go is still there. Node cannot end a process in which one is: it waits for it (measured). */
   get stuck(): boolean {
-    return this.#stuck > 0;
+    return this.#lingering.size > 0;
   }
 
   /**
@@ -117,12 +120,14 @@ export class Threads {
       if (death === RETURNED) return;
       // What was wrong will be wrong again in the next thread, and is told then.
       if (this.#spare === cell) this.#spare = undefined;
-      return this.#gone(cell.worker);
+      return this.#gone(entry, cell.worker);
     });
   }
 
   /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
+    const lingering = this.#lingering.get(entry) ?? 0;
+    if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} threads of before are still stuck`);
     const cell = this.#spare ?? new Cell(this.#limits);
     this.#spare = undefined;
     const killer = new AbortController();
@@ -132,7 +137,7 @@ export class Threads {
     let mark: Utilization | undefined;
     return {
       ended: death.then(async (natural) => {
-        await this.#gone(worker);
+        await this.#gone(entry, worker);
         return reason === undefined ? natural : { reason };
       }),
       kill: (why) => {
@@ -147,11 +152,11 @@ export class Threads {
   }
 
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
-  async #gone(worker: Worker | undefined): Promise<void> {
+  async #gone(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
-    this.#stuck += 1;
+    let isGone = false;
     const gone = worker.terminate().then(() => {
-      this.#stuck -= 1;
+      isGone = true;
     });
     let cancel: (() => void) | undefined;
     const deadline = new Promise<void>((resolve) => {
@@ -159,5 +164,20 @@ export class Threads {
     });
     await Promise.race([gone, deadline]);
     cancel?.();
+    if (isGone) return;
+    this.#count(entry, 1);
+    gone.then(() => this.#count(entry, -1));
   }
+
+  #count(entry: string, change: number): void {
+    const lingering = (this.#lingering.get(entry) ?? 0) + change;
+    if (lingering > 0) this.#lingering.set(entry, lingering);
+    else this.#lingering.delete(entry);
+  }
+}
+
+/** A task that has ended before it began. */
+function noThread(reason: string): Thread {
+  const nothing = () => undefined;
+  return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
 }

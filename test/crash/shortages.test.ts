@@ -1,13 +1,17 @@
-// A thread that the system refuses is a death like any other: the process lives, the neighbour answers, and the backend is
+// A thread that the system refuses, or does not let go, is a death like any other: the process lives, the neighbour answers, and the backend is
 // back as soon as there is enough again, not only when the heartbeat finds it missing.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RESTARTS } from '../../src/supervisor/restarts.js';
 import { lacks } from '../tools/requirements.js';
+import { FIFO } from './fixtures/sticks.js';
 import { stage } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
@@ -47,5 +51,27 @@ test('refused a thread at all, the child is back when there is one', { timeout: 
   assert.equal((await say('power', 'who')).ok, true);
   heapLimits.refuses = false;
   await dying;
+  await witness.untilState('audio', 'up');
+});
+
+test('threads that are stuck in the kernel do not pile up, and the child is back when they come loose', {
+  timeout: 60_000,
+  skip: lacks({ programs: ['mkfifo'] }),
+}, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-stuck-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const fifo = join(directory, 'fifo');
+  assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+  process.env[FIFO] = fifo;
+  const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
+  const heartbeat = { everyMs: 20, pongWithinMs: 300 };
+  const { witness, say } = stage(t, { audio: 'sticks', power: 'obedient' }, { restarts, heartbeat });
+  await witness.until(
+    () => witness.now('audio')?.detail === 'thread ended: 3 threads of before are still stuck',
+  );
+  assert.equal((await say('power', 'who')).ok, true);
+  // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.
+  const end = openSync(fifo, 'r+');
+  t.after(() => closeSync(end));
   await witness.untilState('audio', 'up');
 });
