@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
-import { SeededRandom } from '../gateway/events/seeded-random.js';
+import { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';

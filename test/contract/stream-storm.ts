@@ -1,7 +1,7 @@
 // Real changes at the sound server, as many as one likes: volumes of sinks and streams, streams that appear and end. What
 // happens follows from a seed; each step resolves when the sound server has done it.
 
-import type { SeededRandom } from '../gateway/events/seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import type { Stream, StreamClient } from '../sound/streams.js';
 import { Mixer } from './stream-mixer.js';

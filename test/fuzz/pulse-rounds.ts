@@ -8,7 +8,7 @@ import type { RequestName } from '../../src/protocol/pulse/commands.js';
 import { Framer, PAYLOAD_MAX_BYTES } from '../../src/protocol/pulse/frame.js';
 import { Session } from '../../src/protocol/pulse/session.js';
 import { WireError } from '../../src/protocol/pulse/wire-error.js';
-import { type Random, seeded } from './prng.js';
+import { SeededRandom } from '../seeded-random.js';
 
 const GOLDEN = new URL('../../../test/golden/', import.meta.url);
 /** Large captures repeat what the small ones have. */
@@ -27,8 +27,8 @@ const corpus = readdirSync(GOLDEN)
   .filter((bytes) => bytes.length <= SEED_MAX_BYTES);
 const handshake = readFileSync(new URL('pulse-handshake.bin', GOLDEN));
 
-type Mutation = (bytes: Buffer, random: Random) => Buffer;
-const other = (random: Random): Buffer => corpus[random.below(corpus.length)] ?? handshake;
+type Mutation = (bytes: Buffer, random: SeededRandom) => Buffer;
+const other = (random: SeededRandom): Buffer => corpus[random.below(corpus.length)] ?? handshake;
 const cut = (bytes: Buffer, from: number, to: number): Buffer =>
   Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)]);
 
@@ -69,7 +69,7 @@ const MUTATIONS: [Mutation, ...Mutation[]] = [
 ];
 
 /** Some mutations, and for half of the results a first header that is right again, so that what is inside gets read. */
-function mutate(random: Random): Buffer {
+function mutate(random: SeededRandom): Buffer {
   let bytes = other(random);
   for (let left = random.below(4); left > 0 && bytes.length > 0; left -= 1)
     bytes = random.pick(MUTATIONS)(bytes, random);
@@ -82,7 +82,7 @@ function mutate(random: Random): Buffer {
 }
 
 /** Feeds in chunks; the largest sometimes take all at once. */
-function feed(bytes: Buffer, random: Random, take: (chunk: Uint8Array) => void): void {
+function feed(bytes: Buffer, random: SeededRandom, take: (chunk: Uint8Array) => void): void {
   const largest = random.pick([1, 7, 64, 4096, 1 << 20]);
   for (let at = 0; at < bytes.length; ) {
     const size = 1 + random.below(largest);
@@ -91,7 +91,7 @@ function feed(bytes: Buffer, random: Random, take: (chunk: Uint8Array) => void):
   }
 }
 
-function throughFramer(bytes: Buffer, random: Random): void {
+function throughFramer(bytes: Buffer, random: SeededRandom): void {
   const framer = new Framer();
   let delivered = 0;
   try {
@@ -109,7 +109,7 @@ function throughFramer(bytes: Buffer, random: Random): void {
 /** How often each outcome was seen: a fuzzer whose inputs all end alike would prove little. */
 type Tally = Map<string, number>;
 
-function throughSession(bytes: Buffer, random: Random, tally: Tally): void {
+function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
   const count = (what: string): void => void tally.set(what, (tally.get(what) ?? 0) + 1);
   let closed = 0;
   let events = 0;
@@ -154,7 +154,7 @@ export interface FuzzTask {
 export type FuzzResult = { readonly outcomes: readonly string[] } | { readonly failure: string };
 
 function run({ seed, rounds }: FuzzTask): FuzzResult {
-  const random = seeded(seed);
+  const random = new SeededRandom(seed);
   const tally: Tally = new Map();
   for (let round = 0; round < rounds; round += 1) {
     const bytes = mutate(random);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { seedOfRun } from './prng.js';
+import { seedOfRun } from '../seeded-random.js';
 import type { FuzzResult, FuzzTask } from './pulse-rounds.js';
 
 const ROUNDS = 1500;

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { initialRun, type Run, type RunInput, step } from '../../../src/actors/upgrade/run.js';
 import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/upgrade-facts.js';
 import { runEventJson } from '../../../src/actors/upgrade/view.js';
-import { seeded } from '../../fuzz/prng.js';
+import { SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
@@ -547,7 +547,7 @@ test('what is shown of a percent is one', () => {
 });
 
 test('random events keep the invariants', () => {
-  const random = seeded(20_261_120);
+  const random = new SeededRandom(20_261_120);
   const coin = () => random.below(2) === 0;
   const inputs = (run: Run): RunInput =>
     random.pick([

@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { EventHub } from '../../../src/gateway/events/hub.js';
 import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
 import { BACKEND_STATES, BACKENDS } from '../../../src/protocol/actor/backends.js';
+import { SeededRandom } from '../../seeded-random.js';
 import { ManualClock } from './manual-clock.js';
 import { NodeWorld } from './node-world.js';
-import { SeededRandom } from './seeded-random.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
 /** Multiplies the rounds, for a long search. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effectiveYaml } from '../../../src/supervisor/config/effective.js';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
+import { SeededRandom } from '../../seeded-random.js';
 import { ENVIRONMENT, FULL_YAML } from './full.js';
 
 const ROUNDS = 1500;
@@ -43,17 +44,6 @@ const PIECES = [
   '~/',
 ];
 
-/** mulberry32: small, seeded, good enough to pick places. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 function damaged(text: string, below: (limit: number) => number): string {
   const start = below(text.length + 1);
   const end = Math.min(text.length, start + below(12));
@@ -70,7 +60,8 @@ function damaged(text: string, below: (limit: number) => number): string {
 }
 
 function checkRound(seed: number): boolean {
-  const below = randomFrom(seed);
+  const random = new SeededRandom(seed);
+  const below = (limit: number): number => random.below(limit);
   let text = FULL_YAML;
   for (let count = below(4); count >= 0; count -= 1) text = damaged(text, below);
   const over = FULL_YAML.split('\n').slice(below(20)).join('\n');

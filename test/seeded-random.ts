@@ -1,4 +1,5 @@
-// Reproducible chance (mulberry32), so that a failing round can be run again from its printed seed.
+// Reproducible chance (mulberry32): the same seed gives the same numbers on every machine, so that a failing round can be run
+// again from its printed seed.
 
 export class SeededRandom {
   #state: number;
@@ -24,4 +25,14 @@ export class SeededRandom {
   chance(probability: number): boolean {
     return this.next() < probability;
   }
+
+  pick<T>(values: readonly [T, ...T[]]): T {
+    return values[this.below(values.length)] ?? values[0];
+  }
+}
+
+/** The seed of this run: from TONEARM_FUZZ_SEED, to repeat a failure, or of the moment. */
+export function seedOfRun(): number {
+  const given = process.env['TONEARM_FUZZ_SEED'];
+  return given === undefined ? Date.now() % 0x1_0000_0000 : Number(given) >>> 0;
 }
