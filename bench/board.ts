@@ -4,7 +4,7 @@
 
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { until } from '../test/sound/until.js';
+import { until } from '../test/until.js';
 import { memoryMb, quantile, rounded } from './support/figures.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
 import { SmallBoard } from './support/small-board.js';

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { until } from '../test/sound/until.js';
+import { until } from '../test/until.js';
 import { median, rounded } from './support/figures.js';
 import { Forked } from './support/fork.js';
 

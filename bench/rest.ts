@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { ENTRY, type Health } from '../test/contract/daemon.js';
 import { bootNode, type Node, whyNoNode } from '../test/node/node.js';
 import { childrenOf } from '../test/node/process-tree.js';
-import { waitFor } from '../test/node/wait-for.js';
+import { until } from '../test/until.js';
 import { cpuMs, memoryMb, rounded, wakeUps } from './support/figures.js';
 import { Forked } from './support/fork.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
@@ -69,13 +69,17 @@ async function ours(node: Node, { what, flags, env }: Launch, port: number): Pro
       log += part.toString('utf8');
     });
   }
-  await waitFor('all backends are up', UP_DEADLINE_MS, async () => {
-    const states = await health(await node.door(port)).then(
-      ({ backends }) => Object.values(backends).map(({ state }) => state),
-      () => [],
-    );
-    return states.length === THREADS && states.every((state) => state === 'up') ? true : undefined;
-  }).catch((cause: unknown) => {
+  await until(
+    'all backends are up',
+    async () => {
+      const states = await health(await node.door(port)).then(
+        ({ backends }) => Object.values(backends).map(({ state }) => state),
+        () => [],
+      );
+      return states.length === THREADS && states.every((state) => state === 'up');
+    },
+    UP_DEADLINE_MS,
+  ).catch((cause: unknown) => {
     throw new Error(`the daemon said:\n${log}`, { cause });
   });
   // nsenter is the child that was spawned; the daemon is the child of that one.

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { until } from '../test/sound/until.js';
+import { until } from '../test/until.js';
 import { cpuMs, median, quantile, rounded } from './support/figures.js';
 import { Forked } from './support/fork.js';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
-import { waitFor } from '../node/wait-for.js';
+import { until } from '../until.js';
 
 const DEADLINE_MS = 15_000;
 const NEVER_MS = 2 ** 31 - 1;
@@ -28,7 +28,7 @@ function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: s
   const watch = new PathWatch(path, look, { settleMs: 0, slowLookMs });
   t.after(() => watch.close());
   return async (what) => {
-    await waitFor(what, DEADLINE_MS, () => (seen === known ? undefined : true));
+    await until(what, () => (seen === known ? undefined : true), DEADLINE_MS);
     known = seen;
   };
 }
@@ -131,7 +131,7 @@ describe('it says nothing', () => {
     make(join(folder, 'mark'));
     await told('the mark');
     make(path, 'in the end');
-    await waitFor('the change', DEADLINE_MS, () => (own.at(-1) === fileIdentity(path) ? true : undefined));
+    await until('the change', () => own.at(-1) === fileIdentity(path), DEADLINE_MS);
     return own.filter((identity) => identity === before).length;
   }
 

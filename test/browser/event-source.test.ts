@@ -12,8 +12,8 @@ import { chromium, type Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
 import { Daemon } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { startProxy } from './severable-proxy.js';
 
 const CHROMIUM = '/usr/bin/chromium';

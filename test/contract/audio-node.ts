@@ -6,8 +6,8 @@ import { after, before, describe } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import type { SoundServer } from '../sound/server.js';
 import { type ServerOptions, SOUND_SERVERS } from '../sound/servers.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { Daemon } from './daemon.js';
 
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPulseAudio } from '../sound/servers.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { AUDIO_ONLY, type Client } from './audio-node.js';
 import { Daemon, type Health } from './daemon.js';
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { Daemon } from './daemon.js';
 
 const DESCRIPTORS = 100;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { EventConsumer } from '../consumer/consumer.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { Daemon, ENTRY, freePort } from './daemon.js';
 
 const home = mkdtempSync(join(tmpdir(), 'tonearm-program-'));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { EventConsumer } from '../consumer/consumer.js';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 import type { Audio } from './audio-node.js';
 import type { Daemon } from './daemon.js';
 

@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { AUDIO_ONLY, type Output } from './audio-node.js';
 import { Daemon } from './daemon.js';
 

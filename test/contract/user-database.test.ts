@@ -6,8 +6,8 @@ import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startProgram } from '../sound/program.js';
-import { until } from '../sound/until.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { ENTRY, freePort, type Health } from './daemon.js';
 
 const UID = 54_321;

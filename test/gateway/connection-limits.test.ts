@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ConnectionCount, connectionLimits } from '../../src/gateway/connection-limits.js';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { OwnName } from '../../src/gateway/own-name.js';
 import { PageMaker } from '../../src/gateway/page.js';
 import { trustRules } from '../../src/gateway/trust.js';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 import { ManualClock } from './events/manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 

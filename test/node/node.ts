@@ -7,11 +7,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { until } from '../until.js';
 import { connectInto } from './http-door.js';
 import { Keeper } from './keeper.js';
 import { childrenOf, findLeader } from './process-tree.js';
 import { type Ran, toTheEnd } from './run.js';
-import { waitFor } from './wait-for.js';
 
 export type { Ran } from './run.js';
 
@@ -110,20 +110,24 @@ class NspawnNode implements Node {
     const holder = await this.#keeper.orFailure(this.#keeper.holder);
     this.#keeper.boot();
     this.#leader = await this.#keeper.orFailure(
-      waitFor('systemd as PID 1', BOOT_DEADLINE_MS, () => findLeader(holder)),
+      until('systemd as PID 1', () => findLeader(holder), BOOT_DEADLINE_MS),
     );
     await this.#keeper.orFailure(this.#untilUp());
   }
 
   async #untilUp(): Promise<void> {
     // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
-    const settled = ({ stdout }: Ran) => (/^(running|degraded)$/m.test(stdout) ? true : undefined);
-    await waitFor('the system manager', BOOT_DEADLINE_MS, async () =>
-      settled(await this.root('systemctl', 'is-system-running', '--wait')),
+    const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
+    await until(
+      'the system manager',
+      async () => settled(await this.root('systemctl', 'is-system-running', '--wait')),
+      BOOT_DEADLINE_MS,
     );
     this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
-    await waitFor('the user manager', BOOT_DEADLINE_MS, async () =>
-      settled(await this.user('systemctl', '--user', 'is-system-running', '--wait')),
+    await until(
+      'the user manager',
+      async () => settled(await this.user('systemctl', '--user', 'is-system-running', '--wait')),
+      BOOT_DEADLINE_MS,
     );
   }
 

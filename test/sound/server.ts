@@ -4,10 +4,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../until.js';
 import { type Listed, list, pactl } from './pactl.js';
 import { type Environment, type Program, startProgram } from './program.js';
 import { connectStreams, type StreamClient } from './streams.js';
-import { until } from './until.js';
 
 const LOG_TAIL_CHARS = 2000;
 

@@ -2,8 +2,8 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '../until.js';
 import { type Kind, type Recipe, type SinkSpec, type SoundServer, startServer } from './server.js';
-import { until } from './until.js';
 
 export interface ServerOptions {
   /** The first one becomes the default. Unless given: `living` and `kitchen`. */

@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import type { Listed } from '../sound/pactl.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 import { lacks } from './requirements.js';
 
 const PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { until } from '../sound/until.js';
+import { until } from '../until.js';
 import { lacks } from './requirements.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));

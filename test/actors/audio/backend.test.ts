@@ -9,7 +9,7 @@ import { AudioBackend, attemptAfter, TIMING, type Timing } from '../../../src/ac
 import { BURST_MAX_RECORDS } from '../../../src/actors/audio/refetch.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { u32, volumes } from '../../sound/packet.js';
-import { until } from '../../sound/until.js';
+import { until } from '../../until.js';
 import { Recorder } from './recorder.js';
 import {
   COMMAND,

@@ -6,8 +6,8 @@ import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/bac
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
-import { until } from '../../sound/until.js';
 import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
 import { Recorder } from './recorder.js';
 
 const PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];

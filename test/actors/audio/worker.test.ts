@@ -6,7 +6,7 @@ import { MessageChannel } from 'node:worker_threads';
 import work from '../../../src/actors/audio/worker.js';
 import type { FromActor, Item, ToActor } from '../../../src/protocol/actor/messages.js';
 import { typedPort } from '../../../src/protocol/actor/port.js';
-import { until } from '../../sound/until.js';
+import { until } from '../../until.js';
 import { COMMAND, scriptedServer } from './scripted-server.js';
 
 test('the actor finds the server by its environment, publishes, answers and stops', async (t) => {

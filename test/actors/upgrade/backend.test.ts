@@ -11,7 +11,7 @@ import { CLOCK } from '../../../src/actors/clock.js';
 import { openUpgrade } from '../../../src/actors/upgrade/backend.js';
 import type { Item } from '../../../src/protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
-import { waitFor } from '../../node/wait-for.js';
+import { until } from '../../until.js';
 
 const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
 
@@ -58,10 +58,8 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   };
   const statuses = () =>
     said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
-  const until = (what: string, holds: () => boolean) =>
-    waitFor(what, 10_000, () => (holds() ? true : undefined));
   await until('a status', () => statuses().length > 0);
-  return { directory, settings, said, backend, last, statuses, until };
+  return { directory, settings, said, backend, last, statuses };
 }
 
 async function send(path: string, text: string): Promise<void> {
@@ -91,7 +89,7 @@ test('read-only: everything is published before up, and there is nothing to trig
 });
 
 test('a bad file leaves the last good status, and says why until it is good again', async (t) => {
-  const { settings, last, statuses, until } = await stage(t);
+  const { settings, last, statuses } = await stage(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
   await until('the status', () => last('upgrade.status') !== undefined && statuses().at(-1) === 'up: ');
@@ -105,7 +103,7 @@ test('a bad file leaves the last good status, and says why until it is good agai
 });
 
 test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
-  const { settings, said, last, until } = await stage(t);
+  const { settings, said, last } = await stage(t);
   await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
   await until('the run', () => JSON.stringify(last('upgrade.view')).includes('"percent":5'));
   for (let n = 6; n < 20; n++) {
@@ -160,7 +158,7 @@ test('with units and no bus it is connecting, and refuses to start', async (t) =
 });
 
 test('parts in trouble are named, and the rest works', async (t) => {
-  const { statuses, directory, settings, last, until } = await stage(t, {
+  const { statuses, directory, settings, last } = await stage(t, {
     progressSocket: '/proc/nowhere/upgrade.sock',
   });
   assert.match(statuses()[0] ?? '', /progress socket \/proc\/nowhere\/upgrade\.sock: cannot listen there/);

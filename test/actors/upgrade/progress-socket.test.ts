@@ -20,12 +20,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CLOCK, type Clock } from '../../../src/actors/clock.js';
 import { ProgressSocket, type Source } from '../../../src/actors/upgrade/progress-socket.js';
-import { waitFor } from '../../node/wait-for.js';
+import { until } from '../../until.js';
 import { ManualClock } from '../manual-clock.js';
 
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
-const DEADLINE_MS = 10_000;
 /** After so long it looks at its place again. */
 const LOOK_MS = 30_000;
 
@@ -92,9 +91,6 @@ async function send(t: TestContext, path: string, ...parts: readonly (string | U
   socket.end();
   await once(socket, 'close');
 }
-
-const until = (what: string, holds: () => boolean) =>
-  waitFor(what, DEADLINE_MS, () => (holds() ? true : undefined));
 
 test('lines arrive from many connections at once, and from one per line', async (t) => {
   const heard = await listen(t);

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ResultReader } from '../../../src/actors/upgrade/result-reader.js';
 import { RESULT_MAX_BYTES, type Result } from '../../../src/actors/upgrade/result-text.js';
-import { waitFor } from '../../node/wait-for.js';
+import { until } from '../../until.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -31,10 +31,14 @@ function reader(t: TestContext, ...parts: readonly string[]) {
     await made.read();
   };
   const sees = (what: string) =>
-    waitFor(what, DEADLINE_MS, () => {
-      const said = last === undefined ? '' : last.ok ? last.body : last.problem;
-      return said.includes(what) ? true : undefined;
-    });
+    until(
+      what,
+      () => {
+        const said = last === undefined ? '' : last.ok ? last.body : last.problem;
+        return said.includes(what);
+      },
+      DEADLINE_MS,
+    );
   return { root, path, start, sees };
 }
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 
 const BOOT = new URL('../node.js', import.meta.url);
 
@@ -76,7 +76,7 @@ export function closeScenarios(): void {
       const gone = once(child, 'close');
       end(child);
       await gone;
-      await waitFor('the last trace to go', 10_000, () => (traces(dir).length === 0 ? true : undefined));
+      await until('the last trace to go', () => traces(dir).length === 0, 10_000);
     });
   }
 }

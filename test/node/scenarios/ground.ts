@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 
 const LOGIN1 = ['org.freedesktop.login1', '/org/freedesktop/login1', 'org.freedesktop.login1.Manager'];
 
@@ -49,10 +49,14 @@ export function groundScenarios(node: () => Node): void {
   if (action.id == 'org.freedesktop.login1.reboot' && subject.user == 'pi') return polkit.Result.YES;
 });`;
     await node().writeFile('/etc/polkit-1/rules.d/50-ground.rules', rule);
-    await waitFor('the granted reboot', 5_000, async () => {
-      const ran = await node().user('busctl', '--system', 'call', ...LOGIN1, 'CanReboot');
-      return ran.stdout === 's "yes"\n' ? true : undefined;
-    });
+    await until(
+      'the granted reboot',
+      async () => {
+        const ran = await node().user('busctl', '--system', 'call', ...LOGIN1, 'CanReboot');
+        return ran.stdout === 's "yes"\n';
+      },
+      5_000,
+    );
     assert.equal((await node().root('rm', '/etc/polkit-1/rules.d/50-ground.rules')).status, 0);
   });
 

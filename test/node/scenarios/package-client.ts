@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 
 const ANSWER_DEADLINE_MS = 20_000;
 
@@ -70,8 +70,10 @@ export async function watch(node: Node, lastEventId = ''): Promise<Watcher> {
     events,
     lastEventId: () => parser.lastEventId,
     until: async (type, data) => {
-      await waitFor(`${type} ${data}`, ANSWER_DEADLINE_MS, () =>
-        events.some((event) => event.type === type && data.test(event.data)) ? true : undefined,
+      await until(
+        `${type} ${data}`,
+        () => events.some((event) => event.type === type && data.test(event.data)),
+        ANSWER_DEADLINE_MS,
       );
     },
     close: () => incoming.destroy(),

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask } from './package-client.js';
 import { POWER_CONFIG, RULE, setUpPi, shell } from './package-shell.js';
 
@@ -28,8 +28,10 @@ export function desktopScenarios(node: () => Node): void {
       `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
     );
     assert.match(await setUpPi(node()), /logind says to pi now: reboot yes, power-off yes/);
-    await waitFor('the granted actions', DEADLINE_MS, async () =>
-      (await ask(node(), 'GET', '/power/')).status === 200 ? true : undefined,
+    await until(
+      'the granted actions',
+      async () => (await ask(node(), 'GET', '/power/')).status === 200,
+      DEADLINE_MS,
     );
   });
 }

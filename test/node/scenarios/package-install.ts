@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask } from './package-client.js';
 import { apt, POWER_CONFIG, property, RULE, setUp, setUpPi, shell } from './package-shell.js';
 
@@ -73,10 +73,14 @@ export function installScenarios(node: () => Node): void {
     const said = await setUpPi(node());
     assert.match(said, /logind says to pi: reboot challenge, power-off challenge/);
     assert.match(said, /logind says to pi now: reboot yes, power-off yes/);
-    await waitFor('both to be granted', DEADLINE_MS, async () => {
-      const { text } = await ask(node(), 'GET', '/power/');
-      return text === '{"reboot":true,"power_off":true}' ? true : undefined;
-    });
+    await until(
+      'both to be granted',
+      async () => {
+        const { text } = await ask(node(), 'GET', '/power/');
+        return text === '{"reboot":true,"power_off":true}';
+      },
+      DEADLINE_MS,
+    );
     assert.equal(await property(node(), 'ActiveState'), 'active');
     assert.equal(await property(node(), 'UnitFileState'), 'enabled');
     const owners = await shell(

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run, tempFolder } from '../../packaging/built-package.js';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask } from './package-client.js';
 import { apt, CONFIG, property, setUp, setUpPi, shell } from './package-shell.js';
 
@@ -37,12 +37,16 @@ export function removeScenarios(node: () => Node): void {
     assert.match(said, /start tonearm-detect\.timer/);
     const timer = await node().user('systemctl', '--user', 'is-active', 'tonearm-detect.timer');
     assert.equal(timer.stdout, 'active\n');
-    await waitFor('the upgrade backend', DEADLINE_MS, async () =>
-      (await ask(node(), 'GET', '/upgrade')).status === 200 ? true : undefined,
+    await until(
+      'the upgrade backend',
+      async () => (await ask(node(), 'GET', '/upgrade')).status === 200,
+      DEADLINE_MS,
     );
     assert.equal((await ask(node(), 'POST', '/upgrade/check')).status, 202);
-    await waitFor('what the detector found', DEADLINE_MS, async () =>
-      /"current":"0\.1\.0-1"/.test((await ask(node(), 'GET', '/upgrade')).text) ? true : undefined,
+    await until(
+      'what the detector found',
+      async () => /"current":"0\.1\.0-1"/.test((await ask(node(), 'GET', '/upgrade')).text),
+      DEADLINE_MS,
     );
   });
 

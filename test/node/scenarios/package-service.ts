@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask, read } from './package-client.js';
 import { CONFIG, property, restartService, shell } from './package-shell.js';
 
@@ -34,10 +34,14 @@ export function serviceScenarios(node: () => Node): void {
   });
 
   test('every backend works inside its sandbox', async () => {
-    await waitFor('all backends to be up', DEADLINE_MS, async () => {
-      const { backends } = (await read(node(), '/health')) as Health;
-      return Object.values(backends).every(({ state }) => state === 'up') ? true : undefined;
-    });
+    await until(
+      'all backends to be up',
+      async () => {
+        const { backends } = (await read(node(), '/health')) as Health;
+        return Object.values(backends).every(({ state }) => state === 'up');
+      },
+      DEADLINE_MS,
+    );
     const status = await shell(node(), `cat /proc/${await property(node(), 'MainPID')}/status`);
     assert.match(status, /^NoNewPrivs:\t1$/m);
     // The container that the test node is has filters of its own: there must be more.
@@ -59,26 +63,36 @@ export function serviceScenarios(node: () => Node): void {
   test('killed, it comes back by itself', async () => {
     const pid = await property(node(), 'MainPID');
     await shell(node(), `kill -KILL ${pid}`);
-    await waitFor('another process', DEADLINE_MS, async () => {
-      const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
-      return now !== pid && now !== '0' && state === 'active' ? true : undefined;
-    });
+    await until(
+      'another process',
+      async () => {
+        const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
+        return now !== pid && now !== '0' && state === 'active';
+      },
+      DEADLINE_MS,
+    );
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
   });
 
   test('a faulty configuration ends it for good, with status 78', async (t) => {
     await misconfigure(t, node(), 'api: {port: none}\n');
-    await waitFor('the failed state', DEADLINE_MS, async () =>
-      (await property(node(), 'ActiveState')) === 'failed' ? true : undefined,
+    await until(
+      'the failed state',
+      async () => (await property(node(), 'ActiveState')) === 'failed',
+      DEADLINE_MS,
     );
     assert.equal(await property(node(), 'ExecMainStatus'), '78');
   });
 
   test('an address that is not there yet is tried again', async (t) => {
     await misconfigure(t, node(), 'bind: late0\n');
-    await waitFor('a second try, as vain as the first', DEADLINE_MS, async () => {
-      const tries = Number(await property(node(), 'NRestarts'));
-      return tries > 0 && (await property(node(), 'ExecMainStatus')) === '69' ? true : undefined;
-    });
+    await until(
+      'a second try, as vain as the first',
+      async () => {
+        const tries = Number(await property(node(), 'NRestarts'));
+        return tries > 0 && (await property(node(), 'ExecMainStatus')) === '69';
+      },
+      DEADLINE_MS,
+    );
   });
 }

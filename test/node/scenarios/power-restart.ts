@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask, watch } from './package-client.js';
 import { property } from './package-shell.js';
 
@@ -11,11 +11,15 @@ const DEADLINE_MS = 30_000;
 
 /** Up again, and connected to logind. */
 async function serviceIsBack(node: Node): Promise<void> {
-  await waitFor('the service to be back by itself', DEADLINE_MS, async () =>
-    (await property(node, 'ActiveState')) === 'active' ? true : undefined,
+  await until(
+    'the service to be back by itself',
+    async () => (await property(node, 'ActiveState')) === 'active',
+    DEADLINE_MS,
   );
-  await waitFor('logind to be asked again', DEADLINE_MS, async () =>
-    (await ask(node, 'GET', '/power/')).status === 200 ? true : undefined,
+  await until(
+    'logind to be asked again',
+    async () => (await ask(node, 'GET', '/power/')).status === 200,
+    DEADLINE_MS,
   );
 }
 

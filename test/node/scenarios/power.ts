@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { ask, read } from './package-client.js';
 import { CONFIG, property, RULE, restartService, shell } from './package-shell.js';
 
@@ -14,10 +14,14 @@ const NONE = { reboot: false, power_off: false };
 const ACTIONS = ['/power/reboot', '/power/power_off'];
 
 async function settles(node: Node, expected: unknown): Promise<void> {
-  await waitFor(`GET /power/ to be ${JSON.stringify(expected)}`, DEADLINE_MS, async () => {
-    const { status, text } = await ask(node, 'GET', '/power/');
-    return status === 200 && text === JSON.stringify(expected) ? true : undefined;
-  });
+  await until(
+    `GET /power/ to be ${JSON.stringify(expected)}`,
+    async () => {
+      const { status, text } = await ask(node, 'GET', '/power/');
+      return status === 200 && text === JSON.stringify(expected);
+    },
+    DEADLINE_MS,
+  );
 }
 
 async function refused(node: Node, path: string, status: number, detail: RegExp): Promise<void> {

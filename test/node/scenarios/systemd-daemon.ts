@@ -6,8 +6,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { EventStreamParser } from '../../consumer/parser.js';
+import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
 const SEEN_WITHIN_MS = 20_000;
@@ -72,15 +72,19 @@ export class SystemdDaemon {
   /** Waits until the backend's state is the given one, and gives its detail. */
   async is(state: string, detail = /(?:)/): Promise<string> {
     let last = '';
-    return waitFor(`systemd is ${state} ${detail}`, SEEN_WITHIN_MS, async () => {
-      const reply = await this.ask('GET', '/health').catch(() => undefined);
-      if (reply?.status !== 200) return undefined;
-      last = reply.text;
-      const health: Health = JSON.parse(reply.text);
-      const systemd = health.backends['systemd'];
-      const found = systemd?.state === state && detail.test(systemd.detail ?? '');
-      return found ? (systemd.detail ?? '') : undefined;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+    return until(
+      `systemd is ${state} ${detail}`,
+      async () => {
+        const reply = await this.ask('GET', '/health').catch(() => undefined);
+        if (reply?.status !== 200) return undefined;
+        last = reply.text;
+        const health: Health = JSON.parse(reply.text);
+        const systemd = health.backends['systemd'];
+        const found = systemd?.state === state && detail.test(systemd.detail ?? '');
+        return found ? (systemd.detail ?? '') : undefined;
+      },
+      SEEN_WITHIN_MS,
+    ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
   }
 
   /** Milliseconds of processor time that the daemon has had. */
@@ -135,11 +139,15 @@ export class SystemdDaemon {
   /** Waits until the record in the list is as `like` says. */
   async sees(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
     let last = '';
-    return waitFor(`the wanted record of ${name}`, SEEN_WITHIN_MS, async () => {
-      const service = await this.service(name);
-      last = JSON.stringify(service);
-      return like(service) ? service : undefined;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+    return until(
+      `the wanted record of ${name}`,
+      async () => {
+        const service = await this.service(name);
+        last = JSON.stringify(service);
+        return like(service) ? service : undefined;
+      },
+      SEEN_WITHIN_MS,
+    ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
   }
 
   /** The events from now on, as they come; resolves when the stream is open. */
@@ -150,7 +158,7 @@ export class SystemdDaemon {
     const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
     response.on('error', () => response.destroy()); // The daemon may be ended.
     response.on('data', (bytes: Buffer) => parser.feed(bytes));
-    await waitFor('the greeting', SEEN_WITHIN_MS, () => heard[0]);
+    await until('the greeting', () => heard[0], SEEN_WITHIN_MS);
     return heard;
   }
 
@@ -160,9 +168,7 @@ export class SystemdDaemon {
     const { active_state: state } = await this.service('marker.service');
     const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
     assert.equal(status, 202);
-    await waitFor('the marker', SEEN_WITHIN_MS, () =>
-      toldOf(heard, 'marker.service').length > before ? true : undefined,
-    );
+    await until('the marker', () => toldOf(heard, 'marker.service').length > before, SEEN_WITHIN_MS);
   }
 
   async #send(method: string, path: string): Promise<IncomingMessage> {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
@@ -111,10 +111,21 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reload');
     await daemon.systemctl('start', 'late.service');
-    await waitFor('many restarts', SEEN_WITHIN_MS, async () => {
-      const shown = await daemon.node.user('systemctl', '--user', 'show', '-P', 'NRestarts', 'late.service');
-      return Number(shown.stdout) > 50 ? true : undefined;
-    });
+    await until(
+      'many restarts',
+      async () => {
+        const shown = await daemon.node.user(
+          'systemctl',
+          '--user',
+          'show',
+          '-P',
+          'NRestarts',
+          'late.service',
+        );
+        return Number(shown.stdout) > 50;
+      },
+      SEEN_WITHIN_MS,
+    );
     assert.ok(toldOf(heard, 'late.service').length < 20, `${toldOf(heard, 'late.service').length} events`);
     await daemon.systemctl('stop', 'late.service');
     await daemon.sees('late.service', ({ active_state: state }) => state === 'inactive');

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 
 const SEEN_WITHIN_MS = 20_000;
@@ -22,10 +22,14 @@ export function systemdOutageScenarios(node: () => Node): void {
   const directory = () => `/run/user/${node().uid}/systemd/units`;
   /** Once it is up: what it does before is its own start, and no matter of these tests. */
   const audioState = (): Promise<unknown> =>
-    waitFor('the audio backend', SEEN_WITHIN_MS, async () => {
-      const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
-      return audio.state === 'up' ? audio : undefined;
-    });
+    until(
+      'the audio backend',
+      async () => {
+        const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
+        return audio.state === 'up' ? audio : undefined;
+      },
+      SEEN_WITHIN_MS,
+    );
 
   async function away(): Promise<void> {
     const answer = await daemon.ask('GET', '/services');
@@ -57,17 +61,22 @@ export function systemdOutageScenarios(node: () => Node): void {
     // Behind our back, over systemd's own socket; the directory tells.
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
-    await waitFor('what the directory tells', SEEN_WITHIN_MS, () =>
-      toldOf(heard, 'away-two.service').length > 0 && toldOf(heard, 'away-one.service').length > 0
-        ? true
-        : undefined,
+    await until(
+      'what the directory tells',
+      () =>
+        toldOf(heard, 'away-two.service').length > 0 && toldOf(heard, 'away-one.service').length > 0
+          ? true
+          : undefined,
+      SEEN_WITHIN_MS,
     );
     const [one] = toldOf(heard, 'away-one.service').slice(-1);
     assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
     // The other scope goes on.
     await node().root('systemctl', 'start', 'away-system.service');
-    await waitFor('the system unit', SEEN_WITHIN_MS, () =>
-      toldOf(heard, 'away-system.service').at(-1)?.running ? true : undefined,
+    await until(
+      'the system unit',
+      () => toldOf(heard, 'away-system.service').at(-1)?.running,
+      SEEN_WITHIN_MS,
     );
     await daemon.systemctl('unmask', '--runtime', 'dbus.socket');
     await daemon.systemctl('start', 'dbus.socket');
@@ -94,8 +103,10 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.begin(LISTS);
     const heard = await daemon.listen();
     await daemon.systemctl('kill', '--signal=KILL', 'dbus.service');
-    await waitFor('the loss', SEEN_WITHIN_MS, () =>
-      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')) ? true : undefined,
+    await until(
+      'the loss',
+      () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
+      SEEN_WITHIN_MS,
     );
     await daemon.is('up', /^$/);
     assert.deepEqual(toldOf(heard, 'away-one.service'), []);
@@ -131,8 +142,10 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     const heard = await daemon.listen('?types=backend.updated');
     assert.equal((await node().root('systemctl', 'restart', `user@${node().uid}.service`)).status, 0);
-    await waitFor('the loss', SEEN_WITHIN_MS, () =>
-      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')) ? true : undefined,
+    await until(
+      'the loss',
+      () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
+      SEEN_WITHIN_MS,
     );
     await daemon.is('up', /^$/);
     assert.equal((await daemon.service('away-one.service')).active_state, 'inactive');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
@@ -37,9 +37,9 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
         's',
         word,
       );
-      return seen.includes(word) ? true : undefined;
+      return seen.includes(word);
     };
-    await waitFor('the monitor', SEEN_WITHIN_MS, () => ping('first.word'));
+    await until('the monitor', () => ping('first.word'), SEEN_WITHIN_MS);
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
       assert.equal((await daemon.post('watched.service', verb, 'system'))[0], 403);
       assert.equal((await daemon.post('unlisted.service', verb, 'system'))[0], 404);
@@ -48,7 +48,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
     }
     await daemon.begin(LISTS);
-    await waitFor('the last of it', SEEN_WITHIN_MS, () => ping('last.word'));
+    await until('the last of it', () => ping('last.word'), SEEN_WITHIN_MS);
     monitor.kill();
     const members = seen
       .split('\n')

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
+import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
@@ -18,12 +18,16 @@ export function systemdScenarios(node: () => Node): void {
 
   /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
   async function loopIsOver(unit: string): Promise<void> {
-    await waitFor('the end of the loop', SEEN_WITHIN_MS, async () => {
-      const shown = await node().user('systemctl', '--user', 'show', '-p', 'SubState,NRestarts', unit);
-      return /^SubState=failed$/m.test(shown.stdout) && /^NRestarts=5$/m.test(shown.stdout)
-        ? true
-        : undefined;
-    });
+    await until(
+      'the end of the loop',
+      async () => {
+        const shown = await node().user('systemctl', '--user', 'show', '-p', 'SubState,NRestarts', unit);
+        return /^SubState=failed$/m.test(shown.stdout) && /^NRestarts=5$/m.test(shown.stdout)
+          ? true
+          : undefined;
+      },
+      SEEN_WITHIN_MS,
+    );
   }
 
   before(async () => {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { EventStreamParser } from '../../consumer/parser.js';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { waitFor } from '../wait-for.js';
 
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
 const SEEN_WITHIN_MS = 20_000;
@@ -109,18 +109,25 @@ export class UpgradeDaemon {
   }
 
   async answers(): Promise<Upgrade> {
-    return waitFor('GET /upgrade', SEEN_WITHIN_MS, async () => {
-      const { status, text } = await this.ask('GET', '/upgrade').catch(() => ({ status: 0, text: '' }));
-      return status === 200 ? JSON.parse(text) : undefined;
-    });
+    return until(
+      'GET /upgrade',
+      async () => {
+        const { status, text } = await this.ask('GET', '/upgrade').catch(() => ({ status: 0, text: '' }));
+        return status === 200 ? JSON.parse(text) : undefined;
+      },
+      SEEN_WITHIN_MS,
+    );
   }
 
   /** Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed. */
   async kill(): Promise<void> {
-    await waitFor('the invocation in the state file', SEEN_WITHIN_MS, async () =>
-      (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"')
-        ? true
-        : undefined,
+    await until(
+      'the invocation in the state file',
+      async () =>
+        (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"')
+          ? true
+          : undefined,
+      SEEN_WITHIN_MS,
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
     await this.#dead();
@@ -141,24 +148,32 @@ export class UpgradeDaemon {
 
   /** Waits until the upgrade unit has ended. */
   async unitEnds(unit = 'up.service'): Promise<void> {
-    await waitFor('the end of the unit', SEEN_WITHIN_MS, async () => {
-      const state = await this.node.user('systemctl', '--user', 'is-active', unit);
-      return /^(inactive|failed)$/m.test(state.stdout) ? true : undefined;
-    });
+    await until(
+      'the end of the unit',
+      async () => {
+        const state = await this.node.user('systemctl', '--user', 'is-active', unit);
+        return /^(inactive|failed)$/m.test(state.stdout);
+      },
+      SEEN_WITHIN_MS,
+    );
   }
 
   async #dead(): Promise<void> {
-    await waitFor('the end of the daemon', SEEN_WITHIN_MS, async () => {
-      const state = await this.node.user(
-        'systemctl',
-        '--user',
-        'show',
-        '-P',
-        'ActiveState',
-        'tonearm.service',
-      );
-      return state.stdout === 'failed\n' ? true : undefined;
-    });
+    await until(
+      'the end of the daemon',
+      async () => {
+        const state = await this.node.user(
+          'systemctl',
+          '--user',
+          'show',
+          '-P',
+          'ActiveState',
+          'tonearm.service',
+        );
+        return state.stdout === 'failed\n';
+      },
+      SEEN_WITHIN_MS,
+    );
   }
 
   /** An upgrade unit, a oneshot whose work is `script`. */
@@ -209,15 +224,19 @@ export class UpgradeDaemon {
   async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
     let last = '';
     try {
-      return await waitFor(what, SEEN_WITHIN_MS, async () => {
-        const reply = await this.ask('GET', '/upgrade').catch((error: Error) => ({
-          status: 0,
-          text: error.message,
-        }));
-        last = `${reply.status} ${reply.text}`;
-        const upgrade: Upgrade | undefined = reply.status === 200 ? JSON.parse(reply.text) : undefined;
-        return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
-      });
+      return await until(
+        what,
+        async () => {
+          const reply = await this.ask('GET', '/upgrade').catch((error: Error) => ({
+            status: 0,
+            text: error.message,
+          }));
+          last = `${reply.status} ${reply.text}`;
+          const upgrade: Upgrade | undefined = reply.status === 200 ? JSON.parse(reply.text) : undefined;
+          return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
+        },
+        SEEN_WITHIN_MS,
+      );
     } catch (error) {
       throw new Error(`${what}; the last answer was ${last}`, { cause: error });
     }
@@ -238,7 +257,7 @@ export class UpgradeDaemon {
     const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
     response.on('error', () => response.destroy()); // The daemon may be killed.
     response.on('data', (bytes: Buffer) => parser.feed(bytes));
-    await waitFor('the greeting', SEEN_WITHIN_MS, () => heard[0]);
+    await until('the greeting', () => heard[0], SEEN_WITHIN_MS);
     return heard;
   }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 import { READ_ONLY, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const SOCKET = '/run/user/$(id -u)/tonearm/upgrade.sock';
@@ -17,7 +17,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
       for (let n = 0; n < 10000; n++) socket.write(JSON.stringify({ event: "progress", percent: n % 100, current: n, step: "s" }) + "\\n");
       socket.end();`);
     const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
-    await waitFor('all lines', 20_000, () => (lines().length >= 10_000 ? true : undefined));
+    await until('all lines', () => lines().length >= 10_000, 20_000);
     assert.ok(lines().every(({ data }, index) => JSON.parse(data).current === index));
     await daemon.sees('the last percent', ({ run }) => run.percent === 99);
   });
@@ -40,7 +40,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
         }
       }).resume().on("close", () => process.exit());`);
     const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
-    await waitFor('all lines', 20_000, () => (lines().length >= 202 ? true : undefined));
+    await until('all lines', () => lines().length >= 202, 20_000);
     const said = lines().map(({ data }) => JSON.parse(data));
     assert.deepEqual([said[0].event, said[201].event], ['begin', 'end']);
     assert.equal(new Set(said.map(({ current }) => current)).size, 201);
@@ -50,8 +50,10 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
   test('a socket whose directory was removed is back at once', async () => {
     await daemon.begin(READ_ONLY);
     await daemon.shell(`rm -r $(dirname ${SOCKET})`);
-    await waitFor('the socket', 10_000, async () =>
-      (await daemon.shell(`ls ${SOCKET} 2>&1 || true`)).startsWith('/run/') ? true : undefined,
+    await until(
+      'the socket',
+      async () => (await daemon.shell(`ls ${SOCKET} 2>&1 || true`)).startsWith('/run/'),
+      10_000,
     );
     await daemon.shell('tonearm progress begin --total 1');
     await daemon.runs('running', 'socket');
@@ -61,10 +63,13 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(READ_ONLY);
     await daemon.shell('mkdir -p ~/.local/state/tonearm; mkfifo ~/.local/state/tonearm/upgrade-run.json.new');
     await daemon.shell('tonearm progress begin --total 1');
-    await waitFor('the state file', 10_000, async () =>
-      (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json || true')).includes('running')
-        ? true
-        : undefined,
+    await until(
+      'the state file',
+      async () =>
+        (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json || true')).includes('running')
+          ? true
+          : undefined,
+      10_000,
     );
     await daemon.systemctl('stop', 'tonearm.service');
     const result = await daemon.shell('systemctl --user show -P Result tonearm.service');
@@ -113,8 +118,10 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     assert.match((await daemon.ask('GET', '/upgrade')).text, /"extra":\{"n":1\.50\}/);
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /detail/);
     await daemon.shell(`echo '{"current":' > ${RESULT}`);
-    await waitFor('the reason', 5_000, async () =>
-      /not a JSON object/.test((await daemon.ask('GET', '/health')).text) ? true : undefined,
+    await until(
+      'the reason',
+      async () => /not a JSON object/.test((await daemon.ask('GET', '/health')).text),
+      5_000,
     );
     assert.equal((await daemon.answers()).latest, '2');
   });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
 export function restartScenarios(daemon: UpgradeDaemon): void {
@@ -56,10 +56,15 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.somethingElseFails();
     assert.equal(await daemon.post('/upgrade/start'), 202);
     const failed = (await daemon.shell('systemctl --user show -P NFailedJobs')).trim();
-    await waitFor('the count in the state file', 10_000, async () =>
-      (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes(`"failed_jobs":${failed}`)
-        ? true
-        : undefined,
+    await until(
+      'the count in the state file',
+      async () =>
+        (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes(
+          `"failed_jobs":${failed}`,
+        )
+          ? true
+          : undefined,
+      10_000,
     );
     await daemon.kill();
     await meanwhile();
@@ -134,9 +139,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     const before = await daemon.runs('running', 'systemd');
     // The session bus is started by its socket: without both it stays away.
     await daemon.systemctl('stop', 'dbus.socket', 'dbus.service');
-    await waitFor('503', 10_000, async () =>
-      (await daemon.ask('GET', '/upgrade')).status === 503 ? true : undefined,
-    );
+    await until('503', async () => (await daemon.ask('GET', '/upgrade')).status === 503, 10_000);
     assert.equal(await daemon.post('/upgrade/start'), 503);
     await daemon.openGate();
     await daemon.systemctl('start', 'dbus.socket');

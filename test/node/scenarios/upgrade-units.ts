@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../wait-for.js';
+import { until } from '../../until.js';
 import { FULL, GATE, type Heard, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const states = (heard: readonly Heard[]): readonly string[] =>
@@ -29,7 +29,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const after = await daemon.runs('idle', 'systemd');
     assert.equal(after.run.started_at, during.run.started_at);
     assert.equal(after.run.percent, undefined);
-    await waitFor('the last event', 5_000, () => (states(heard).at(-1) === 'idle' ? true : undefined));
+    await until('the last event', () => states(heard).at(-1) === 'idle', 5_000);
     assert.deepEqual(states(heard), ['running', 'idle']);
     assert.deepEqual(
       heard.filter(({ type }) => type === 'upgrade.progress').map(({ data }) => JSON.parse(data).event),
@@ -74,7 +74,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       const heard = await daemon.listen();
       assert.equal(await daemon.post('/upgrade/start'), 202);
       await daemon.runs(expected, 'systemd');
-      await waitFor('the last event', 5_000, () => (states(heard).at(-1) === expected ? true : undefined));
+      await until('the last event', () => states(heard).at(-1) === expected, 5_000);
       assert.deepEqual(states(heard), ['running', expected]);
       assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
@@ -119,9 +119,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     for (const expected of ['once\n', 'once\nonce\n']) {
       assert.equal(await daemon.post('/upgrade/start'), 202);
       await daemon.runs('idle', 'systemd');
-      await waitFor(expected, 5_000, async () =>
-        (await daemon.shell('cat ~/gate; true')) === expected ? true : undefined,
-      );
+      await until(expected, async () => (await daemon.shell('cat ~/gate; true')) === expected, 5_000);
     }
     await daemon.systemctl('stop', 'up.service');
     assert.equal((await daemon.answers()).run.state, 'idle');
@@ -159,7 +157,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       );
       heard.length = 0;
       assert.equal(await daemon.post('/upgrade/start'), 202);
-      await waitFor(verdict, 5_000, () => (states(heard).at(-1) === verdict ? true : undefined));
+      await until(verdict, () => states(heard).at(-1) === verdict, 5_000);
       assert.equal((await daemon.answers()).run.state, verdict);
     }
   });
@@ -189,7 +187,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('stop', 'up.service');
     // What was told before this is told by now.
     assert.equal(await daemon.post('/upgrade/start'), 202);
-    await waitFor('the end', 5_000, () => (states(heard).at(-1) === 'idle' ? true : undefined));
+    await until('the end', () => states(heard).at(-1) === 'idle', 5_000);
     assert.deepEqual(states(heard), ['running', 'idle']);
     await daemon.systemctl('stop', 'up.service');
   });

@@ -1,8 +1,8 @@
-// Waiting for a condition with a deadline. The only way in which the tests of sound servers wait.
+// Waiting for a condition that nobody announces, with a deadline. The only way in which tests do so.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-const POLL_MS = 20;
+const POLL_MS = 25;
 const DEADLINE_MS = 15_000;
 
 /**
