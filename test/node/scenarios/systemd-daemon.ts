@@ -2,29 +2,14 @@
 // ended. For the scenarios of service units.
 
 import assert from 'node:assert/strict';
-import { type IncomingMessage, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
-import { EventStreamParser } from '../../consumer/parser.js';
 import { until } from '../../until.js';
-import { NODE_USER, type Node } from '../node.js';
+import { NODE_USER } from '../node.js';
+import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
 
-const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
-const SEEN_WITHIN_MS = 20_000;
 const PROGRAM = '/opt/tonearm';
 const CONFIG = '/opt/tonearm-systemd/config.yaml';
 const PID = '/tmp/tonearm-systemd.pid';
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly text: string;
-}
-
-export interface Heard {
-  readonly type: string;
-  readonly data: string;
-}
 
 export interface Health {
   readonly status: string;
@@ -33,18 +18,7 @@ export interface Health {
   >;
 }
 
-export class SystemdDaemon {
-  readonly #node: () => Node;
-  readonly #streams = new Set<IncomingMessage>();
-
-  constructor(node: () => Node) {
-    this.#node = node;
-  }
-
-  get node(): Node {
-    return this.#node();
-  }
-
+export class SystemdDaemon extends HeldDaemon {
   install(): Promise<void> {
     return this.node.install(DIST, PROGRAM);
   }
@@ -60,8 +34,7 @@ export class SystemdDaemon {
   }
 
   async end(): Promise<void> {
-    for (const stream of this.#streams) stream.destroy();
-    this.#streams.clear();
+    this.stopListening();
     await this.node.root(
       'sh',
       '-c',
@@ -94,29 +67,11 @@ export class SystemdDaemon {
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
 
-  async systemctl(...args: readonly string[]): Promise<void> {
-    const ran = await this.node.user('systemctl', '--user', ...args);
-    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
-  }
-
   /** Writes a user unit without a reload. */
   async write(name: string, text: string): Promise<void> {
     const path = `/home/${NODE_USER}/.config/systemd/user/${name}`;
     await this.node.writeFile(path, text);
     await this.node.root('chown', '-R', NODE_USER, `/home/${NODE_USER}/.config`);
-  }
-
-  async shell(script: string): Promise<string> {
-    const ran = await this.node.user('sh', '-c', `export HOME=/home/${NODE_USER}; ${script}`);
-    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
-    return ran.stdout;
-  }
-
-  async ask(method: string, path: string): Promise<Reply> {
-    const response = await this.#send(method, path);
-    let text = '';
-    for await (const part of response.setEncoding('utf8')) text += part;
-    return { status: response.statusCode ?? 0, headers: response.headers, text };
   }
 
   /** POST to a unit's route; gives the status, and the detail of a problem. */
@@ -150,18 +105,6 @@ export class SystemdDaemon {
     ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
   }
 
-  /** The events from now on, as they come; resolves when the stream is open. */
-  async listen(query = ''): Promise<Heard[]> {
-    const response = await this.#send('GET', `/events${query}`);
-    this.#streams.add(response);
-    const heard: Heard[] = [];
-    const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
-    response.on('error', () => response.destroy()); // The daemon may be ended.
-    response.on('data', (bytes: Buffer) => parser.feed(bytes));
-    await until('the greeting', () => heard[0], SEEN_WITHIN_MS);
-    return heard;
-  }
-
   /** Everything that was said before this is heard when it resolves: a change of `marker.service` has come through. */
   async barrier(heard: readonly Heard[]): Promise<void> {
     const before = toldOf(heard, 'marker.service').length;
@@ -169,13 +112,6 @@ export class SystemdDaemon {
     const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
     assert.equal(status, 202);
     await until('the marker', () => toldOf(heard, 'marker.service').length > before, SEEN_WITHIN_MS);
-  }
-
-  async #send(method: string, path: string): Promise<IncomingMessage> {
-    const socketPath = await this.node.door();
-    return new Promise((resolve, reject) => {
-      request({ socketPath, method, path, agent: false }, resolve).on('error', reject).end();
-    });
   }
 }
 

@@ -1,14 +1,8 @@
 // The daemon on the node with an upgrade configuration: set up, asked, listened to, killed. For the upgrade scenarios.
 
 import assert from 'node:assert/strict';
-import { type IncomingMessage, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import { EventStreamParser } from '../../consumer/parser.js';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
-
-const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
-const SEEN_WITHIN_MS = 20_000;
+import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
@@ -31,16 +25,6 @@ export interface Upgrade {
   };
 }
 
-interface Reply {
-  readonly status: number;
-  readonly text: string;
-}
-
-export interface Heard {
-  readonly type: string;
-  readonly data: string;
-}
-
 const SERVICE = `[Service]
 ExecStart=${process.execPath} /opt/tonearm/main.js
 `;
@@ -49,18 +33,7 @@ const CONFIG = `pulseaudio: {enabled: false}
 systemd: {enabled: false}
 `;
 
-export class UpgradeDaemon {
-  readonly #node: () => Node;
-  readonly #streams = new Set<IncomingMessage>();
-
-  constructor(node: () => Node) {
-    this.#node = node;
-  }
-
-  get node(): Node {
-    return this.#node();
-  }
-
+export class UpgradeDaemon extends HeldDaemon {
   /** Once per node: the program, the command and the unit, but no configuration. */
   async install(): Promise<void> {
     await this.node.install(DIST);
@@ -71,7 +44,7 @@ export class UpgradeDaemon {
 
   /** Takes away what `install` and the scenarios brought. */
   async remove(): Promise<void> {
-    this.end();
+    this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
     await this.node.user('systemctl', '--user', 'stop', 'holds.service');
     const units =
@@ -95,7 +68,7 @@ export class UpgradeDaemon {
 
   /** Starts the daemon anew, with nothing known of earlier runs. `upgrade` is YAML in flow style. */
   async begin(upgrade: string): Promise<void> {
-    this.end();
+    this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
     await this.shell('rm -rf ~/.local/state/tonearm ~/gate ~/.config/tonearm; mkdir -p ~/.config/tonearm');
     await this.shell(`cat > ~/.config/tonearm/config.yaml <<'END'\n${CONFIG}upgrade: ${upgrade}\nEND`);
@@ -123,10 +96,7 @@ export class UpgradeDaemon {
   async kill(): Promise<void> {
     await until(
       'the invocation in the state file',
-      async () =>
-        (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"')
-          ? true
-          : undefined,
+      async () => (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
       SEEN_WITHIN_MS,
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
@@ -197,25 +167,6 @@ export class UpgradeDaemon {
     await this.shell('touch ~/gate');
   }
 
-  async systemctl(...args: readonly string[]): Promise<void> {
-    const ran = await this.node.user('systemctl', '--user', ...args);
-    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
-  }
-
-  /** Runs a script as pi. */
-  async shell(script: string): Promise<string> {
-    const ran = await this.node.user('sh', '-c', `export HOME=/home/pi; ${script}`);
-    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
-    return ran.stdout;
-  }
-
-  async ask(method: string, path: string): Promise<Reply> {
-    const response = await this.#send(method, path);
-    let text = '';
-    for await (const part of response.setEncoding('utf8')) text += part;
-    return { status: response.statusCode ?? 0, text };
-  }
-
   async post(path: string): Promise<number> {
     return (await this.ask('POST', path)).status;
   }
@@ -249,28 +200,7 @@ export class UpgradeDaemon {
     );
   }
 
-  /** The events from now on, as they come; resolves when the stream is open. */
-  async listen(): Promise<Heard[]> {
-    const response = await this.#send('GET', '/events?backend=upgrade');
-    this.#streams.add(response);
-    const heard: Heard[] = [];
-    const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
-    response.on('error', () => response.destroy()); // The daemon may be killed.
-    response.on('data', (bytes: Buffer) => parser.feed(bytes));
-    await until('the greeting', () => heard[0], SEEN_WITHIN_MS);
-    return heard;
-  }
-
-  /** Ends what listens. */
-  end(): void {
-    for (const stream of this.#streams) stream.destroy();
-    this.#streams.clear();
-  }
-
-  async #send(method: string, path: string): Promise<IncomingMessage> {
-    const socketPath = await this.node.door();
-    return new Promise((resolve, reject) => {
-      request({ socketPath, method, path, agent: false }, resolve).on('error', reject).end();
-    });
+  override listen(): Promise<Heard[]> {
+    return super.listen('?backend=upgrade');
   }
 }

@@ -49,7 +49,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     const found = await daemon.sees('the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
     assert.ok(heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')));
-    daemon.end();
+    daemon.stopListening();
     const before = await daemon.shell('systemctl --user show -P MainPID tonearm.service');
     assert.equal(await daemon.post('/upgrade/start'), 202);
     await daemon.runs('idle', 'systemd');

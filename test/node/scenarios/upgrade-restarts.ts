@@ -183,7 +183,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(FULL);
     assert.equal(await daemon.post('/upgrade/start'), 202);
     const before = await daemon.runs('running', 'systemd');
-    daemon.end();
+    daemon.stopListening();
     // At once: an orderly shutdown would end the unit first, and the daemon would see it fail.
     await daemon.kill();
     await daemon.node.reboot();

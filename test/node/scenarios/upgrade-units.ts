@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { FULL, GATE, type Heard, type UpgradeDaemon } from './upgrade-daemon.js';
+import type { Heard } from './held-daemon.js';
+import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const states = (heard: readonly Heard[]): readonly string[] =>
   heard
@@ -44,7 +45,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal(await daemon.post('/upgrade/start'), 202);
     const failed = await daemon.runs('failed', 'systemd');
     assert.equal(states(heard).at(-1), 'failed');
-    daemon.end();
+    daemon.stopListening();
     await daemon.systemctl('restart', 'tonearm.service');
     assert.deepEqual((await daemon.answers()).run, failed.run);
   });
