@@ -17,8 +17,7 @@ const CAUGHT_UP_MS = 20_000;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function measure({ what, flags, env }: Launch): Promise<object> {
-  const board = new SmallBoard();
+async function measure({ what, flags, env }: Launch, board: SmallBoard): Promise<object> {
   const sound = await startPulseAudio();
   const client = await sound.streams('player');
   const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
@@ -63,10 +62,14 @@ async function measure({ what, flags, env }: Launch): Promise<object> {
   await daemon.stop();
   await client.close();
   await sound.stop();
-  board.remove();
   return row;
 }
 
 const rows: object[] = [];
-for (const launch of LAUNCHES) rows.push(await measure(launch));
+for (const [at, launch] of LAUNCHES.entries()) {
+  const board = new SmallBoard(String(at));
+  // Also when the measurement fails: the process ends its children on its own way out, and then the group is empty.
+  process.once('exit', () => board.remove());
+  rows.push(await measure(launch, board));
+}
 console.table(rows);

@@ -97,14 +97,14 @@ async function soundServer(args) {
   }
 }
 
-/** Ends this process as soon as npm has ended without a word: a killed npm passes no signal on. */
-function endWithNpm() {
+/** Calls back once npm has ended without a word: a killed npm passes no signal on. */
+function onceNpmHasGone(callback) {
   if (process.env.npm_lifecycle_event !== 'start') return;
   const npm = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === npm) return;
     clearInterval(watch);
-    process.kill(process.pid, 'SIGTERM');
+    callback();
   }, PARENT_POLL_MS);
   watch.unref();
 }
@@ -120,18 +120,19 @@ async function run(args, env) {
   });
   let asked = 0;
   let deadline;
-  for (const signal of SIGNALS) {
-    process.on(signal, () => {
-      const now = Date.now();
-      if (asked === 0) {
-        daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
-        deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
-      } else if (now - asked > SAME_SIGNAL_MS) {
-        daemon.kill('SIGKILL');
-      }
-      asked ||= now;
-    });
-  }
+  const end = (signal) => {
+    const now = Date.now();
+    if (asked === 0) {
+      daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
+      deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
+    } else if (now - asked > SAME_SIGNAL_MS) {
+      daemon.kill('SIGKILL');
+    }
+    asked ||= now;
+  };
+  for (const signal of SIGNALS) process.on(signal, end);
+  // Once only: a terminal that is closed has told npm and this process of it already.
+  onceNpmHasGone(() => asked === 0 && end('SIGTERM'));
   const { status, reason } = await ending(daemon);
   clearTimeout(deadline);
   if (status === 127) console.error(`start: the daemon could not be started: ${reason}`);
@@ -144,7 +145,6 @@ async function start(args) {
   await ensure(brief ? 'brief' : 'start');
   buildIfStale();
   if (brief) return run(args, {});
-  endWithNpm();
   const asRoot = process.getuid() === 0 && !args.includes('--allow-root');
   if (asRoot)
     console.log('start: running as root, so --allow-root is added; an installed daemon runs as a user');

@@ -124,8 +124,11 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
   const end = (signal: NodeJS.Signals): void => {
-    // A second signal means: at once.
-    if (ending) leave();
+    if (ending) {
+      // At once: nobody is waited for but for as long as it takes to know whether a thread is stuck.
+      threads.endAll().then(leave);
+      return;
+    }
     ending = true;
     logger.log('info', 'ending', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();

@@ -7,7 +7,6 @@ const CGROUPS = '/sys/fs/cgroup';
 const MEMORY_BYTES = 96 * 1024 * 1024;
 const PERIOD_US = 100_000;
 const QUOTA_US = 10_000;
-const NAME = `tonearm-board-${process.pid}`;
 
 interface Setting {
   /** Below `/sys/fs/cgroup`; '' for the one hierarchy of version 2. */
@@ -34,13 +33,22 @@ export class SmallBoard {
   /** To be put before a program and its arguments: the program starts inside. */
   readonly launcher: readonly string[];
 
-  /** @throws when there are no cgroups to be had. */
-  constructor() {
+  /** `name` tells it from others of this process. @throws when there are no cgroups to be had. */
+  constructor(name: string) {
     const settings = existsSync(join(CGROUPS, 'cgroup.controllers')) ? VERSION_2 : VERSION_1;
-    const folderOf = (hierarchy: string): string => join(CGROUPS, hierarchy, NAME);
+    const folderOf = (hierarchy: string): string =>
+      join(CGROUPS, hierarchy, `tonearm-board-${process.pid}-${name}`);
     this.#folders = [...new Set(settings.map(({ hierarchy }) => folderOf(hierarchy)))];
     for (const folder of this.#folders) mkdirSync(folder);
-    for (const { hierarchy, file, value } of settings) writeFileSync(join(folderOf(hierarchy), file), value);
+    try {
+      for (const { hierarchy, file, value } of settings) {
+        writeFileSync(join(folderOf(hierarchy), file), value);
+      }
+    } catch (error) {
+      // Version 2 has the files only where the root group hands the controllers down.
+      this.remove();
+      throw error;
+    }
     const enter = this.#folders.map((folder) => `echo $$ > ${folder}/cgroup.procs`).join(' && ');
     this.launcher = ['sh', '-c', `${enter} && exec "$@"`, 'sh'];
   }

@@ -14,6 +14,8 @@ export type BindResult =
 /** Listens for IPv4 too: uWebSockets.js makes it a dual-stack socket (measured). */
 const EVERY_ADDRESS = '::';
 const EVERY_IPV4 = '0.0.0.0';
+/** In front of an IPv4 address that is written as an IPv6 one (RFC 4291, section 2.5.5.2). */
+const IPV4_MAPPED = '::ffff:';
 
 /**
  * `bind` holds interface names, IP addresses or `all`. The order is kept, duplicates are left out, and so is what another
@@ -55,11 +57,16 @@ function withoutContained(addresses: readonly string[]): readonly string[] {
   return addresses.filter((address) => address === EVERY_IPV4 || isIP(address) !== 4);
 }
 
-/** An address in its one usual spelling, as interfaces have it. A zone is kept. */
+/**
+ * An address in its one usual spelling, as interfaces have it. A zone is kept. An IPv4-mapped address is the IPv4 address:
+ * to listen on both is to listen twice on one.
+ */
 function plain(address: string): string {
   if (isIP(address) === 4) return address;
   const [bare = '', zone] = address.split('%');
   const usual = new SocketAddress({ address: bare, family: 'ipv6' }).address;
+  const mapped = usual.startsWith(IPV4_MAPPED) ? usual.slice(IPV4_MAPPED.length) : '';
+  if (isIP(mapped) === 4) return mapped;
   return zone === undefined ? usual : `${usual}%${zone}`;
 }
 

@@ -27,11 +27,15 @@ function kindOfOutput(): Stats | undefined {
 }
 
 /**
- * A socket is journald's, which may stand still, and nobody else writes to it. Wrapping it is how Node makes one non-blocking;
- * the wrapper lives as long as the process.
+ * A stream socket is journald's, which may stand still. Wrapping it is how Node makes one non-blocking; the wrapper lives as
+ * long as the process. Node cannot wrap other kinds of socket, and they are left as they are.
  */
 function stopBlocking(): void {
-  new Socket({ fd: STDOUT, readable: false }).unref();
+  try {
+    new Socket({ fd: STDOUT, readable: false }).unref();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
 }
 
 /** A pipe opened anew, without blocking: the flag belongs to the open file, and whoever shares the original must not be surprised. */

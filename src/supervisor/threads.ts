@@ -92,12 +92,21 @@ class Cell {
   }
 }
 
+/** A thread that boots for `entry` before its task is known. `failed` fulfils if it dies before, and never otherwise. */
+interface Spare {
+  readonly entry: string;
+  readonly cell: Cell;
+  readonly failed: Promise<Death>;
+}
+
 export class Threads {
   readonly #limits: HeapLimits;
   readonly #clock: Clock;
+  /** Threads that run a task, or were to go; and whose they are. */
+  readonly #living = new Map<Worker, string>();
   /** Entry -> how many of its threads were to go and are still there long after. */
   readonly #lingering = new Map<string, number>();
-  #spare: Cell | undefined;
+  #spare: Spare | undefined;
 
   constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
@@ -110,33 +119,35 @@ export class Threads {
   }
 
   /**
-   * Boots a thread for the next `run`, and calls `warmUp` of the file `entry` in it. It boots on another core than whatever
-   * the caller does meanwhile: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
+   * Boots a thread for the `run` of `entry` to come, and calls its `warmUp`. It boots on another core than whatever the caller
+   * does meanwhile: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
    */
   warmUp(entry: string): void {
     const cell = new Cell(this.#limits);
-    this.#spare = cell;
-    cell.run(entry, 'warmUp').then((death) => {
-      if (death === RETURNED) return;
-      // What was wrong will be wrong again in the next thread, and is told then.
-      if (this.#spare === cell) this.#spare = undefined;
-      return this.#gone(entry, cell.worker);
+    const warm = cell.run(entry, 'warmUp');
+    // piscina tells the end of a thread to the task that runs, not to those that wait for it (measured).
+    const failed = new Promise<Death>((resolve) => {
+      warm.then((death) => {
+        if (death !== RETURNED) resolve(death);
+      });
     });
+    this.#spare = { entry, cell, failed };
   }
 
   /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
     const lingering = this.#lingering.get(entry) ?? 0;
     if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} threads of before are still stuck`);
-    const cell = this.#spare ?? new Cell(this.#limits);
-    this.#spare = undefined;
+    const spare = this.#takeSpare(entry);
+    const cell = spare?.cell ?? new Cell(this.#limits);
     const killer = new AbortController();
-    const death = cell.run(entry, 'default', task, killer.signal);
+    const ran = cell.run(entry, 'default', task, killer.signal);
     const { worker } = cell;
+    if (worker !== undefined) this.#living.set(worker, entry);
     let reason: string | undefined;
     let mark: Utilization | undefined;
     return {
-      ended: death.then(async (natural) => {
+      ended: (spare === undefined ? ran : Promise.race([spare.failed, ran])).then(async (natural) => {
         await this.#gone(entry, worker);
         return reason === undefined ? natural : { reason };
       }),
@@ -151,12 +162,27 @@ export class Threads {
     };
   }
 
+  /** Ends every thread, whatever it does. Fulfils when they have gone, or are known to be stuck. */
+  async endAll(): Promise<void> {
+    await Promise.all([...this.#living].map(([worker, entry]) => this.#gone(entry, worker)));
+  }
+
+  /** One that was meant for another task is ended: what its module does must not be another one's trouble. */
+  #takeSpare(entry: string): Spare | undefined {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    if (spare === undefined || spare.entry === entry) return spare;
+    void this.#gone(spare.entry, spare.cell.worker);
+    return undefined;
+  }
+
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
   async #gone(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
     let isGone = false;
     const gone = worker.terminate().then(() => {
       isGone = true;
+      this.#living.delete(worker);
     });
     let cancel: (() => void) | undefined;
     const deadline = new Promise<void>((resolve) => {

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
+import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, freePort } from './daemon.js';
@@ -169,68 +170,55 @@ test('a log that cannot be written costs lines, not the service', async () => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-/** A socket with its other end, which never reads, and with no room left: as journald's when it stands still. */
-async function fullSocket(): Promise<{ full: Socket; close(): void }> {
-  const path = join(home, 'journal');
-  const server = createServer({ pauseOnConnect: true }).listen(path);
-  await once(server, 'listening');
-  const full = connect({ path });
-  await once(full, 'connect');
-  while (full.write('x'.repeat(1000)) || full.writableLength < 100_000);
-  return {
-    full,
-    close: () => {
-      full.destroy();
-      server.close();
-    },
-  };
-}
-
-/** Node hands on its own sockets as non-blocking ones; journald's are not. */
-const BLOCKING = ['-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
-
 test('a journal that stands still costs lines, not the service', {
   skip: lacks({ programs: ['perl'] }),
 }, async () => {
   const port = await freePort();
   const config = file('journal.yaml', `api: {port: ${port}}\n${QUIET}`);
-  const { full, close } = await fullSocket();
-  const daemon = spawn('perl', [...BLOCKING, process.execPath, ENTRY, '--allow-root', '--config', config], {
-    stdio: ['ignore', full, 'ignore'],
+  const { socket, close } = await fullSocket();
+  const [program = '', ...before] = [...BLOCKING, process.execPath, ENTRY];
+  const daemon = spawn(program, [...before, '--allow-root', '--config', config], {
+    stdio: ['ignore', socket, 'ignore'],
     env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
   });
   const exit = once(daemon, 'exit');
   const url = `http://127.0.0.1:${port}/events`;
-  const stream = await until('the daemon answers', () => EventConsumer.open(url)).finally(() => {
-    if (daemon.exitCode !== null) daemon.kill('SIGKILL');
-  });
-  daemon.kill('SIGTERM');
-  await stream.until(({ ended }) => ended, 'the end');
-  assert.deepEqual(await exit, [0, null]);
-  close();
+  try {
+    const stream = await until('the daemon answers', () => EventConsumer.open(url));
+    daemon.kill('SIGTERM');
+    await stream.until(({ ended }) => ended, 'the end');
+    assert.deepEqual(await exit, [0, null]);
+  } finally {
+    daemon.kill('SIGKILL');
+    close();
+  }
 });
 
-test('a thread that is stuck in the kernel does not hold up the end', {
-  skip: lacks({ programs: ['mkfifo'] }),
-}, async () => {
-  const fifo = join(home, 'fifo');
-  assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-  const port = await freePort();
-  const config = file('stuck.yaml', `api: {port: ${port}}\nsystemd: {enabled: false}\n`);
-  const saboteur = new URL('./saboteur.js', import.meta.url).href;
-  const daemon = spawn(
-    process.execPath,
-    [`--import=${saboteur}`, ENTRY, '--allow-root', '--config', config],
-    { stdio: 'ignore', env: { HOME: home, XDG_RUNTIME_DIR: home, SABOTEUR_FIFO: fifo } },
-  );
-  const exit = once(daemon, 'exit');
-  const stream = await until('the daemon answers', () =>
-    EventConsumer.open(`http://127.0.0.1:${port}/events`),
-  );
-  await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
-  daemon.kill('SIGTERM');
-  await stream.until(({ ended }) => ended, 'the end');
-  assert.equal(stream.dataOf('server.info').at(-1), 'bye');
-  // Not 0: only the kernel can end it.
-  assert.deepEqual(await exit, [null, 'SIGKILL']);
-});
+for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
+  test(`a thread that is stuck in the kernel does not hold up the end: ${signals.join(', ')}`, {
+    skip: lacks({ programs: ['mkfifo'] }),
+  }, async () => {
+    const fifo = join(home, `fifo-${signals.length}`);
+    assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+    const port = await freePort();
+    const config = file(`stuck-${signals.length}.yaml`, `api: {port: ${port}}\nsystemd: {enabled: false}\n`);
+    const saboteur = new URL('./saboteur.js', import.meta.url).href;
+    const daemon = spawn(
+      process.execPath,
+      [`--import=${saboteur}`, ENTRY, '--allow-root', '--config', config],
+      { stdio: 'ignore', env: { HOME: home, XDG_RUNTIME_DIR: home, SABOTEUR_FIFO: fifo } },
+    );
+    const exit = once(daemon, 'exit');
+    try {
+      const url = `http://127.0.0.1:${port}/events`;
+      const stream = await until('the daemon answers', () => EventConsumer.open(url));
+      await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
+      for (const signal of signals) daemon.kill(signal);
+      await stream.until(({ ended }) => ended, 'the end');
+      // Not 0: only the kernel can end it.
+      assert.deepEqual(await exit, [null, 'SIGKILL']);
+    } finally {
+      daemon.kill('SIGKILL');
+    }
+  });
+}

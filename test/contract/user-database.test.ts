@@ -55,15 +55,14 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json}
       log,
     });
     try {
-      const backends = await until(
-        `every backend has said something\n${readFileSync(log, 'utf8')}`,
-        async () => {
-          const answer = await fetch(`http://127.0.0.1:${port}/health`);
-          const health = (await answer.json()) as Health;
-          const all = Object.values(health.backends);
-          return all.every(({ state, detail }) => state === 'up' || detail !== undefined) && health.backends;
-        },
-      );
+      const backends = await until('every backend has said something', async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/health`);
+        const health = (await answer.json()) as Health;
+        const all = Object.values(health.backends);
+        return all.every(({ state, detail }) => state === 'up' || detail !== undefined) && health.backends;
+      }).catch((cause: unknown) => {
+        throw new Error(`the daemon said:\n${readFileSync(log, 'utf8')}`, { cause });
+      });
       const states = Object.entries(backends).map(([name, { state, restarts }]) => [name, state, restarts]);
       assert.deepEqual(Object.fromEntries(states.map(([name, ...rest]) => [name, rest])), {
         audio: ['connecting', 0],

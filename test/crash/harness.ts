@@ -1,6 +1,7 @@
 // Puts fixtures under a real supervisor in real threads, writes down what it says, and waits for what is to come.
 
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Backend, BackendHealth } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
@@ -20,6 +21,9 @@ export const SETTINGS: Settings = {
   power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
   upgrade: { enabled: true, progressSocket: '/nowhere/upgrade.sock', stateFile: '/nowhere/run.json' },
 };
+
+/** Entries of children are relative to it. */
+const ROOT = new URL('./', import.meta.url);
 
 /** Restarts at once and without end. */
 const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
@@ -111,20 +115,24 @@ export interface Stage {
 export interface StageOptions extends Partial<SupervisorOptions> {
   readonly stopWithinMs?: number;
   readonly heapLimits?: HeapLimits;
+  /** The fixture whose thread boots ahead. */
+  readonly warmUp?: string;
 }
 
 export function prepare(
   cast: Cast,
-  { stopWithinMs = 5000, heapLimits = HEAP_LIMITS, ...options }: StageOptions = {},
+  { stopWithinMs = 5000, heapLimits = HEAP_LIMITS, warmUp, ...options }: StageOptions = {},
 ): Stage {
   const witness = new Witness();
+  const threads = new Threads(heapLimits, options.clock ?? systemClock);
+  if (warmUp !== undefined) threads.warmUp(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
   const supervisor = new Supervisor({
     settings: SETTINGS,
-    root: new URL('./', import.meta.url),
+    root: ROOT,
     logger: witness,
     children: specsOf(cast, stopWithinMs),
     restarts: TIRELESS,
-    threads: new Threads(heapLimits, options.clock ?? systemClock),
+    threads,
     ...options,
   });
   // The fixtures speak the audio backend's language whatever they are called.

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RESTARTS } from '../../src/supervisor/restarts.js';
 import { stage } from './harness.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -35,3 +36,46 @@ for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
     },
   );
 }
+
+for (const [fixture, detail] of [
+  ['exits-at-load', /^thread ended: exit code 3$/],
+  ['throws-at-load', /^thread ended: no such luck$/],
+] as const) {
+  test(
+    `a thread that ${fixture.replaceAll('-', ' ')} while it warms up is a death like any other`,
+    DEADLINE,
+    async (t) => {
+      const { witness } = stage(
+        t,
+        { audio: fixture, power: 'obedient' },
+        { warmUp: fixture, restarts: RESTARTS },
+      );
+      await witness.untilState('audio', 'restarting', 1);
+      assert.match(witness.now('audio')?.detail ?? '', detail);
+      await witness.untilState('power', 'up');
+    },
+  );
+
+  test(
+    `a thread that ${fixture.replaceAll('-', ' ')} and was meant for another child is not its neighbour's trouble`,
+    DEADLINE,
+    async (t) => {
+      const { witness } = stage(t, { power: 'obedient' }, { warmUp: fixture });
+      await witness.untilState('power', 'up');
+      assert.deepEqual(witness.states('power'), ['connecting', 'up']);
+    },
+  );
+}
+
+test(
+  'a child gets the thread that has booted for it, and another one when that has gone',
+  DEADLINE,
+  async (t) => {
+    const { say, witness } = stage(t, { audio: 'warmed' }, { warmUp: 'warmed' });
+    await witness.untilState('audio', 'up');
+    assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
+    await say('audio', 'die');
+    await witness.untilState('audio', 'up', 1);
+    assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
+  },
+);

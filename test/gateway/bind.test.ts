@@ -47,6 +47,14 @@ const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
   [['0.0.0.0', '::1'], machine, '0.0.0.0 ::1'],
   [['::', 'eth1'], machine, 'absent eth1'],
   [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], machine, '::1 fd00::2'],
+  [['::ffff:192.0.2.9'], machine, '192.0.2.9'],
+  [['127.0.0.1', '::ffff:127.0.0.1'], machine, '127.0.0.1'],
+  [['::FFFF:7f00:1', 'lo'], machine, '127.0.0.1 ::1'],
+  [['0:0:0:0:0:ffff:127.0.0.1', '127.0.0.1'], machine, '127.0.0.1'],
+  [['0.0.0.0', '::ffff:127.0.0.1'], machine, '0.0.0.0'],
+  [['::ffff:0:0', '127.0.0.1'], machine, '0.0.0.0'],
+  [['::', '::ffff:127.0.0.1'], machine, '::'],
+  [['::ffff:0:7f00:1', '127.0.0.1'], machine, '::ffff:0:7f00:1 127.0.0.1'],
   [['fe80::2'], machine, 'fe80::2%eth0'],
   [['fe80::2%eth0'], machine, 'fe80::2%eth0'],
   [['FE80:0::2', 'fe80::2%eth0'], machine, 'fe80::2%eth0'],
@@ -70,6 +78,9 @@ const LISTENED: readonly (readonly string[])[] = [
   ['::', '0.0.0.0', '::1'],
   ['lo', '::1'],
   ['0.0.0.0', '::1'],
+  ['127.0.0.1', '::ffff:127.0.0.1'],
+  ['0.0.0.0', '::ffff:127.0.0.1'],
+  ['::FFFF:7f00:1', 'lo'],
 ];
 for (const bind of LISTENED) {
   const skip = bind.some((address) => isIP(address) === 6) && hasNoIpv6 ? 'no IPv6 on this machine' : false;

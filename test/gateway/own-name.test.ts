@@ -11,7 +11,7 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 
 const ADDRESS = '127.0.0.1';
 
-test('the hostname is looked at once a second, however often the page is asked for', () => {
+test('the hostname is looked at once a second, however often the page is asked for, and finds the same page', () => {
   let looks = 0;
   const clock = new ManualClock();
   const read = (): string => {
@@ -19,13 +19,19 @@ test('the hostname is looked at once a second, however often the page is asked f
     return 'kitchen';
   };
   const rules = trustRules({ hostname: 'kitchen', hosts: [], origins: [] });
-  const serverPage = new PageMaker('boot').make('{}', 0);
-  const name = new OwnName(read, () => ({ rules, serverPage }), clock.monotonic);
+  const pages = new PageMaker('boot');
+  const derive = () => ({ rules: { ...rules }, serverPage: pages.make('{}', 0) });
+  const name = new OwnName(read, derive, clock.monotonic);
+  const first = { rules: name.rules, page: name.serverPage() };
   for (let asked = 0; asked < 100; asked += 1) {
     clock.advance(100);
-    assert.equal(name.serverPage(), serverPage);
+    assert.equal(name.serverPage(), first.page);
   }
   assert.equal(looks, 1 + 10);
+  name.look();
+  assert.equal(looks, 1 + 11);
+  assert.equal(name.serverPage(), first.page);
+  assert.equal(name.rules, first.rules);
 });
 
 class RenamedGateway {
@@ -62,6 +68,9 @@ test('/server tells the new name to whoever asks, under another tag, and is the 
   context.after(() => renamed.under.close());
   assert.equal(await renamed.saysOfItself(), 'Kitchen');
   const tag = await renamed.pageTag();
+  assert.equal(await renamed.pageTag(), tag);
+  // Before a stranger is refused, the hostname is looked at.
+  assert.equal(await renamed.status('attic'), 403);
   assert.equal(await renamed.pageTag(), tag);
   renamed.under.hostname = 'attic';
   await until('it tells the new name', async () => (await renamed.saysOfItself()) === 'attic');

@@ -154,7 +154,7 @@ export class Reader {
     return { encoding: this.u8(), props: this.props() };
   }
 
-  /** A property list, its beginning if it is long. Of a key that is said twice the later value counts, as in the server. */
+  /** Of a long list the first 128 entries. Of a key that is said twice among them the later value counts, as in the server. */
   props(): Record<string, string> {
     this.#take(TAG.props, 0);
     const props = new PropertyList();

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
+import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-record.js';
 import { RunStore } from '../../../src/actors/upgrade/run-store.js';
@@ -321,6 +322,31 @@ test('what the unit had run before is saved until the invocation is known', (t) 
       [undefined, A],
     ],
   );
+});
+
+test("a restarted daemon knows the run's own job from the state file", async (t) => {
+  const beginnings: readonly RunInput[] = [
+    { kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' },
+    { kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } },
+  ];
+  for (const beginning of beginnings) {
+    for (const [job, result, expected] of [
+      ['/job/1', 'timeout', 'failed systemd -'],
+      ['/job/1', 'done', 'idle systemd -'],
+      ['/job/2', 'failed', 'idle systemd -'],
+    ] as const) {
+      const before = stage(t);
+      before.keeper.feed(beginning);
+      before.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
+      const last = before.saved.at(-1);
+      const on = stage(t, last && parseSaved(savedText(last)));
+      on.keeper.read({ ...AT_WORK, job }, HERE, 0);
+      on.keeper.feed({ kind: 'job-ended', job, result });
+      on.keeper.feed({ kind: 'unit', facts: AT_REST });
+      await on.answer(AT_REST);
+      assert.equal(state(on), expected, `${beginning.kind}: ${job} ${result}`);
+    }
+  }
 });
 
 test('transitions are saved, progress is not', async (t) => {

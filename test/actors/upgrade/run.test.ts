@@ -517,6 +517,30 @@ describe('a unit that systemd starts again by itself', () => {
     [...tried, unit('inactive', A, { ...failure, job: true }), job('done'), unit('inactive', A, failure)],
     'failed systemd',
   );
+  /** The next try at work, and behind it what becomes of it; systemd gives each job a path of its own. */
+  const nextUnder = (path: string): RunInput => ({
+    kind: 'unit',
+    facts: { ...facts('activating', B, { restarts: 1 }), job: path },
+  });
+  const endsWell = unit('inactive', B, { restarts: 1 });
+  check(
+    "has failed when the last try's own job has",
+    running,
+    [...tried, nextUnder('/job/2'), job('timeout', '/job/2'), endsWell],
+    'failed systemd',
+  );
+  check(
+    'has ended well whatever is told of the job of an earlier try',
+    running,
+    [...tried, nextUnder('/job/2'), job('failed'), job('done', '/job/2'), endsWell],
+    'idle systemd',
+  );
+  check(
+    'has ended well whatever is told of the job of an earlier try, when the last has none',
+    running,
+    [...tried, nextUnder(''), job('failed'), endsWell],
+    'idle systemd',
+  );
   check('is a run when it is met while it waits', idle, [waits], 'running systemd');
   check(
     'is another run when other hands start it',

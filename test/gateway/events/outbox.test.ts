@@ -197,6 +197,21 @@ const CONFLATIONS: readonly [
     ['b-0 audio.output.updated [{"id":1}]', `b-1 audio.output.updated [{"id":2,"pad":"${LONG}"}]`],
   ],
   [
+    'who has a part of an event only has the id of the event before it, and is replayed the whole',
+    (world) => [
+      world.action('power.action'),
+      world.action('power.action'),
+      world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2, pad: LONG }], ['3', { id: 3 }]),
+    ],
+    [
+      'b-1 power.action {"n":1}',
+      'b-2 power.action {"n":2}',
+      'b-2 audio.output.updated [{"id":1}]',
+      `b-2 audio.output.updated [{"id":2,"pad":"${LONG}"}]`,
+      'b-3 audio.output.updated [{"id":3}]',
+    ],
+  ],
+  [
     'actions are all told, in order, and states around them at their latest place',
     (world) => [
       world.put('upgrade.run', ['', { state: 'running' }]),
@@ -299,6 +314,20 @@ test('the removals of one key are bounded like all that waits', () => {
     assert.ok(outbox.bytes <= 1024 * 1024);
   }
   assert.ok(waiting > 1000 && waiting < 16_384, `${waiting} removals`);
+});
+
+test('a removal weighs its words twice, since the place that it waits in holds them too', () => {
+  const history = new FramedHistory();
+  const outbox = new Outbox('b');
+  const comesAndGoes = (): boolean => {
+    const [key, record] = client(history.world, 1);
+    const put = history.world.put('audio.clients', [key, { ...record, pad: 'x'.repeat(10_000) }]);
+    const drop = history.world.drop('audio.clients', '1');
+    return [put, drop].every((occurrence) => outbox.add(history.batch(occurrence), EVERYTHING));
+  };
+  let waiting = 0;
+  while (comesAndGoes()) waiting += 1;
+  assert.ok(waiting > 45 && waiting < 53, `${waiting} removals of 10 kB`);
 });
 
 test('1 MiB of actions is more than may wait; a million changes of one record are not', () => {

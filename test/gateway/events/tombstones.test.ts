@@ -1,0 +1,98 @@
+// What is remembered of removed records: how much of it, for how long, and that what is forgotten makes room.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Tombstones } from '../../../src/gateway/events/tombstones.js';
+import { NodeWorld } from './node-world.js';
+
+const COUNT_MAX = 1024;
+const BYTES_MAX = 1024 * 1024;
+
+/** Records that come and go, each event with the next sequence number. */
+class ComingAndGoing {
+  readonly tombstones = new Tombstones();
+  readonly #world = new NodeWorld();
+  #sequence = 0;
+
+  /** A record whose text has so many bytes, fewer characters. */
+  come(id: number, bytes = 0): void {
+    const bare = { id, pad: 'é' };
+    const missing = Math.max(bytes - Buffer.byteLength(JSON.stringify(bare)), 0);
+    const record = { ...bare, pad: 'é'.repeat(1 + Math.floor(missing / 2)) + 'x'.repeat(missing % 2) };
+    this.#sequence += 1;
+    this.tombstones.note(this.#world.put('audio.clients', [String(id), record]), this.#sequence);
+  }
+
+  go(id: number): void {
+    this.#sequence += 1;
+    this.tombstones.note(this.#world.drop('audio.clients', String(id)), this.#sequence);
+  }
+
+  /** The ids of the removed records, in order. */
+  removed(after = 0): readonly number[] {
+    return this.tombstones
+      .since(after)
+      .flatMap(({ items }) => items.map(({ json }) => (JSON.parse(json) as { readonly id: number }).id));
+  }
+}
+
+/** The last `count` of the numbers below `end`. */
+const lastOf = (end: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => end - count + index);
+
+const BOUNDS: readonly [name: string, gone: number, bytes: number, kept: number][] = [
+  ['small removals are bounded by their number', 3 * COUNT_MAX, 0, COUNT_MAX],
+  ['large removals are bounded by their bytes', 500, 8192, BYTES_MAX / 8192],
+  ['the bound of bytes is exact', 129, 8193, 127],
+  ['a removal that is larger than the bound is not kept', 3, BYTES_MAX + 1, 0],
+];
+for (const [name, gone, bytes, kept] of BOUNDS) {
+  test(`${name}: the latest are kept`, () => {
+    const node = new ComingAndGoing();
+    for (let id = 0; id < gone; id += 1) {
+      node.come(id, bytes);
+      node.go(id);
+    }
+    assert.deepEqual(node.removed(), lastOf(gone, kept));
+    assert.equal(node.tombstones.size, kept);
+  });
+}
+
+test('however much has been removed in a lifetime, what came back weighs nothing', () => {
+  const node = new ComingAndGoing();
+  node.come(0);
+  node.go(0);
+  for (let times = 0; times < 500; times += 1) {
+    node.come(1, 8192);
+    node.go(1);
+  }
+  assert.deepEqual(node.removed(), [0, 1]);
+  node.come(1, 8192);
+  assert.deepEqual(node.removed(), [0]);
+});
+
+test('what made room for others is forgotten, and small removals are kept again behind large ones', () => {
+  const node = new ComingAndGoing();
+  for (let id = 0; id < 500; id += 1) {
+    node.come(id, 8192);
+    node.go(id);
+  }
+  for (let id = 500; id < 500 + COUNT_MAX; id += 1) {
+    node.come(id);
+    node.go(id);
+  }
+  assert.equal(node.removed().at(-1), 500 + COUNT_MAX - 1);
+  assert.equal(node.tombstones.size, COUNT_MAX);
+});
+
+test('only the removals after a sequence number are told', () => {
+  const node = new ComingAndGoing();
+  for (const id of [0, 1, 2]) {
+    node.come(id);
+    node.go(id);
+  }
+  assert.deepEqual(
+    [0, 2, 3, 4, 6].map((after) => node.removed(after)),
+    [[0, 1, 2], [1, 2], [1, 2], [2], []],
+  );
+});

@@ -1,0 +1,38 @@
+// A socket with no room left, as journald's is when it stands still, and the way to give it to a program as standard output.
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** More than a socket's buffers hold: the rest waits in this process for ever. */
+const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
+
+/** To be put before a program and its arguments: Node hands on its own sockets as non-blocking ones, journald's are not. */
+export const BLOCKING: readonly string[] = [
+  'perl',
+  '-MFcntl',
+  '-e',
+  'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV',
+];
+
+/** Its other end never reads. `close` when the program has ended. */
+export async function fullSocket(): Promise<{ readonly socket: Socket; close(): void }> {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-full-'));
+  const path = join(directory, 'socket');
+  const server = createServer({ pauseOnConnect: true }).listen(path);
+  await once(server, 'listening');
+  const socket = connect({ path });
+  const [[peer]] = await Promise.all([once(server, 'connection'), once(socket, 'connect')]);
+  socket.write('x'.repeat(MORE_THAN_FITS_BYTES));
+  return {
+    socket,
+    close: () => {
+      socket.destroy();
+      (peer as Socket).destroy();
+      server.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
