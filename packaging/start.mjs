@@ -20,6 +20,8 @@ const SAME_SIGNAL_MS = 400;
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const PARENT_POLL_MS = 500;
+/** As this begins: npm may be killed while something is still being installed or built. */
+const PARENT = process.ppid;
 /** Arguments with which main.js says something and exits, or is a client of another daemon. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress'];
 
@@ -100,9 +102,8 @@ async function soundServer(args) {
 /** Calls back once npm has ended without a word: a killed npm passes no signal on. */
 function onceNpmHasGone(callback) {
   if (process.env.npm_lifecycle_event !== 'start') return;
-  const npm = process.ppid;
   const watch = setInterval(() => {
-    if (process.ppid === npm) return;
+    if (process.ppid === PARENT) return;
     clearInterval(watch);
     callback();
   }, PARENT_POLL_MS);

@@ -70,8 +70,8 @@ function load(configPath: string | undefined): Promise<Loaded> {
 }
 
 async function checkConfig(loaded: Loaded): Promise<Exit> {
-  for (const warning of loaded.warnings) process.stderr.write(`${warning}\n`);
-  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
+  if (loaded.warnings.length > 0) put(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/effective.js');
   return say(effectiveYaml(loaded.settings));
 }
@@ -150,9 +150,13 @@ function say(text: string): Exit {
   return EXIT.ok;
 }
 
-function fail(status: Exit, lines: readonly string[]): Exit {
-  put(process.stderr, lines.map((line) => `${line}\n`).join(''), status);
+function fail(status: Exit, messages: readonly string[]): Exit {
+  put(process.stderr, lines(messages), status);
   return status;
+}
+
+function lines(messages: readonly string[]): string {
+  return messages.map((message) => `${message}\n`).join('');
 }
 
 /** `whenLost` becomes the status if a full disk does not take the text. A reader that has left has seen enough. */

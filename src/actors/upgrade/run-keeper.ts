@@ -191,19 +191,9 @@ export class RunKeeper {
   }
 
   #save(): void {
-    const { state, origin, invocation, before, startJob, startedMs, finishedMs } = this.#run;
-    const record = {
-      state,
-      ...(origin !== undefined && { origin }),
-      ...(invocation !== undefined && { invocation }),
-      ...(before !== undefined && { before }),
-      ...(startJob !== undefined && { startJob }),
-      ...(startedMs !== undefined && { startedMs }),
-      ...(finishedMs !== undefined && { finishedMs }),
-    };
     const failedJobs = this.#failedJobs;
     this.#owner.save({
-      record,
+      record: this.#run,
       circumstances: this.#circumstances,
       ...(failedJobs !== undefined && { failedJobs }),
     });
