@@ -54,7 +54,8 @@ export class BusLink<E extends Effect> {
   readonly #effect: E;
   readonly #settings: BusSettings;
   readonly #owner: BusOwner;
-  readonly #rules = new Set<string>();
+  /** Match rules that the bus has, or is being asked for. */
+  readonly #rules = new Map<string, Promise<Outcome<undefined>>>();
   /** Watched names whose owners are followed, or about to be. */
   readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
   /** Their owners' unique names, '' for none. */
@@ -100,13 +101,8 @@ export class BusLink<E extends Effect> {
   async watch(match: Match): Promise<Outcome<undefined>> {
     const { sender } = match;
     if (sender !== BUS_NAME) {
-      const followed = this.#followed.get(sender) ?? this.#followOwner(sender);
-      this.#followed.set(sender, followed);
-      const outcome = await followed;
-      if (!outcome.ok) {
-        this.#followed.delete(sender);
-        return outcome;
-      }
+      const outcome = await shared(this.#followed, sender, () => this.#followOwner(sender));
+      if (!outcome.ok) return outcome;
     }
     return this.#addMatch(match);
   }
@@ -125,12 +121,8 @@ export class BusLink<E extends Effect> {
 
   async #addMatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);
-    if (this.#rules.has(rule)) return { ok: true, value: undefined };
-    if (this.#rules.size >= MATCHES_MAX_RULES) return local('too many match rules');
-    this.#rules.add(rule);
-    const outcome = await this.call(BUS_METHODS.addMatch, [rule]);
-    if (!outcome.ok) this.#rules.delete(rule);
-    return outcome;
+    if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES) return local('too many match rules');
+    return shared(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
   }
 
   /**
@@ -230,6 +222,20 @@ export class BusLink<E extends Effect> {
     this.#owners.set(name, owner);
     this.#owner.ownerChanged?.(name, owner !== '');
   }
+}
+
+/** One request for all who want the same; after a failure the next asks again. The map is emptied when the connection is lost. */
+async function shared(
+  requests: Map<string, Promise<Outcome<undefined>>>,
+  key: string,
+  request: () => Promise<Outcome<undefined>>,
+): Promise<Outcome<undefined>> {
+  const asked = requests.get(key) ?? request();
+  requests.set(key, asked);
+  const outcome = await asked;
+  // By then there may be another connection, and its request.
+  if (!outcome.ok && requests.get(key) === asked) requests.delete(key);
+  return outcome;
 }
 
 function local(detail: string): Outcome<never> {

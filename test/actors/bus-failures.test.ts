@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { SystemBus, UserBus } from '../../src/actors/bus.js';
-import { BUS_METHODS } from '../../src/protocol/dbus/daemon.js';
+import { BUS_METHODS, BUS_NAME } from '../../src/protocol/dbus/daemon.js';
 import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../src/protocol/dbus/systemd.js';
 import { NotingOwner } from './bus-owner.js';
 import {
@@ -314,6 +314,33 @@ test('a bus is stopped before it is connected, and says nothing more', async (t)
     error: { kind: 'closed' },
   });
   assert.deepEqual(owner.notes, []);
+});
+
+test('two that want the same signals wait for the same answer, and are refused together; the next asks again', async (t) => {
+  const asked: string[] = [];
+  let refuses = true;
+  const bus = await scripted(t, () => ({
+    call: (socket, { serial, text: heard }) => {
+      if (!heard.includes('AddMatch')) return;
+      asked.push(heard);
+      socket.write(refuses ? errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded') : reply(serial));
+    },
+  }));
+  const owner = new NotingOwner();
+  const link = new UserBus({ ...options(bus.path), callDeadlineMs: 10_000 }, owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  const match = { sender: BUS_NAME, member: 'NameOwnerChanged' };
+  const together = await Promise.all([link.watch(match), link.watch(match)]);
+  assert.deepEqual(
+    together.map(({ ok }) => ok),
+    [false, false],
+  );
+  assert.equal(asked.length, 1);
+  refuses = false;
+  assert.equal((await link.watch(match)).ok, true);
+  assert.equal((await link.watch(match)).ok, true);
+  assert.equal(asked.length, 2);
 });
 
 test('calls without an answer are bounded', async (t) => {
