@@ -1,4 +1,5 @@
-// What the power backend can do, as a table: each action's switch, its two logind methods and the permissions it needs.
+// What the power backend can do, as a table: each action's switch, its two logind methods, what systemd does for it, and the
+// permissions it needs.
 // Data only.
 
 import type { PowerCommand } from '../../protocol/actor/commands.js';
@@ -13,6 +14,8 @@ export interface ActionRow {
   readonly capability: keyof PowerSettings['capabilities'];
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
+  /** The unit that systemd starts when logind has accepted. */
+  readonly target: string;
   /** The polkit action, and the one that is asked instead while other users have a session. */
   readonly permissions: readonly [alone: string, amongOthers: string];
 }
@@ -23,6 +26,7 @@ export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
     capability: 'reboot',
     question: LOGIND_METHODS.canReboot,
     order: LOGIND_METHODS.reboot,
+    target: 'reboot.target',
     permissions: ['org.freedesktop.login1.reboot', 'org.freedesktop.login1.reboot-multiple-sessions'],
   },
   poweroff: {
@@ -30,6 +34,7 @@ export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
     capability: 'poweroff',
     question: LOGIND_METHODS.canPowerOff,
     order: LOGIND_METHODS.powerOff,
+    target: 'poweroff.target',
     permissions: ['org.freedesktop.login1.power-off', 'org.freedesktop.login1.power-off-multiple-sessions'],
   },
 };

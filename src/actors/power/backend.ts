@@ -4,21 +4,19 @@
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
-import {
-  LOGIND_METHODS,
-  LOGIND_NAME,
-  LOGIND_PATH,
-  PREPARE_FOR_SHUTDOWN,
-} from '../../protocol/dbus/logind.js';
+import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import type { BusOptions, BusOwner } from '../bus.js';
 import { LogindBus } from '../bus-logind.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { ACTIONS, type ActionRow, type PowerAction } from './actions.js';
-import { blocking, inhibited, notGranted, orderFailed, questionFailed } from './refusals.js';
+import { blocking, inhibited, isUnanswered, notGranted, orderFailed, questionFailed } from './refusals.js';
 
 /** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (contract, section 3). */
 const CALL_DEADLINE_MS = 4_500;
+
+const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
 
 type Verdict = { readonly verdict: string } | { readonly failed: Fault };
 
@@ -34,8 +32,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   #away: string | undefined = 'not connected yet';
   /** The action that is being asked for. logind itself refuses another one once it has accepted. */
   #underWay: PowerAction | undefined;
-  /** There while logind has an order and has not answered it: called when the machine goes down. */
-  #goesDown: (() => void) | undefined;
+  /** The target that systemd has begun to start since logind was given an order. */
+  #begun: string | undefined;
 
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions) {
     this.#settings = settings;
@@ -44,10 +42,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   async up(): Promise<void> {
-    const { interface: iface, member } = PREPARE_FOR_SHUTDOWN;
-    const match = { sender: LOGIND_NAME, path: LOGIND_PATH, interface: iface, member };
-    const watched = await this.#logind.watch(match);
-    if (!watched.ok) throw new Error('logind cannot be watched');
+    const { interface: iface, member } = JOB_NEW;
+    const begun = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
+    const matches = Object.values(ACTIONS).map(({ target }) => ({ ...begun, arg2: target }));
+    const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
+    if (!watched.every(({ ok }) => ok)) throw new Error('systemd cannot be watched');
     this.#away = undefined;
     this.#publish.status('up');
   }
@@ -58,7 +57,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    if (signalValues(PREPARE_FOR_SHUTDOWN, signal)?.[0] === true) this.#goesDown?.();
+    this.#begun = signalValues(JOB_NEW, signal)?.[2] ?? this.#begun;
   }
 
   async stop(): Promise<void> {
@@ -123,19 +122,15 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * Undefined: accepted. logind says so twice. PrepareForShutdown comes when it has accepted and has not told systemd yet;
-   * its reply comes when systemd has begun to stop services, this one among them. SIGTERM was measured 8 ms behind the
-   * reply on an idle machine, and on a busy one ahead of it, or the bus ended without any: so the first of the two counts.
+   * Undefined: accepted. logind's reply decides; that the machine goes down may be somebody else's doing, and ours refused.
+   * But as systemd stops services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then
+   * what systemd has begun is the answer, which it announces before logind can reply. SIGTERM waits for it (closing.ts).
    */
   async #order(row: ActionRow): Promise<Fault | undefined> {
-    const goesDown = new Promise<undefined>((resolve) => {
-      this.#goesDown = () => resolve(undefined);
-    });
-    const replied = this.#logind.call(row.order, [false]);
-    const failure = replied.then((outcome) => (outcome.ok ? undefined : orderFailed(row, outcome.error)));
-    const first = await Promise.race([goesDown, failure]);
-    this.#goesDown = undefined;
-    return first;
+    this.#begun = undefined;
+    const outcome = await this.#logind.call(row.order, [false]);
+    if (outcome.ok || (isUnanswered(outcome.error) && this.#begun === row.target)) return undefined;
+    return orderFailed(row, outcome.error);
   }
 
   /** Why logind would not do it now, as far as it can be known before asking for it. */

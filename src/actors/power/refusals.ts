@@ -85,6 +85,11 @@ export function questionFailed(error: BusError): Fault {
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
 }
 
+/** Whether logind itself has said neither yes nor no to what it was told. */
+export function isUnanswered(error: BusError): boolean {
+  return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
+}
+
 /** logind was told to act, and did not accept. */
 export function orderFailed({ noun }: ActionRow, error: BusError): Fault {
   const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };

@@ -1,12 +1,10 @@
 // org.freedesktop.login1: the methods and signals that are used. Data only. Reference: org.freedesktop.login1(5).
 
-import { methodsOf, signalRow } from './method.js';
+import { methodsOf } from './method.js';
 
-export const LOGIND_NAME = 'org.freedesktop.login1';
-export const LOGIND_PATH = '/org/freedesktop/login1';
-const LOGIND_INTERFACE = 'org.freedesktop.login1.Manager';
+const LOGIND_NAME = 'org.freedesktop.login1';
 
-const manager = methodsOf(LOGIND_NAME, LOGIND_PATH, LOGIND_INTERFACE);
+const manager = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.freedesktop.login1.Manager');
 
 export const LOGIND_METHODS = {
   /** -> `yes`, `no`, `challenge` or `na`. Itself an error where there is no polkit. */
@@ -19,11 +17,10 @@ export const LOGIND_METHODS = {
   powerOff: manager('PowerOff', ['b', ''], 'power'),
 } as const;
 
-/** True as the machine goes down, false if that was cancelled. Needs no subscription. */
-export const PREPARE_FOR_SHUTDOWN = signalRow(LOGIND_INTERFACE, 'PrepareForShutdown', 'b');
-
 export const LOGIND_ERRORS = {
   interactiveAuthorizationRequired: 'org.freedesktop.DBus.Error.InteractiveAuthorizationRequired',
+  /** The bus says it for a logind that went before it answered. */
+  noReply: 'org.freedesktop.DBus.Error.NoReply',
   accessDenied: 'org.freedesktop.DBus.Error.AccessDenied',
   operationInProgress: 'org.freedesktop.login1.OperationInProgress',
   /** Since systemd 257 block inhibitors bind everybody. */

@@ -36,6 +36,8 @@ export const SYSTEMD_METHODS = {
 
 export const SYSTEMD_SIGNALS = {
   /** Job id, job path, unit, result. */
+  /** Job id, job path, unit. */
+  jobNew: signalRow(MANAGER_INTERFACE, 'JobNew', 'uos'),
   jobRemoved: signalRow(MANAGER_INTERFACE, 'JobRemoved', 'uoss'),
   /** Unit, path. */
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),

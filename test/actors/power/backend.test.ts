@@ -221,10 +221,54 @@ test('of two at once one acts, whatever the other wants; a refused one blocks no
   assert.equal(said.filter((line) => line.startsWith('power.action')).length, 1);
 });
 
-test('the machine goes down before logind replies: accepted', async (t) => {
-  const { backend, said } = await bench(t, { order: 'going down, then the bus ends' });
-  assert.deepEqual(await backend.handle({ do: 'reboot' }), { ok: true });
-  assert.ok(said.includes('power.action {"action":"reboot"}'));
+const IN_PROGRESS = { error: 'org.freedesktop.login1.OperationInProgress' };
+const NO_REPLY = { error: `${ERRORS}.NoReply` };
+const ACTIVATION = { error: 'org.freedesktop.systemd1.ShuttingDown' };
+
+/** systemd begins with something before the order is answered, or instead. */
+const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'ok'])[] = [
+  ['a reboot, and the power-off is refused', { begins: 'reboot.target', order: IN_PROGRESS }, 'in-progress'],
+  ['a reboot, and the bus ends', { begins: 'reboot.target', order: { gone: true } }, 'unavailable'],
+  [
+    'another power-off, and this one is refused',
+    { begins: 'poweroff.target', order: IN_PROGRESS },
+    'in-progress',
+  ],
+  [
+    'the power-off, and the bus ends before the reply',
+    { begins: 'poweroff.target', order: { gone: true } },
+    'ok',
+  ],
+  ['the power-off, and logind ends before the reply', { begins: 'poweroff.target', order: NO_REPLY }, 'ok'],
+  ['the power-off, and nobody says more', { begins: 'poweroff.target', order: { silent: true } }, 'ok'],
+  [
+    'a power-off, but logind never got the order',
+    { begins: 'poweroff.target', order: ACTIVATION },
+    'in-progress',
+  ],
+];
+
+for (const [what, script, expected] of RACES) {
+  test(`systemd begins ${what}: ${expected}`, async (t) => {
+    const { backend, said } = await bench(t, script);
+    const answer = await backend.handle({ do: 'poweroff' });
+    assert.equal(answer.ok ? 'ok' : answer.fault, expected);
+    assert.deepEqual(
+      said.filter((line) => line.startsWith('power.action')),
+      expected === 'ok' ? ['power.action {"action":"poweroff"}'] : [],
+    );
+  });
+}
+
+test('what systemd began before the order is nothing to go by', async (t) => {
+  const { backend, said, become } = await bench(t, { begins: 'reboot.target', order: IN_PROGRESS });
+  await backend.handle({ do: 'reboot' });
+  become({ order: { gone: true } });
+  assert.equal(record(await backend.handle({ do: 'reboot' })), 'unavailable');
+  assert.deepEqual(
+    said.filter((line) => line.startsWith('power.action')),
+    [],
+  );
 });
 
 test('a verdict is asked for each time', async (t) => {

@@ -14,11 +14,14 @@ export type LockRow = readonly [what: string, who: string, why: string, mode: st
 export interface LogindScript {
   readonly can?: string | Trouble;
   readonly locks?: readonly LockRow[] | Trouble;
-  readonly order?: 'accepted' | 'going down, then the bus ends' | Trouble;
+  /** What systemd begins to start before any answer to the order. */
+  readonly begins?: string;
+  readonly order?: 'accepted' | Trouble;
 }
 
-/** The unique name of logind on this bus. */
-const LOGIND = ':1.7';
+/** The unique name of logind and systemd on this bus. */
+const OWNER = ':1.7';
+const ORDER = /\0(Reboot|PowerOff)\0/;
 const USER_ID = 1000;
 const PROCESS_ID = 42;
 
@@ -56,26 +59,30 @@ function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffe
   if (call.includes('ListInhibitors')) {
     return isTrouble(locks) ? locks : reply(serial, 'a(ssssuu)', lockBytes(locks));
   }
-  if (order === 'going down, then the bus ends') return goesDown();
   return isTrouble(order) ? order : reply(serial);
 }
 
-/** PrepareForShutdown(true), as logind sends it. */
-function goesDown(): Buffer {
-  return signal(LOGIND, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', word(1));
+/** What logind says to everybody, whosever order it is, and then systemd. */
+function goesDown(unit: string): Buffer {
+  const job = Buffer.concat([aligned(Buffer.concat([word(121), text('/job/121')]), 4), text(unit)]);
+  return Buffer.concat([
+    signal(OWNER, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', word(1)),
+    signal(OWNER, 'org.freedesktop.systemd1.Manager', 'JobNew', 'uos', job),
+  ]);
 }
 
 export function scriptedLogind(script: () => LogindScript): Promise<ScriptedBus> {
   return scriptedBus(() => ({
     call: (socket, heard) => {
       const answer = heard.text.includes('GetNameOwner')
-        ? reply(heard.serial, 's', text(LOGIND))
+        ? reply(heard.serial, 's', text(OWNER))
         : answerBytes(heard, script());
+      const { begins } = script();
+      if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
       if (Buffer.isBuffer(answer)) socket.write(answer);
-      if (/PrepareForShutdown/.test(String(answer))) socket.end();
-      if (Buffer.isBuffer(answer)) return;
-      if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
-      else if ('gone' in answer) socket.destroy();
+      else if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
+      // Not destroy(): what was said before is still read.
+      else if ('gone' in answer) socket.end();
     },
   }));
 }

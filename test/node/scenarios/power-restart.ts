@@ -1,13 +1,29 @@
 // Power actions that happen: the node really goes down, and clients hear of it before.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { ask, watch } from './package-client.js';
-import { property } from './package-shell.js';
+import { property, shell } from './package-shell.js';
 
 const DEADLINE_MS = 30_000;
+
+/** logind asks polkit as it is asked, and again as it is told: the second answer waits until the gate has been opened and shut. */
+const GATE = '/run/gate';
+const GATE_RULE_FILE = '/etc/polkit-1/rules.d/40-test.rules';
+const GATE_RULE = `var asked = 0;
+polkit.addRule(function (action, subject) {
+  if (action.id !== "org.freedesktop.login1.power-off" || subject.user !== "pi") return undefined;
+  asked += 1;
+  if (asked === 2) polkit.spawn(["cat", "${GATE}"]);
+  return undefined;
+});`;
+/** Reboots while the gate is open, which it is from when polkit waits there. The lock keeps the node up until the input ends. */
+const LOCK = ['systemd-inhibit', '--what=shutdown', '--mode=delay'];
+const LOGIND = 'org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
+const OTHER_REBOOT = `echo held; exec 3>${GATE}; busctl call ${LOGIND} Reboot b false; exec 3>&-; cat`;
 
 /** Up again, and connected to logind. */
 async function serviceIsBack(node: Node): Promise<void> {
@@ -59,5 +75,27 @@ export function restartScenarios(node: () => Node): void {
     await node().start();
     await serviceIsBack(node());
     assert.ok(watcher.events.some(({ data }) => data === '{"action":"poweroff"}'));
+  });
+
+  test("a power-off that logind gets behind somebody else's reboot: 409, and no more is told than bye", async (t) => {
+    t.after(() => shell(node(), `rm -f ${GATE_RULE_FILE}`));
+    await node().writeFile(GATE_RULE_FILE, GATE_RULE);
+    await shell(node(), `mkfifo ${GATE} && systemctl restart polkit.service`);
+    const watcher = await watch(node());
+    await watcher.until('server.info', /connected/);
+    await node().reboot(async () => {
+      const other = node().spawnRoot(...LOCK, 'sh', '-euc', OTHER_REBOOT);
+      await once(other.stdout, 'data');
+      const reply = await ask(node(), 'POST', '/power/power_off');
+      assert.equal(reply.status, 409, reply.text);
+      await shell(node(), `rm ${GATE_RULE_FILE}`);
+      other.stdin.end();
+      await watcher.until('server.info', /bye/);
+    });
+    await serviceIsBack(node());
+    assert.deepEqual(
+      watcher.events.filter(({ type }) => type === 'power.action'),
+      [],
+    );
   });
 }
