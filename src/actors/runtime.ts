@@ -15,8 +15,8 @@ const BATCH_ITEMS_MAX = 1024;
 
 /** How an actor speaks. Everything said in one turn of its event loop leaves as one batch, in the order in which it was said. */
 export interface Publisher {
-  /** Adds or replaces the record `key`; `json` is its whole text. */
-  put(collection: Collection, key: string, json: string): void;
+  /** Adds or replaces the record `key`; `json` is its whole text. `place`: in an order other than that of coming. */
+  put(collection: Collection, key: string, json: string, place?: number): void;
   drop(collection: Collection, key: string): void;
   event(type: ActionEvent, json: string): void;
   /** Say `up` behind the puts that make the collections whole; `connecting` empties them, no drops are needed. */
@@ -43,8 +43,8 @@ class Outbox implements Publisher {
     this.#port = port;
   }
 
-  put(collection: Collection, key: string, json: string): void {
-    this.say({ kind: 'put', collection, key, json });
+  put(collection: Collection, key: string, json: string, place?: number): void {
+    this.say({ kind: 'put', collection, key, json, ...(place !== undefined && { place }) });
   }
 
   drop(collection: Collection, key: string): void {

@@ -23,6 +23,8 @@ const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
 /** The records of one collection. */
 interface Shelf {
   readonly live: Map<string, string>;
+  /** Of the keys that were ever put with one: as many as their backend's settings name. */
+  readonly places: Map<string, number>;
   /** Last texts from before the backend left `up`, kept only where no removal event told clients that they ended. */
   readonly remembered: Map<string, string>;
 }
@@ -51,7 +53,9 @@ export class Mirror implements SnapshotSource {
     this.#maker = maker;
     this.#date = date;
     this.#shelves = new Map(
-      COLLECTION_NAMES.map((name) => [name, { live: new Map(), remembered: new Map() }] as const),
+      COLLECTION_NAMES.map(
+        (name) => [name, { live: new Map(), places: new Map(), remembered: new Map() }] as const,
+      ),
     );
     for (const backend of BACKENDS) {
       if (enabled.includes(backend)) {
@@ -156,6 +160,7 @@ export class Mirror implements SnapshotSource {
       this.#touch(change.collection);
       return { key, json: current };
     }
+    if (change.place !== undefined) shelf.places.set(key, change.place);
     if (current === change.json) return undefined;
     const told = current ?? shelf.remembered.get(key);
     shelf.live.set(key, change.json);
@@ -200,7 +205,9 @@ export class Mirror implements SnapshotSource {
   }
 
   #texts(collection: Collection): readonly string[] {
-    return [...this.#shelf(collection).live.values()];
+    const { live, places } = this.#shelf(collection);
+    const placeOf = (key: string): number => places.get(key) ?? places.size;
+    return [...live].sort(([a], [b]) => placeOf(a) - placeOf(b)).map(([, json]) => json);
   }
 }
 

@@ -46,7 +46,8 @@ function changedAt(page: Page | undefined): string | undefined {
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
 const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
-const unit = (key: string, value: unknown): Change => put('systemd.services', key, value);
+const unit = (key: string, value: unknown, place?: number): Change =>
+  put('systemd.services', key, value, place);
 
 test('changes of one collection in one batch are one event', () => {
   const scene = new Scene();
@@ -226,6 +227,18 @@ test('records keep the order in which they came, also when they change', () => {
   scene.apply(unit('system/z', 'zz'));
   scene.health('systemd', 'up');
   assert.equal(scene.text('services'), '["zz","a"]');
+});
+
+test('records that have places are listed by them, whichever came first', () => {
+  const scene = new Scene();
+  scene.apply(unit('user/a', 'a', 1));
+  scene.apply(unit('system/z', 'z', 0));
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '["z","a"]');
+  scene.apply(drop('systemd.services', 'system/z'));
+  assert.equal(scene.text('services'), '["a"]');
+  scene.apply(unit('system/z', 'back', 0));
+  assert.equal(scene.text('services'), '["back","a"]');
 });
 
 test('a snapshot tells each backend, then its records in collection order', () => {

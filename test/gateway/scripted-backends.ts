@@ -25,8 +25,9 @@ export class ScriptedBackends implements Backends {
   }
 }
 
-export function put(collection: Collection, key: string, record: unknown): Change {
-  return { kind: 'put', collection, key, json: JSON.stringify(record) };
+export function put(collection: Collection, key: string, record: unknown, place?: number): Change {
+  const json = JSON.stringify(record);
+  return { kind: 'put', collection, key, json, ...(place !== undefined && { place }) };
 }
 
 export function drop(collection: Collection, key: string): Change {

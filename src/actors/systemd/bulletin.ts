@@ -32,8 +32,6 @@ export class Bulletin {
   readonly #gathering = new Map<string, () => void>();
   #up = false;
   #saidDetail: string | undefined;
-  /** Something was told while the backend was not up: the mirror then holds some units, in no order. */
-  #toldMeanwhile = false;
 
   constructor(
     publish: Pick<Publisher, 'put' | 'drop' | 'status'>,
@@ -94,14 +92,11 @@ export class Bulletin {
   #tell(unit: Watched): boolean {
     if (!this.#differs(unit)) return false;
     this.#put(unit);
-    if (!this.#up) this.#toldMeanwhile = true;
     return true;
   }
 
   #goUp(detail: string | undefined): void {
     if (!this.#up) {
-      // Leaving nothing of what was told meanwhile: records are listed in the order in which they are put.
-      if (this.#toldMeanwhile) this.#publish.status('connecting', 'reading the units again');
       for (const unit of this.#watched) this.#putWhole(unit);
     } else if (detail === this.#saidDetail) return;
     this.#up = true;
@@ -119,14 +114,12 @@ export class Bulletin {
     const text = this.#source.textOf(unit);
     if (text !== undefined) {
       this.#told.set(unit.key, text);
-      this.#publish.put(COLLECTION, unit.key, text);
+      this.#publish.put(COLLECTION, unit.key, text, this.#watched.indexOf(unit));
     } else if (this.#told.delete(unit.key)) this.#publish.drop(COLLECTION, unit.key);
   }
 
   #goDown(detail: string | undefined): void {
     if (!this.#up && detail === this.#saidDetail) return;
-    // Whatever was told: this status empties the mirror.
-    this.#toldMeanwhile = false;
     this.#up = false;
     this.#saidDetail = detail;
     this.#publish.status('connecting', detail);

@@ -45,7 +45,7 @@ export const COLLECTIONS = {
   },
   /** Keyed by sink input index. */
   'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
-  /** Keyed by scope, slash, configured unit name; put in whitelist order. */
+  /** Keyed by scope, slash, configured unit name; its place is the whitelist's. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated', shape: 'each' },
   /** One record, key '': the status without run, can_check, can_upgrade. */
   'upgrade.status': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },

@@ -6,7 +6,14 @@ import type { Answer, Command } from './commands.js';
 
 /** A change of published state, in the order in which it happened. `json` is encoded in the actor's thread, once. */
 export type Change =
-  | { readonly kind: 'put'; readonly collection: Collection; readonly key: string; readonly json: string }
+  | {
+      readonly kind: 'put';
+      readonly collection: Collection;
+      readonly key: string;
+      readonly json: string;
+      /** Where the record is listed; without it, behind those that came before. */
+      readonly place?: number;
+    }
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string }
   | { readonly kind: 'event'; readonly type: ActionEvent; readonly json: string };
 
