@@ -35,9 +35,9 @@ export const SYSTEMD_METHODS = {
 } as const;
 
 export const SYSTEMD_SIGNALS = {
-  /** Job id, job path, unit, result. */
   /** Job id, job path, unit. */
   jobNew: signalRow(MANAGER_INTERFACE, 'JobNew', 'uos'),
+  /** Job id, job path, unit, result. */
   jobRemoved: signalRow(MANAGER_INTERFACE, 'JobRemoved', 'uoss'),
   /** Unit, path. */
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
