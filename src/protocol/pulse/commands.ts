@@ -6,15 +6,19 @@ import {
   bool,
   byIndex,
   bytes,
+  channelMap,
+  choice,
+  formats,
   index,
   props,
   type Readable,
+  sampleSpec,
   text,
   u32,
   volumes,
   type Writable,
 } from './kinds.js';
-import { serverInfo, sinkInfo, sinkInputInfo } from './records.js';
+import { recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
@@ -50,8 +54,45 @@ export const HANDSHAKE = {
   SET_CLIENT_NAME: request(9, { props }, record({ clientIndex: index })),
 };
 
+/** A stream from a source, such as a sink's monitor, to us. Its data comes in frames of its own (frame.ts). */
+const RECORD_STREAM = {
+  sampleSpec,
+  channelMap,
+  source: byIndex,
+  /** Of the server's buffer, in bytes. */
+  maxLength: choice,
+  corked: bool,
+  /** Of one fragment, in bytes. */
+  fragmentLength: choice,
+  noRemap: bool,
+  noRemix: bool,
+  fixFormat: bool,
+  fixRate: bool,
+  fixChannels: bool,
+  /** It ends with its source instead of going to another one. */
+  noMove: bool,
+  variableRate: bool,
+  /** Each sample is the peak of what it stands for. */
+  peakDetect: bool,
+  adjustLatency: bool,
+  props,
+  directOnInput: index,
+  earlyRequests: bool,
+  noInhibitAutoSuspend: bool,
+  failOnSuspend: bool,
+  formats,
+  volume: volumes,
+  muted: bool,
+  volumeSet: bool,
+  mutedSet: bool,
+  relativeVolume: bool,
+  passthrough: bool,
+};
+
 /** What may be asked once the session is ready. */
 export const REQUESTS = {
+  CREATE_RECORD_STREAM: request(5, RECORD_STREAM, recordStream),
+  DELETE_RECORD_STREAM: request(6, { stream: u32 }, acknowledgement),
   GET_SERVER_INFO: request(20, {}, serverInfo),
   GET_SINK_INFO: request(21, { index: byIndex }, sinkInfo),
   GET_SINK_INFO_LIST: request(22, {}, listOf(sinkInfo)),
@@ -70,9 +111,15 @@ export const REQUESTS = {
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
+  /** What becomes of a record stream. Who needs one knows it from its data, or by a deadline. */
+  RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
+  RECORD_STREAM_SUSPENDED: 77,
+  RECORD_STREAM_MOVED: 79,
   /** Sent unasked when a policy module addresses a client; it says nothing to one without streams. */
   CLIENT_EVENT: 91,
+  RECORD_STREAM_EVENT: 93,
+  RECORD_BUFFER_CHANGED: 95,
 } as const;
 
 /** Fields behind command and tag of an ERROR and of a SUBSCRIBE_EVENT. */

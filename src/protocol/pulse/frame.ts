@@ -4,7 +4,7 @@ import { WireError } from './wire-error.js';
 
 /** Five u32, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other carries audio data of streams, which we have none of. */
+/** The channel of commands. Any other carries audio data of the stream of that number, which nobody here listens to. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /** What both servers enforce on us. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;

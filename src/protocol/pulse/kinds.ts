@@ -20,8 +20,14 @@ export const u32: Readable<number> & Writable<number> = {
   write: (writer, value) => writer.u32(value),
 };
 
-/** A reference to another object: the wire's "none" becomes undefined. */
-export const index: Readable<number | undefined> = { read: (reader) => reader.index() };
+/** A reference to another object: the wire's "none" is undefined. */
+export const index: Readable<number | undefined> & Writable<number | undefined> = {
+  read: (reader) => reader.index(),
+  write: (writer, value) => writer.index(value),
+};
+
+/** A number that may be left to the server: undefined, on the wire all ones. */
+export const choice: Writable<number | undefined> = { write: (writer, value) => writer.index(value) };
 
 /**
  * Which object a request means. The wire has an index and a name; both, or neither, is refused (INVALID), and names
@@ -62,9 +68,25 @@ export const props: Readable<Record<string, string>> & Writable<Readonly<Record<
 export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
 export const usec: Readable<number> = { read: (reader) => reader.usec() };
 export const volume: Readable<number> = { read: (reader) => reader.volume() };
-export const sampleSpec: Readable<SampleSpec> = { read: (reader) => reader.sampleSpec() };
-export const channelMap: Readable<number[]> = { read: (reader) => reader.channelMap() };
 export const format: Readable<Format> = { read: (reader) => reader.format() };
+
+export const sampleSpec: Readable<SampleSpec> & Writable<SampleSpec> = {
+  read: (reader) => reader.sampleSpec(),
+  write: (writer, value) => writer.sampleSpec(value),
+};
+
+export const channelMap: Readable<number[]> & Writable<readonly number[]> = {
+  read: (reader) => reader.channelMap(),
+  write: (writer, value) => writer.channelMap(value),
+};
+
+/** Encodings that are offered instead of the sample spec; their count, one byte, in front. */
+export const formats: Writable<readonly Format[]> = {
+  write: (writer, values) => {
+    writer.u8(values.length);
+    for (const value of values) writer.format(value);
+  },
+};
 
 /** The versions that we speak but in which a newer field may be missing. */
 type Younger = 33 | 34 | 35;

@@ -91,6 +91,23 @@ const SINK_INPUT_INFO = {
   format: since(21, format),
 };
 
+/** The reply to CREATE_RECORD_STREAM: the server's choices are in it. */
+const RECORD_STREAM = {
+  /** The channel of the frames that carry its data, and its name in further commands. */
+  stream: u32,
+  sourceOutput: index,
+  /** Of the server's buffer and of one fragment, in bytes. */
+  maxLength: since(9, u32),
+  fragmentLength: since(9, u32),
+  sampleSpec: since(12, sampleSpec),
+  channelMap: since(12, channelMap),
+  source: since(12, index),
+  sourceName: since(12, excerpt),
+  suspended: since(12, bool),
+  latency: since(13, usec),
+  format: since(22, format),
+};
+
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;
 export type SinkInfo = RecordOf<typeof SINK_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
@@ -98,3 +115,4 @@ export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
 export const serverInfo = record(SERVER_INFO);
 export const sinkInfo = record(SINK_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
+export const recordStream = record(RECORD_STREAM);

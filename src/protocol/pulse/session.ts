@@ -227,6 +227,11 @@ export class Session {
         this.#event(reader);
         break;
       case FROM_SERVER.CLIENT_EVENT:
+      case FROM_SERVER.RECORD_STREAM_KILLED:
+      case FROM_SERVER.RECORD_STREAM_SUSPENDED:
+      case FROM_SERVER.RECORD_STREAM_MOVED:
+      case FROM_SERVER.RECORD_STREAM_EVENT:
+      case FROM_SERVER.RECORD_BUFFER_CHANGED:
         break;
       default:
         throw new WireError(`unknown command ${command}`);

@@ -1,11 +1,13 @@
 // Writes one command as a frame. It refuses what does not fit the wire; the values' meaning is the caller's.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
+import type { Format, SampleSpec } from './reader.js';
 import { TAG } from './tags.js';
 import { RAW_MAX } from './volume.js';
 import { WireError } from './wire-error.js';
 
 const INITIAL_BYTES = 512;
+const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 /** PA_CHANNELS_MAX. pipewire takes more, and mangles them. */
 const CHANNELS_MAX = 32;
@@ -32,6 +34,16 @@ export class Writer {
     this.#word(value);
   }
 
+  u8(value: number): void {
+    this.#tag(TAG.u8);
+    this.#byte(value);
+  }
+
+  /** A u32 that may be the wire's "none". */
+  index(value: number | undefined): void {
+    this.u32(value ?? U32_MAX);
+  }
+
   bool(value: boolean): void {
     this.#tag(value ? TAG.yes : TAG.no);
   }
@@ -48,12 +60,20 @@ export class Writer {
     this.#raw(value);
   }
 
+  sampleSpec({ format, channels, rate }: SampleSpec): void {
+    this.#tag(TAG.sampleSpec);
+    this.#byte(format);
+    this.#byte(channels);
+    this.#word(rate);
+  }
+
+  channelMap(positions: readonly number[]): void {
+    this.#channels(TAG.channelMap, positions.length);
+    for (const position of positions) this.#byte(position);
+  }
+
   volumes(values: readonly number[]): void {
-    if (values.length === 0 || values.length > CHANNELS_MAX) {
-      throw new WireError(`${values.length} channels, not 1 to ${CHANNELS_MAX}`);
-    }
-    this.#tag(TAG.volumes);
-    this.#raw(Uint8Array.of(values.length));
+    this.#channels(TAG.volumes, values.length);
     for (const value of values) {
       // pipewire accepts larger ones without complaint.
       if (value > RAW_MAX) throw new WireError(`a volume of ${value}`);
@@ -72,10 +92,29 @@ export class Writer {
     this.optionalText(undefined);
   }
 
+  format({ encoding, props }: Format): void {
+    this.#tag(TAG.format);
+    this.u8(encoding);
+    this.props(props);
+  }
+
+  #channels(tag: number, count: number): void {
+    if (count === 0 || count > CHANNELS_MAX)
+      throw new WireError(`${count} channels, not 1 to ${CHANNELS_MAX}`);
+    this.#tag(tag);
+    this.#byte(count);
+  }
+
   #tag(tag: number): void {
     this.#reserve(1);
     this.#bytes[this.#length] = tag;
     this.#length += 1;
+  }
+
+  #byte(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U8_MAX) throw new WireError(`${value} is not a u8`);
+    this.#reserve(1);
+    this.#length = this.#bytes.writeUInt8(value, this.#length);
   }
 
   #word(value: number): void {

@@ -6,6 +6,7 @@ import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/comma
 import { AUDIO_MASK } from '../../../src/protocol/pulse/subscription.js';
 import { reply, u32 } from './bytes.js';
 import { converse, ready, written } from './conversation.js';
+import { PEAKS } from './record-stream.js';
 
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
 /** Length as given, control channel, no offset, no flags. */
@@ -15,6 +16,7 @@ const TAG_2 = '4c 00000002';
 
 type Row = { [C in RequestName]: readonly [C, RequestArgs<C>, string] }[RequestName];
 const ROWS: readonly Row[] = [
+  ['DELETE_RECORD_STREAM', { stream: 7 }, `${header('0000000f')} 4c 00000006 ${TAG_2} 4c 00000007`],
   ['GET_SERVER_INFO', {}, `${header('0000000a')} 4c 00000014 ${TAG_2}`],
   ['GET_SINK_INFO', { index: 3 }, `${header('00000010')} 4c 00000015 ${TAG_2} 4c 00000003 ${NULL}`],
   ['GET_SINK_INFO_LIST', {}, `${header('0000000a')} 4c 00000016 ${TAG_2}`],
@@ -112,6 +114,11 @@ const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]
   ['no channel', ['SET_SINK_VOLUME', { index: 1, volume: [] }]],
   ['33 channels', ['SET_SINK_VOLUME', { index: 1, volume: new Array(33).fill(1) }]],
   ['a volume that no server should see', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
+  ['a channel position over a byte', ['CREATE_RECORD_STREAM', { ...PEAKS, channelMap: [256] }]],
+  [
+    'a sample spec without a rate',
+    ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5, channels: 1 } }],
+  ],
   ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
 ];
 for (const [what, [command, args]] of BAD) {

@@ -10,7 +10,8 @@ import { Reader } from '../../../src/protocol/pulse/reader.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire-error.js';
-import { converse, ready } from './conversation.js';
+import { converse, ready, written } from './conversation.js';
+import { PEAKS } from './record-stream.js';
 
 const GOLDEN = new URL('../../../../test/golden/', import.meta.url);
 const HEADER = 20;
@@ -27,11 +28,11 @@ interface Capture {
   readonly code?: number;
   readonly events?: readonly string[];
   readonly counts?: Readonly<Record<string, number>>;
-  readonly frames: readonly { readonly tag: number }[];
+  readonly frames: readonly { readonly tag?: number }[];
 }
 
 const { files } = JSON.parse(readFileSync(new URL('manifest.json', GOLDEN), 'utf8')) as { files: Capture[] };
-const read = (capture: Capture): Buffer => readFileSync(new URL(capture.file, GOLDEN));
+const read = (capture: Pick<Capture, 'file'>): Buffer => readFileSync(new URL(capture.file, GOLDEN));
 
 /** The manifest's names for ours. `map`, `vol` and `spec` are wrapped there. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -273,6 +274,62 @@ for (const capture of files.filter((file) => file.code !== undefined)) {
     });
   });
 }
+
+const PEAK_REPLIES: Readonly<Record<string, object>> = {
+  'pulse-peak-record.bin': {
+    sourceOutput: 0,
+    source: 0,
+    format: {
+      encoding: 1,
+      props: {
+        'format.sample_format': '"float32le"',
+        'format.rate': '25',
+        'format.channels': '2',
+        'format.channel_map': '"front-left,front-right"',
+      },
+    },
+  },
+  'pipewire-peak-record.bin': { sourceOutput: 0x37, source: 0x2b, format: { encoding: 1, props: {} } },
+  'pipewire14-peak-record.bin': { sourceOutput: 0x3d, source: 0x31, format: { encoding: 1, props: {} } },
+};
+
+for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefined)) {
+  test(`${capture.file} opens a record stream, passes over its data, and ends it, byte by byte`, () => {
+    const bytes = read(capture);
+    assert.equal(bytes.length, capture.bytes);
+    const { session, closed } = ready();
+    const results: unknown[] = [];
+    session.request('CREATE_RECORD_STREAM', PEAKS, 0, (result) => results.push(result));
+    session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, (result) => results.push(result));
+    // The first two frames are the handshake's.
+    for (const byte of oneByOne(bytes.subarray(2 * (HEADER + 15)))) session.receive(byte, 0);
+    const [created, ...deleted] = results;
+    assert.deepEqual(structuredClone(created), {
+      ok: true,
+      value: {
+        ...{ stream: 0, maxLength: 0x400000, fragmentLength: 8, suspended: false, latency: 40_000 },
+        ...{ sampleSpec: PEAKS.sampleSpec, channelMap: PEAKS.channelMap, sourceName: 'living.monitor' },
+        ...PEAK_REPLIES[capture.file],
+      },
+    });
+    const isReplied = capture.frames.some(({ tag }) => tag === 3);
+    assert.deepEqual(deleted, isReplied ? [{ ok: true, value: undefined }] : []);
+    assert.deepEqual(closed, []);
+  });
+}
+
+test('client-peak-request.bin is what is written for a record stream, but for the source, which has an index here', () => {
+  const theirs = read({ file: 'client-peak-request.bin' });
+  const byName = Buffer.from('4cffffffff746c6976696e672e6d6f6e69746f7200', 'hex');
+  const byIndex = Buffer.from('4c000000034e', 'hex');
+  const at = theirs.indexOf(byName);
+  const expected = Buffer.concat([theirs.subarray(0, at), byIndex, theirs.subarray(at + byName.length)]);
+  expected.writeUInt32BE(expected.readUInt32BE(0) - byName.length + byIndex.length, 0);
+  const { session } = ready();
+  session.request('CREATE_RECORD_STREAM', PEAKS, 0, () => assert.fail());
+  session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, () => assert.fail());
+  assert.deepEqual(written(session), [...expected]);
+});
 
 /** As the manifest writes an event: `CHANGE SINK_INPUT #5`. */
 const spell = (event: { type: string; facility: string; index: number | undefined }): string =>

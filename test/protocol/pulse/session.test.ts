@@ -308,6 +308,8 @@ for (const [what, bytes, detail] of VIOLATIONS) {
 test('what a server may send to any client, and audio data, is ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()), 0);
+  // What becomes of a record stream: killed, suspended, moved, an event, another buffer.
+  for (const code of [65, 77, 79, 93, 95]) session.receive(wire.command(code, 0xffffffff, u32(0)), 0);
   session.receive(wire.framed([1, 2, 3], { channel: 4 }), 0);
   assert.deepEqual(closed, []);
 });
