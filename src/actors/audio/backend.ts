@@ -15,6 +15,7 @@ import { SoundConnection } from './connection.js';
 import { CookieReader, cookiePaths, readCookie } from './cookie.js';
 import type { CommandTiming } from './executor.js';
 import { type AwaitedSocket, onReplaced, socketOrDelay } from './socket-watch.js';
+import { SoundState } from './state.js';
 import { kindOf } from './view.js';
 
 /** Where the backend runs: everything that it would otherwise ask the process for. */
@@ -74,6 +75,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #publish: Publisher;
   readonly #timing: Timing;
   readonly #catalogue: Catalogue;
+  readonly #state = new SoundState();
   readonly #cookieReader: CookieReader;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -166,9 +168,15 @@ export class AudioBackend implements Actor<AudioCommand> {
           },
         },
       );
-      const connection = new SoundConnection(link, this.#catalogue, this.#timing, () => {
-        stopWatching();
-        leaveUp = this.#up(connection, path);
+      const connection = new SoundConnection({
+        link,
+        state: this.#state,
+        catalogue: this.#catalogue,
+        timing: this.#timing,
+        onWhole: () => {
+          stopWatching();
+          leaveUp = this.#up(connection, path);
+        },
       });
       const abort = () => link.close({ kind: 'stopped' });
       this.#stop.signal.addEventListener('abort', abort);

@@ -10,7 +10,7 @@ import type { Catalogue } from './catalogue.js';
 import type { Setting, SoundCommand } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { type AfterRead, type Read, type RecordKind, Refetch } from './refetch.js';
-import { SoundState } from './state.js';
+import type { SoundState } from './state.js';
 
 type Part = 'server' | RecordKind;
 
@@ -59,8 +59,19 @@ const READS: { readonly [K in RecordKind]: Reading<K> } = {
   },
 };
 
+/** What a connection lives in. */
+interface Surroundings {
+  readonly link: Link;
+  /** Outlives the connection: see `SoundState.enterLife`. */
+  readonly state: SoundState;
+  readonly catalogue: Catalogue;
+  readonly timing: CommandTiming;
+  /** Called once, when everything has been read and published for the first time. */
+  readonly onWhole: () => void;
+}
+
 export class SoundConnection {
-  readonly state = new SoundState();
+  readonly state: SoundState;
   readonly #link: Link;
   readonly #catalogue: Catalogue;
   readonly #onWhole: () => void;
@@ -72,13 +83,13 @@ export class SoundConnection {
   #pumping = false;
   #ended = false;
 
-  /** `onWhole` is called once, when everything has been read and published for the first time. */
-  constructor(link: Link, catalogue: Catalogue, timing: CommandTiming, onWhole: () => void) {
+  constructor({ link, state, catalogue, timing, onWhole }: Surroundings) {
+    this.state = state;
     this.#link = link;
     this.#catalogue = catalogue;
     this.#onWhole = onWhole;
     const performer: Performer = {
-      state: this.state,
+      state,
       send: (setting, deadlineMs) => this.#send(setting, deadlineMs),
       readAgain: (read) => this.#readAgain(read),
       giveUp: (command, error) => this.#giveUp(command, error),
@@ -86,8 +97,17 @@ export class SoundConnection {
     this.#executor = new Executor(performer, timing);
   }
 
-  /** Subscribes first and reads then: in the other order, a change in between would be missed. */
+  /** Asks first of all which life of the server this is, because what is known of another one says nothing about it. */
   begin(): void {
+    this.#link.request('GET_SERVER_INFO', {}, (result) => {
+      if (!result.ok) return this.#giveUp('GET_SERVER_INFO', result.error);
+      this.state.enterLife(result.value.cookie);
+      this.#subscribe();
+    });
+  }
+
+  /** Subscribes first and reads then: in the other order, a change in between would be missed. */
+  #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
       if (result.ok) this.readAll();
       else this.#giveUp('SUBSCRIBE', result.error);

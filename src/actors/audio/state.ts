@@ -1,5 +1,5 @@
 // The sound server as last read: its info, sinks and sink inputs by index, and which of the published records a change
-// touched. Pure: no socket, no clock. One instance per connection; a new connection begins with an empty one.
+// touched. Pure: no socket, no clock. It outlives a connection to a server that lives on, so that names and balances do.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Proportions, rememberProportions } from './levels.js';
@@ -37,7 +37,7 @@ export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinkMap = new Map<number, Held<SinkInfo>>();
   readonly #inputMap = new Map<number, Held<SinkInputInfo>>();
-  readonly #names = new ClientNames();
+  #names = new ClientNames();
   #touched = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
 
   get server(): ServerInfo | undefined {
@@ -50,6 +50,19 @@ export class SoundState {
 
   get inputs(): ReadonlyMap<number, Held<SinkInputInfo>> {
     return this.#inputMap;
+  }
+
+  /**
+   * To be called when a connection begins, before anything is put. `cookie`: of the server's info, a random number of its life,
+   * the same as long as it gives no index twice (PulseAudio 16 and 17; PipeWire 0.3.65 and 1.4, where it is the core's, and
+   * a pipewire-pulse that is started anew goes on counting: measured). Another life shares nothing with the one before.
+   */
+  enterLife(cookie: number): void {
+    if (this.#serverInfo?.cookie === cookie) return;
+    this.#serverInfo = undefined;
+    this.#sinkMap.clear();
+    this.#inputMap.clear();
+    this.#names = new ClientNames();
   }
 
   putServer(info: ServerInfo): void {

@@ -21,6 +21,7 @@ import {
   ordinary,
   type ScriptedServer,
   scriptedServer,
+  serverFields,
   sinkFields,
 } from './scripted-server.js';
 
@@ -76,7 +77,7 @@ describe('connecting', DEADLINE, () => {
     const { server, seen } = await connected(t);
     const subscribed = server.heard.indexOf(COMMAND.subscribe);
     for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
-      assert.ok(server.heard.indexOf(read) > subscribed);
+      assert.ok(server.heard.lastIndexOf(read) > subscribed);
     }
     assert.deepEqual(seen.said, [
       'put audio.kind ',
@@ -90,13 +91,21 @@ describe('connecting', DEADLINE, () => {
 
   test('waits for all three readings, in whatever order they come', async (t) => {
     const held: Buffer[] = [];
+    let readings = false;
     const hold: Handler = (request, say) => {
+      if (!readings) return ordinary(request, say);
       held.push(ordinary(request, say) ?? Buffer.alloc(0));
       return held.length === 3 ? Buffer.concat(held.reverse()) : undefined;
     };
     const { seen } = await connected(
       t,
-      but({ [COMMAND.getServerInfo]: hold, [COMMAND.getSinks]: hold, [COMMAND.getInputs]: hold }),
+      but({
+        ...{ [COMMAND.getServerInfo]: hold, [COMMAND.getSinks]: hold, [COMMAND.getInputs]: hold },
+        [COMMAND.subscribe]: (request, say) => {
+          readings = true;
+          return ordinary(request, say);
+        },
+      }),
     );
     assert.equal(seen.output('living')?.default, true);
     assert.equal(seen.client('News')?.output, 'living');
@@ -105,6 +114,7 @@ describe('connecting', DEADLINE, () => {
   const troubles: readonly (readonly [string, Handler])[] = [
     ['does not answer the handshake', () => undefined],
     ['does not answer the first question', but({ [COMMAND.getSinks]: () => undefined })],
+    ['does not say who it is', but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
     ['talks rubbish', () => Buffer.from('rubbish, and more than twenty bytes of it')],
@@ -189,6 +199,28 @@ describe('a lost server', DEADLINE, () => {
   for (const [what, attempt, upMs, expected] of patience) {
     test(`is tried again behind a connection ${what}`, () => {
       assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected);
+    });
+  }
+
+  for (const [what, cookie, name] of [
+    ['is the same one, by its cookie, and its streams keep their names', 1, 'Song #6'],
+    ['is another one, and what has the old indices has nothing else of the old streams', 2, 'Song'],
+  ] as const) {
+    test(`that comes back ${what}`, async (t) => {
+      const song = (index: number): Buffer => inputFields(index, 'Song');
+      const { server, seen } = await connected(
+        t,
+        but({ [COMMAND.getInputs]: ({ tag }, { reply }) => reply(tag, song(5), song(6)) }),
+      );
+      assert.equal(seen.client(6)?.name, 'Song #6');
+      server.handler = but({
+        [COMMAND.getServerInfo]: ({ tag }, { reply }) => reply(tag, serverFields({ cookie })),
+        [COMMAND.getInputs]: ({ tag }, { reply }) => reply(tag, song(6)),
+      });
+      server.say.hangUp();
+      await until('it is missed', () => !seen.up);
+      await until('it is found', () => seen.up);
+      assert.equal(seen.client(6)?.name, name);
     });
   }
 

@@ -95,6 +95,7 @@ for (const { kind, start } of SOUND_SERVERS) {
 
     test('a volume keeps the balance, also through 0 and back', async (t) => {
       const { server, seen, tell } = await node(t);
+      await server.play({ sink: 'living' });
       await server.pactl('set-sink-volume', 'living', '65536', '32768');
       await until('the balance is published', () => seen.output('living')?.balance === -0.5);
       for (const volume of [0.5, 0, 0.8]) {
@@ -139,6 +140,7 @@ for (const { kind, start } of SOUND_SERVERS) {
 
     test('a volume above 100 % is shown, and only a step downwards changes it', async (t) => {
       const { server, seen, tell } = await node(t);
+      await server.play({ sink: 'living' });
       await server.pactl('set-sink-volume', 'living', '150%');
       await until('it is published', () => seen.output('living')?.volume === 1.5);
       await tell({ do: 'delta', target: SERVER, delta: 0.1 });
@@ -197,6 +199,7 @@ for (const { kind, start } of SOUND_SERVERS) {
 
     test('changes of others are published', async (t) => {
       const { server, seen } = await node(t);
+      await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-mute', 'kitchen', '1');
       await until('the mute is published', () => seen.output('kitchen')?.muted === true);
       await server.addSink('garden', 'Garden');
@@ -262,6 +265,33 @@ for (const { kind, start } of SOUND_SERVERS) {
       assert.ok(seen.said.some((line) => /did not answer/.test(line)));
       server.thaw();
       await until('it is found', () => seen.up && seen.outputs().length === 2);
+    });
+
+    test('names and balance outlive a server that stands still and goes on', async (t) => {
+      const { server, seen, tell } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
+      await server.play({ sink: 'kitchen' });
+      await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');
+      await until('the balance is published', () => seen.output('kitchen')?.balance === -0.5);
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0 });
+      const streams = await server.streams('Radio');
+      const song = { props: { 'media.name': 'Song' } };
+      const [older, younger] = (await streams.open([song, song])).toSorted((a, b) => a.id - b.id);
+      assert.ok(older && younger);
+      await until('the younger one has a number', () => seen.client(`Song #${younger.id}`));
+      await older.remove();
+      await until('the older one is gone', () => seen.client(older.id) === undefined);
+      server.freeze();
+      await until('the server is missed', () => !seen.up);
+      server.thaw();
+      await until('it is found', () => seen.up && seen.client(younger.id));
+      assert.equal(seen.client(younger.id)?.name, `Song #${younger.id}`);
+      assert.equal(seen.output('kitchen')?.balance, -0.5);
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0.6 });
+      const sink = (await server.sinks()).find(({ name }) => name === 'kitchen');
+      assert.deepEqual(
+        Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent),
+        ['60%', '30%'],
+      );
     });
   });
 }

@@ -26,6 +26,7 @@ const DESCRIPTOR_BYTES = 20;
 export const COMMAND = {
   error: 0,
   reply: 2,
+  createRecordStream: 5,
   auth: 8,
   setClientName: 9,
   getServerInfo: 20,
@@ -46,6 +47,7 @@ export const COMMAND = {
 /** Events by their number: facility in the low four bits, type above. */
 export const EVENT = {
   sinkChange: 0x10,
+  sinkRemove: 0x20,
   inputNew: 0x02,
   inputChange: 0x12,
   inputRemove: 0x22,
@@ -65,37 +67,46 @@ export type Handler = (request: Request, say: Say) => Buffer | undefined;
 export interface Say {
   reply(tag: number, ...fields: readonly Buffer[]): Buffer;
   error(tag: number, code: number): Buffer;
-  /** Sends to the client that asked, or that connected last. */
-  send(bytes: Buffer): void;
+  /** Sends to the client that connected last, or to the one of that number, from 0. */
+  send(bytes: Buffer, client?: number): void;
   /** Reads nothing more. */
   pause(): void;
-  hangUp(): void;
+  hangUp(client?: number): void;
 }
 
 const usec = (): Buffer => Buffer.concat([Buffer.from('U'), Buffer.alloc(8)]);
 const oneVolume = (): Buffer => Buffer.concat([Buffer.from('V'), Buffer.from([0, 1, 0, 0])]);
 const format = (): Buffer => Buffer.concat([Buffer.from('fB'), Buffer.from([1]), properties({})]);
 
-const serverFields = (defaultSink: string | undefined = 'living'): Buffer =>
+export interface ServerFields {
+  readonly packageName?: string;
+  /** Of the server's life. */
+  readonly cookie?: number;
+}
+
+export const serverFields = ({ packageName = 'pulseaudio', cookie = 1 }: ServerFields = {}): Buffer =>
   Buffer.concat([
-    ...[string('pulseaudio'), string('16.1'), string('pi'), string('node')],
-    ...[sampleSpec(2, 44_100), string(defaultSink), string('mic'), u32(1), channelMap(2)],
+    ...[string(packageName), string('16.1'), string('pi'), string('node')],
+    ...[sampleSpec(2, 44_100), string('living'), string('mic'), u32(cookie), channelMap(2)],
   ]);
 
 export interface SinkFields {
   readonly volume?: readonly number[];
+  readonly muted?: boolean;
+  /** 0 running, 1 idle, 2 suspended. */
+  readonly state?: number;
   readonly ports?: readonly (readonly [name: string, available: number])[];
 }
 
 export const sinkFields = (
   index: number,
   name: string,
-  { volume = [0x10000, 0x10000], ports = [] }: SinkFields = {},
+  { volume = [0x10000, 0x10000], muted = false, state = 0, ports = [] }: SinkFields = {},
 ): Buffer =>
   Buffer.concat([
     ...[u32(index), string(name), string(`The ${name}`), sampleSpec(2, 44_100), channelMap(2), u32(NONE)],
-    ...[volumes(volume), boolean(false), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
-    ...[properties({}), usec(), oneVolume(), u32(0), u32(65_537), u32(NONE), u32(ports.length)],
+    ...[volumes(volume), boolean(muted), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
+    ...[properties({}), usec(), oneVolume(), u32(state), u32(65_537), u32(NONE), u32(ports.length)],
     ...ports.flatMap(([port, available]) => [string(port), string(`Port ${port}`), u32(0), u32(available)]),
     ...[string(ports[0]?.[0]), Buffer.from('B'), Buffer.from([1]), format()],
   ]);
@@ -114,6 +125,13 @@ export const inputFields = (
     ...[u32(index), string(name), u32(NONE), u32(1), u32(0), sampleSpec(2, 44_100), channelMap(2)],
     ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(false)],
     ...[properties({ 'media.name': name }), boolean(false), boolean(hasVolume), boolean(true), format()],
+  ]);
+
+/** The answer to a capture: stream 0. */
+export const recordStreamFields = (): Buffer =>
+  Buffer.concat([
+    ...[u32(0), u32(1), u32(0x400000), u32(4), sampleSpec(1, 25), channelMap(1), u32(0)],
+    ...[string('living.monitor'), boolean(false), usec(), format()],
   ]);
 
 /** A plain server: one sink `living` with index 0, one stream `News` with index 5. */
@@ -146,6 +164,8 @@ export interface ScriptedServer {
   readonly heard: number[];
   /** Connections so far. */
   connections(): number;
+  /** Connections that have not ended. */
+  open(): number;
   /** What answers from now on. */
   handler: Handler;
   readonly say: Say;
@@ -155,23 +175,27 @@ export interface ScriptedServer {
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-scripted-'));
   const socketPath = join(directory, 'native');
-  const sockets = new Set<Socket>();
-  let last: Socket | undefined;
-  let count = 0;
+  /** In the order in which they came. */
+  const sockets: Socket[] = [];
   const say: Say = {
     reply: (tag, ...fields) => packet(COMMAND.reply, tag, fields),
     error: (tag, code) => packet(COMMAND.error, tag, [u32(code)]),
-    send: (bytes) => void last?.write(bytes),
-    pause: () => void last?.pause(),
-    hangUp: () => void last?.end(),
+    send: (bytes, client = -1) => void sockets.at(client)?.write(bytes),
+    pause: () => void sockets.at(-1)?.pause(),
+    hangUp: (client = -1) => void sockets.at(client)?.end(),
   };
-  const server: ScriptedServer = { directory, socketPath, heard: [], connections: () => count, handler, say };
+  const server: ScriptedServer = {
+    directory,
+    socketPath,
+    heard: [],
+    connections: () => sockets.length,
+    open: () => sockets.filter(({ destroyed }) => !destroyed).length,
+    handler,
+    say,
+  };
   const listener = createServer((socket) => {
-    count += 1;
-    last = socket;
-    sockets.add(socket);
+    sockets.push(socket);
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
     let received: Buffer = Buffer.alloc(0);
     socket.on('data', (data) => {
       const { payloads, rest } = split(Buffer.concat([received, data]));

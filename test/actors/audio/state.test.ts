@@ -229,6 +229,38 @@ describe('a reference', () => {
   }
 });
 
+describe('a new connection', () => {
+  const known = (): SoundState => {
+    const state = new SoundState();
+    state.enterLife(1);
+    state.putServer(serverInfo({ cookie: 1 }));
+    state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
+    state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
+    state.replaceInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
+    return state;
+  };
+  const names = (state: SoundState) => [5, 6, 7, 8].map((id) => state.nameOfInput(id));
+
+  test('to a server that lives on finds names and balances as they were', () => {
+    const state = known();
+    state.enterLife(1);
+    state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
+    state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'News'), inputInfo(8, 'Song')], new Set());
+    assert.deepEqual(names(state), [undefined, 'Song #6', 'News', 'Song']);
+    assert.deepEqual(state.sinks.get(0)?.proportions, [1, 0.5]);
+  });
+
+  test('to another one begins with nothing', () => {
+    const state = known();
+    state.enterLife(2);
+    assert.deepEqual([state.server, state.sinks.size, state.inputs.size], [undefined, 0, 0]);
+    state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
+    state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
+    assert.deepEqual(names(state), [undefined, 'Song', 'Song #7', undefined]);
+    assert.equal(state.sinks.get(0)?.proportions, undefined);
+  });
+});
+
 test('the balance of a silent stream is remembered, and forgotten with the stream', () => {
   const state = new SoundState();
   state.putInput(inputInfo(5, 'A', { volume: [0x10000, 0x8000] }));
