@@ -111,6 +111,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/cookie.ts': 'bounds the wait for a file',
   'src/actors/audio/executor.ts': 'bounds a command',
+  'src/actors/audio/wake.ts': 'bounds the wait for an output',
   'src/actors/audio/socket-watch.ts': 'waits for a socket or a delay',
 };
 

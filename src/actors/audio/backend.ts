@@ -17,6 +17,7 @@ import type { CommandTiming } from './executor.js';
 import { type AwaitedSocket, onReplaced, socketOrDelay } from './socket-watch.js';
 import { SoundState } from './state.js';
 import { kindOf } from './view.js';
+import type { OpenLink } from './wake.js';
 
 /** Where the backend runs: everything that it would otherwise ask the process for. */
 export interface Place {
@@ -46,6 +47,8 @@ export const TIMING: Timing = {
   commandMs: 9_000,
   // Servers answer within milliseconds: one that does not within this time, behind commands that took so long, is not well.
   commandLeastMs: 1_000,
+  // 15 ms on a busy machine. What takes longer will not wake, and the commands behind it wait.
+  wakeMs: 3_000,
   // Of a reading: as patient as with a command.
   requestMs: 9_000,
   // Events may be lost (PipeWire merges and drops them), and a stopped server says nothing: look for oneself.
@@ -155,21 +158,20 @@ export class AudioBackend implements Actor<AudioCommand> {
       const stopWatching = onReplaced(path, () =>
         link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
       );
-      const link = dial(
-        { path, connectDeadlineMs: connectMs, session },
-        {
-          onReady: () => connection.begin(),
-          onEvent: (event) => connection.onEvent(event),
-          onClosed: (reason) => {
-            stopWatching();
-            connection.end();
-            this.#stop.signal.removeEventListener('abort', abort);
-            resolve(leaveUp(describeClosed(reason)));
-          },
+      const openLink: OpenLink = (events) => dial({ path, connectDeadlineMs: connectMs, session }, events);
+      const link = openLink({
+        onReady: () => connection.begin(),
+        onEvent: (event) => connection.onEvent(event),
+        onClosed: (reason) => {
+          stopWatching();
+          connection.end();
+          this.#stop.signal.removeEventListener('abort', abort);
+          resolve(leaveUp(describeClosed(reason)));
         },
-      );
+      });
       const connection = new SoundConnection({
         link,
+        openLink,
         state: this.#state,
         catalogue: this.#catalogue,
         timing: this.#timing,

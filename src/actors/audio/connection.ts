@@ -11,6 +11,7 @@ import type { Setting, SoundCommand } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { type AfterRead, type Read, type RecordKind, Refetch } from './refetch.js';
 import type { SoundState } from './state.js';
+import { type OpenLink, Waker } from './wake.js';
 
 type Part = 'server' | RecordKind;
 
@@ -62,6 +63,7 @@ const READS: { readonly [K in RecordKind]: Reading<K> } = {
 /** What a connection lives in. */
 interface Surroundings {
   readonly link: Link;
+  readonly openLink: OpenLink;
   /** Outlives the connection: see `SoundState.enterLife`. */
   readonly state: SoundState;
   readonly catalogue: Catalogue;
@@ -74,6 +76,7 @@ export class SoundConnection {
   readonly state: SoundState;
   readonly #link: Link;
   readonly #catalogue: Catalogue;
+  readonly #waker: Waker;
   readonly #onWhole: () => void;
   readonly #refetch = new Refetch();
   readonly #executor: Executor;
@@ -83,15 +86,19 @@ export class SoundConnection {
   #pumping = false;
   #ended = false;
 
-  constructor({ link, state, catalogue, timing, onWhole }: Surroundings) {
+  constructor({ link, openLink, state, catalogue, timing, onWhole }: Surroundings) {
     this.state = state;
     this.#link = link;
     this.#catalogue = catalogue;
+    this.#waker = new Waker(openLink);
     this.#onWhole = onWhole;
     const performer: Performer = {
       state,
       send: (setting, deadlineMs) => this.#send(setting, deadlineMs),
       readAgain: (read) => this.#readAgain(read),
+      wake: async (sink, unsaid, limitMs) => {
+        if (!this.#ended) await this.#waker.wake(sink, unsaid, limitMs);
+      },
       giveUp: (command, error) => this.#giveUp(command, error),
     };
     this.#executor = new Executor(performer, timing);
@@ -139,6 +146,7 @@ export class SoundConnection {
   /** The link has ended: nothing more will be read. */
   end(): void {
     this.#ended = true;
+    this.#waker.stop();
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
   }
 
@@ -235,6 +243,7 @@ export class SoundConnection {
     if (part !== undefined) this.#unread.delete(part);
     if (this.#unread.size > 0) return;
     this.#catalogue.update(this.state);
+    this.#waker.look();
     if (before > 0) this.#onWhole();
   }
 

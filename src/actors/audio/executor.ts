@@ -8,6 +8,7 @@ import { missingFault, planCommand, type Setting, type SoundCommand } from './co
 import type { AfterRead } from './refetch.js';
 import { SerialQueue } from './serial-queue.js';
 import type { SoundState } from './state.js';
+import { type Unsaid, unsaidBy, type Waker } from './wake.js';
 
 /** How long a command may take, in ms. */
 export interface CommandTiming {
@@ -15,6 +16,8 @@ export interface CommandTiming {
   readonly commandMs: number;
   /** With less than this left a command is not sent any more: its answer could not be waited for. */
   readonly commandLeastMs: number;
+  /** Until an output that was woken says what was set. */
+  readonly wakeMs: number;
 }
 
 const OK: Answer = { ok: true };
@@ -31,6 +34,8 @@ export interface Performer {
   send(setting: Setting, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or will not happen any more. */
   readAgain(read: AfterRead): Promise<void>;
+  /** As `Waker.wake`. */
+  wake: Waker['wake'];
   /** Without an answer there is no telling what else is lost: the connection is over. */
   giveUp(command: RequestName, error: RequestError): void;
 }
@@ -49,8 +54,8 @@ export class Executor {
   }
 
   /**
-   * Answers when the server has accepted the command and what it changed has been read again. One command at a time:
-   * each is planned from what the one before it did, so that steps add up and toggles cancel out.
+   * Answers when the server has accepted the command and what it changed has been read again, for which an output may have to be
+   * woken. One command at a time: each is planned from what the one before it did, so that steps add up and toggles cancel out.
    */
   run(command: SoundCommand): Promise<Answer> {
     const { commandMs, commandLeastMs } = this.#timing;
@@ -66,12 +71,23 @@ export class Executor {
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
+    const unsaid = unsaidBy(state, plan.setting);
     const result = await this.#performer.send(plan.setting, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
+    if (result.ok) await this.#wake(unsaid, latest);
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
+  }
+
+  /** Accepted is accepted, also by an output that does not wake, or has not the time to. */
+  async #wake(unsaid: Unsaid, latest: number): Promise<void> {
+    const sleeper = unsaid();
+    const { wakeMs } = this.#timing;
+    if (sleeper !== undefined && latest - this.#now() >= wakeMs) {
+      await this.#performer.wake(sleeper, unsaid, wakeMs);
+    }
   }
 
   /** Not beyond the command's time: what the server has said is an answer even if the reading hangs. */

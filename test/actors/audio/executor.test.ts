@@ -11,7 +11,7 @@ import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 /** What does not end fails its test. */
 const DEADLINE = { timeout: 10_000 };
-const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000 };
+const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000, wakeMs: 3_000 };
 const MUTE: SoundCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
 const OK = { ok: true } as const;
 
@@ -30,6 +30,7 @@ function performing(parts: Partial<Performer> = {}): Performer {
     state: filled(),
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
+    wake: () => assert.fail('nobody sleeps'),
     giveUp: () => undefined,
     ...parts,
   };
@@ -78,7 +79,11 @@ describe('a command has one time from its arrival', DEADLINE, () => {
 
   test('and is answered within it when the reading after it hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
-    const executor = new Executor(performing({ readAgain }), { commandMs: 20, commandLeastMs: 0 });
+    const executor = new Executor(performing({ readAgain }), {
+      commandMs: 20,
+      commandLeastMs: 0,
+      wakeMs: 10,
+    });
     assert.deepEqual(await executor.run(MUTE), OK);
   });
 });

@@ -228,6 +228,68 @@ for (const { kind, start } of SOUND_SERVERS) {
       assert.equal(seen.up, true);
     });
 
+    describe('an output that has never been awake', () => {
+      const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
+
+      test('says what was set when the answer comes, and nobody captures it any more', async (t) => {
+        const { server, seen, tell } = await node(t);
+        await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
+        assert.equal(seen.output('kitchen')?.volume, 0.4);
+        await tell({ do: 'mute', target: SERVER });
+        assert.equal(seen.server?.muted, true);
+        const sinks = await server.sinks();
+        assert.deepEqual(
+          ['living', 'kitchen'].map((wanted) => {
+            const sink = sinks.find(({ name }) => name === wanted);
+            return [sink?.mute, Object.values(sink?.volume ?? {})[0]?.value_percent];
+          }),
+          [
+            [true, '100%'],
+            [false, '40%'],
+          ],
+        );
+        await until('no capture is left', async () => (await captures(server)).trim() === '');
+      });
+
+      test('goes from 1 to 0 in twenty steps', async (t) => {
+        const { seen, tell } = await node(t);
+        const step: AudioCommand = { do: 'delta', target: output('kitchen'), delta: -0.05 };
+        await Promise.all(Array.from({ length: 20 }, () => tell(step)));
+        assert.equal(seen.output('kitchen')?.volume, 0);
+      });
+
+      test('says what others have set when it wakes, and keeps their balance through 0', async (t) => {
+        const { server, seen, tell } = await node(t);
+        for (const name of ['living', 'kitchen']) {
+          await server.pactl('set-sink-volume', name, '52428', '26214');
+        }
+        await tell({ do: 'mute', target: output('kitchen'), muted: true });
+        await until('their balance is published', () => seen.output('kitchen')?.balance === -0.5);
+        for (const volume of [0, 0.6]) await tell({ do: 'volume', target: output('kitchen'), volume });
+        assert.deepEqual([seen.output('kitchen')?.volume, seen.output('kitchen')?.balance], [0.6, -0.5]);
+        await server.play({ sink: 'living' });
+        await until('it has been heard', () => seen.output('living')?.volume === 0.8);
+        assert.equal(seen.output('living')?.balance, -0.5);
+      });
+
+      test('is woken by two at once', async (t) => {
+        const { server, seen, tell } = await node(t);
+        const other = listen(t, server);
+        await until('the other one is up', () => other.seen.up);
+        await Promise.all([
+          tell({ do: 'volume', target: output('kitchen'), volume: 0.4 }),
+          other.tell({ do: 'mute', target: output('kitchen'), muted: true }),
+        ]);
+        for (const each of [seen, other.seen]) {
+          await until('both changes are published', () => {
+            const kitchen = each.output('kitchen');
+            return kitchen?.volume === 0.4 && kitchen.muted;
+          });
+        }
+        await until('no capture is left', async () => (await captures(server)).trim() === '');
+      });
+    });
+
     test('what does not exist is refused', async (t) => {
       const { refused } = await node(t);
       assert.equal(await refused({ do: 'mute', target: client('12345') }), 'no-such-client');
