@@ -2,7 +2,17 @@
 // Synchronous on purpose: it runs once, before anything else, and a first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
-import { closeSync, constants, openSync, readdirSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onOneLine } from './findings.js';
 import type { ConfigFile } from './resolve.js';
@@ -52,7 +62,7 @@ function withDropIns(main: ConfigFile): Found {
     const path = join(folder, name);
     const read = readConfig(path);
     if (read.kind === 'text') files.push({ path, text: read.text });
-    // A name that was listed but is absent is a dangling link.
+    // Listed, and gone by now.
     else problems.push(read.kind === 'absent' ? absence(path) : read.problem);
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, files };
@@ -65,7 +75,8 @@ function dropInNames(folder: string): { readonly names: readonly string[] } | { 
     return { problem: problemOf(folder, `more than ${MAX_DROP_INS} configuration files`) };
   } catch (error) {
     const code = systemCodeOf(error);
-    return code === 'ENOENT' ? { names: [] } : { problem: problemOf(folder, failureText(code)) };
+    if (code !== 'ENOENT') return { problem: problemOf(folder, failureText(code)) };
+    return leadsNowhere(folder) ? { problem: problemOf(folder, NOWHERE) } : { names: [] };
   }
 }
 
@@ -74,22 +85,39 @@ function readConfig(path: string): Read {
     kind: 'unreadable',
     problem: problemOf(path, text, line),
   });
-  let bytes: Buffer;
+  let bytes: Buffer | string;
   try {
     bytes = readBounded(path);
   } catch (error) {
     const code = systemCodeOf(error);
+    if (code === 'ENOENT' && leadsNowhere(path)) return unreadable(NOWHERE);
     return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : unreadable(failureText(code));
   }
+  if (typeof bytes === 'string') return unreadable(bytes);
   if (bytes.length > MAX_FILE_BYTES) return unreadable(`is larger than ${MAX_FILE_BYTES} bytes`);
   if (!isUtf8(bytes)) return unreadable('syntax: is not UTF-8', firstForeignLine(bytes));
   return { kind: 'text', text: new TextDecoder('utf-8').decode(bytes) };
 }
 
-/** Up to one byte more than is allowed. Not blocking: a FIFO without a writer must not hold up the start. */
-function readBounded(path: string): Buffer {
+/**
+ * Of a path that does not exist: whether it, or a directory on its way, is a link to what is not there, such as a disk that is
+ * not mounted. Whoever made it does not mean the defaults.
+ */
+function leadsNowhere(path: string): boolean {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return dirname(path) !== path && leadsNowhere(dirname(path));
+  return entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false }) === undefined;
+}
+
+/**
+ * Up to one byte more than is allowed, or what is wrong with the file. Not blocking: a FIFO without a writer must not hold up
+ * the start, nor pass for an empty file.
+ */
+function readBounded(path: string): Buffer | string {
   const handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    const stats = fstatSync(handle);
+    if (!stats.isFile()) return `cannot be read: it is ${kindOf(stats)}`;
     const chunks: Buffer[] = [];
     let size = 0;
     while (size <= MAX_FILE_BYTES) {
@@ -103,6 +131,11 @@ function readBounded(path: string): Buffer {
   } finally {
     closeSync(handle);
   }
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a directory';
+  return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
 
 /** The line, from 1, that holds the first byte sequence that is not UTF-8. */
@@ -120,14 +153,14 @@ function firstForeignLine(bytes: Buffer): number {
 /** What people see for the errors that a path can meet; any other is told by its code. */
 const FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
-  EAGAIN: 'it has no data yet',
-  EISDIR: 'it is a directory',
   ELOOP: 'too many symbolic links',
   ENAMETOOLONG: 'the name is too long',
   ENOENT: 'there is no such file',
   ENOTDIR: 'it is not a directory',
   ENXIO: 'it is a socket or a device without driver',
 };
+
+const NOWHERE = 'cannot be read: it is, or lies behind, a link that leads nowhere';
 
 function failureText(code: string): string {
   return `cannot be read: ${FAILURES[code] ?? code}`;

@@ -181,7 +181,7 @@ inFolder(
     symlinkSync('nowhere', join(root, 'c/conf.d/link.yml'));
     assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
       'c/conf.d/folder.yaml: cannot be read: it is a directory',
-      'c/conf.d/link.yml: cannot be read: there is no such file',
+      'c/conf.d/link.yml: cannot be read: it is, or lies behind, a link that leads nowhere',
     ]);
   },
 );
@@ -241,9 +241,32 @@ inFolder(
   },
 );
 
+const NOWHERE = 'cannot be read: it is, or lies behind, a link that leads nowhere';
+
+inFolder('a link that leads nowhere is a problem, not a miss', EVERYWHERE, async ({ root, load }) => {
+  const config = `${HOME}/config.yaml`;
+  rmSync(join(root, config));
+  symlinkSync('nowhere', join(root, config));
+  assert.deepEqual(await problemsOf(load(), root), [`${config}: ${NOWHERE}`]);
+  rmSync(join(root, HOME), { recursive: true });
+  symlinkSync('/nowhere/mounted', join(root, HOME));
+  assert.deepEqual(await problemsOf(load(), root), [`${config}: ${NOWHERE}`]);
+  // The same directory, and another one behind a link that leads somewhere.
+  rmSync(join(root, HOME));
+  mkdirSync(join(root, 'elsewhere'));
+  symlinkSync(join(root, 'elsewhere'), join(root, HOME));
+  assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
+  writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
+  assert.deepEqual(await portOf(load(), root), [5, config]);
+  symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
+  assert.deepEqual(await problemsOf(load(), root), [`${HOME}/conf.d: ${NOWHERE}`]);
+});
+
 inFolder('things that are no files do not hold up the start', {}, async ({ root, load }) => {
   execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
-  assert.deepEqual(await portOf(load({ config: join(root, 'fifo') }), root), [8018, 'fifo']);
+  assert.deepEqual(await problemsOf(load({ config: join(root, 'fifo') }), root), [
+    'fifo: cannot be read: it is a FIFO',
+  ]);
   symlinkSync('loop', join(root, 'loop'));
   assert.deepEqual(await problemsOf(load({ config: join(root, 'loop') }), root), [
     'loop: cannot be read: too many symbolic links',
@@ -254,10 +277,11 @@ inFolder('things that are no files do not hold up the start', {}, async ({ root,
     'socket: cannot be read: it is a socket or a device without driver',
   ]);
   await new Promise((resolve) => server.close(resolve));
-  assert.deepEqual(await portOf(load({ config: '/dev/null' }), root), [8018, '/dev/null']);
-  assert.deepEqual(await problemsOf(load({ config: '/dev/zero' }), root), [
-    '/dev/zero: is larger than 1048576 bytes',
-  ]);
+  for (const config of ['/dev/null', '/dev/zero']) {
+    assert.deepEqual(await problemsOf(load({ config }), root), [
+      `${config}: cannot be read: it is not a regular file`,
+    ]);
+  }
 });
 
 inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
