@@ -33,6 +33,14 @@ export function delay(
   return { passed, cancel };
 }
 
+/** What `promise` resolves to, or undefined after `ms`: whatever becomes of it then is of no interest. */
+export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const late = delay(clock, ms);
+  const first = await Promise.race([promise, late.passed.then(() => undefined)]);
+  late.cancel();
+  return first;
+}
+
 /** One-shot timers by name: setting one again replaces it. */
 export class Timers<Name extends string> {
   readonly #clock: Clock;

@@ -15,6 +15,8 @@ export interface RunFacts {
   readonly job: string;
   /** The service's `Result`; 'success' for a unit that has run well, has not run, or is no service. */
   readonly result: string;
+  /** False only when a condition was really checked and not met: an unloaded unit says false by default. */
+  readonly conditionMet: boolean;
 }
 
 export const NOTHING_RAN: RunFacts = {
@@ -23,18 +25,22 @@ export const NOTHING_RAN: RunFacts = {
   invocation: '',
   job: '',
   result: 'success',
+  conditionMet: true,
 };
 
 /** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
 export function withRun(facts: RunFacts, record: PropertyRecord): RunFacts {
-  const { ActiveState, SubState, InvocationID, Job } = readProperties(UNIT_PROPERTIES, record);
+  const { ActiveState, SubState, InvocationID, Job, ...unit } = readProperties(UNIT_PROPERTIES, record);
+  const { ConditionResult, ConditionTimestamp: checkedUs } = unit;
   const { Result } = readProperties(SERVICE_PROPERTIES, record);
+  const wasChecked = checkedUs !== undefined && checkedUs > 0;
   return {
     activeState: ActiveState ?? facts.activeState,
     subState: SubState ?? facts.subState,
     invocation: InvocationID === undefined ? facts.invocation : Buffer.from(InvocationID).toString('hex'),
     job: Job === undefined ? facts.job : jobPath(Job),
     result: Result ?? facts.result,
+    conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
   };
 }
 

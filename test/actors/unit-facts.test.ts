@@ -10,6 +10,7 @@ const BEFORE: RunFacts = {
   invocation: 'ab',
   job: '/job/1',
   result: 'signal',
+  conditionMet: true,
 };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
@@ -23,6 +24,9 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ Job: [7, '/job/7'] }, { job: '/job/7' }],
   [{ Job: [0, '/'] }, { job: '' }],
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
+  [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
+  // What an unloaded unit says.
+  [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
   // Of a wrong type: what was known stays.
   [{ ActiveState: 7, SubState: null, InvocationID: [1], Job: 'none', Result: 1n }, {}],
 ];

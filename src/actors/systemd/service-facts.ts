@@ -5,12 +5,6 @@ import { readProperties } from '../../protocol/dbus/properties.js';
 import { UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
 import { NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../unit-facts.js';
 
-/** What signals tell: a signal that came since a reading began is never older than the reading. */
-interface SignalledFacts extends RunFacts {
-  /** False only when a condition was really checked and not met: an unloaded unit says false by default. */
-  readonly conditionMet: boolean;
-}
-
 /** What only a reading tells. */
 interface FileFacts {
   /** The primary name, under which systemd speaks of the unit. */
@@ -20,27 +14,23 @@ interface FileFacts {
   readonly loadState: string;
 }
 
-export interface ServiceFacts extends SignalledFacts, FileFacts {}
+/** Signals tell the facts of its run: one that came since a reading began is never older than the reading. */
+export interface ServiceFacts extends RunFacts, FileFacts {}
 
 /** A unit of which nothing has been heard. */
 export function unknownUnit(name: string): ServiceFacts {
-  return { ...NOTHING_RAN, conditionMet: true, id: name, names: [name], description: '', loadState: '' };
+  return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
 
 /** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
 export function withProperties(facts: ServiceFacts, record: PropertyRecord): ServiceFacts {
-  const { Id, Names, Description, LoadState, ConditionResult, ConditionTimestamp } = readProperties(
-    UNIT_PROPERTIES,
-    record,
-  );
-  const wasChecked = ConditionTimestamp !== undefined && ConditionTimestamp > 0;
+  const { Id, Names, Description, LoadState } = readProperties(UNIT_PROPERTIES, record);
   return {
     ...withRun(facts, record),
     id: Id ?? facts.id,
     names: Names ?? facts.names,
     description: Description ?? facts.description,
     loadState: LoadState ?? facts.loadState,
-    conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
   };
 }
 
@@ -51,7 +41,7 @@ export function unloaded(facts: ServiceFacts): ServiceFacts {
 }
 
 /** Puts a reading together with what signals said since it began. */
-export function readingUnder(signalled: SignalledFacts, reading: ServiceFacts): ServiceFacts {
+export function readingUnder(signalled: RunFacts, reading: ServiceFacts): ServiceFacts {
   const { activeState, subState, invocation, job, conditionMet, result } = signalled;
   return { ...reading, activeState, subState, invocation, job, conditionMet, result };
 }

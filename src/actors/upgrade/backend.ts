@@ -161,7 +161,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
       checkEnded: (result: string) => this.#bulletin.checkEnded(result),
     };
-    return new UnitFollower(units, owner, bus, this.#ready);
+    return new UnitFollower(units, owner, bus, this.#ready, this.#clock);
   }
 
   #circumstances(manager: string): Circumstances {

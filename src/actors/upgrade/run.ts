@@ -132,7 +132,10 @@ function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, now
   const { sinceCount, before, job, jobResult } = input;
   // Signals may overtake the reply: the run that this trigger made may be known already, or be over.
   if (run.count !== sinceCount || isRunning(run, 'systemd')) return run;
-  const started: Run = { ...begun(run, 'systemd', nowMs), before, startJob: job, job };
+  const begins: Run = { ...begun(run, 'systemd', nowMs), before, startJob: job, job };
+  const { invocation } = run.facts;
+  // It may have been so quick that its work was never seen.
+  const started = invocation === '' || invocation === before ? begins : withInvocation(begins);
   return jobResult === undefined ? started : jobEnded(started, job, jobResult, nowMs);
 }
 
@@ -193,9 +196,8 @@ function confirmed(run: Run, facts: UpgradeFacts, nowMs: number): Run {
 }
 
 function succeeded({ badJob, invocation, facts }: Run): boolean {
-  if (badJob !== undefined) return false;
-  // No invocation: a condition kept the unit from running. A failure of the run before is one still, unless it was reset.
-  if (invocation === undefined) return facts.result === 'success' && facts.activeState !== 'failed';
+  // No invocation: after a long time in the queue something kept the unit from running.
+  if (badJob !== undefined || invocation === undefined) return false;
   return facts.invocation === invocation && hasEndedWell(facts);
 }
 

@@ -17,6 +17,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import { type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
 import { faultOf, sentence } from '../bus-fault.js';
+import { type Clock, within } from '../clock.js';
 import { JobEnds } from '../job-ends.js';
 import type { PropertyRecord } from '../unit-facts.js';
 import { type ManagerFacts, managerFacts } from './manager-facts.js';
@@ -24,6 +25,8 @@ import { isExited, NO_FACTS, type UpgradeFacts, withProperties } from './upgrade
 
 /** A unit that changes during every reading is followed by its signals. */
 const READ_MAX_TRIES = 8;
+/** A job that waits for others for longer was accepted; within the 10 s of a command, and what else it may wait for. */
+const QUEUED_MAX_MS = 5_000;
 
 export interface Units {
   readonly check?: string;
@@ -50,6 +53,7 @@ export class UnitFollower implements BusOwner {
   readonly #owner: FollowerOwner;
   readonly #bus: UserBus;
   readonly #ready: Promise<unknown>;
+  readonly #clock: Clock;
   readonly #jobEnds = new JobEnds();
   #facts: UpgradeFacts = NO_FACTS;
   /** The upgrade unit's object and its real name: an alias is told under the name of what it stands for. */
@@ -60,12 +64,21 @@ export class UnitFollower implements BusOwner {
   #up = false;
   /** Counts beginnings: what an earlier one finds out later is of no interest. */
   #epoch = 0;
+  /** Who waits for what becomes of the job: to be called at each signal about the unit. */
+  #stirred: (() => void) | undefined;
 
   /** `ready`: until it resolves, nothing is told of a bus that is there. */
-  constructor(units: Units, owner: FollowerOwner, options: BusOptions, ready: Promise<unknown>) {
+  constructor(
+    units: Units,
+    owner: FollowerOwner,
+    options: BusOptions,
+    ready: Promise<unknown>,
+    clock: Clock,
+  ) {
     this.#units = units;
     this.#owner = owner;
     this.#ready = ready;
+    this.#clock = clock;
     this.#bus = new UserBus(options, this);
   }
 
@@ -120,10 +133,31 @@ export class UnitFollower implements BusOwner {
     return manager.ok ? managerFacts(manager.value).failedJobs : undefined;
   }
 
-  /** Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). */
-  startUpgrade(): Promise<Started> {
+  /**
+   * Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). Resolves when it runs, has been
+   * kept from running, or is queued for long. One call at a time.
+   */
+  async startUpgrade(): Promise<Started> {
     const method = isExited(this.#facts) ? SYSTEMD_METHODS.restartUnit : SYSTEMD_METHODS.startUnit;
-    return this.#start(method, this.#units.upgrade);
+    const before = this.#facts.invocation;
+    const started = await this.#start(method, this.#units.upgrade);
+    return started.ok ? this.#begun(started.job, before) : started;
+  }
+
+  /** "done" is also the result of a job whose condition was not met (measured, systemd 252): only an invocation is a run. */
+  async #begun(job: string, before: string): Promise<Started> {
+    const hasRun = () => this.#facts.invocation !== '' && this.#facts.invocation !== before;
+    const decided = new Promise<void>((resolve) => {
+      this.#stirred = () => {
+        if (hasRun() || this.#jobEnds.resultOf(job) !== undefined) resolve();
+      };
+      this.#stirred();
+    });
+    await within(this.#clock, QUEUED_MAX_MS, decided);
+    this.#stirred = undefined;
+    const jobResult = this.#jobEnds.resultOf(job);
+    if (jobResult === undefined) return { ok: true, job };
+    return hasRun() ? { ok: true, job, jobResult } : didNotRun(this.#name, jobResult, this.#facts);
   }
 
   startCheck(): Promise<Started> {
@@ -137,9 +171,7 @@ export class UnitFollower implements BusOwner {
     if (unit === undefined) return { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
     const outcome = await this.#bus.call(method, [unit, 'replace']);
     if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
-    const job = outcome.value;
-    const jobResult = this.#jobEnds.resultOf(job);
-    return { ok: true, job, ...(jobResult !== undefined && { jobResult }) };
+    return { ok: true, job: outcome.value };
   }
 
   /** From a bare connection, or a new manager, to a unit that is known and followed. Rejects when that cannot be had. */
@@ -203,12 +235,14 @@ export class UnitFollower implements BusOwner {
     this.#facts = withProperties(this.#facts, properties);
     // The Service's properties of a change come before the Unit's: with those the facts are whole.
     if (iface === UNIT_INTERFACE && this.#up) this.#owner.unit(this.#facts);
+    this.#stirred?.();
   }
 
   #jobRemoved(job: string, unit: string, result: string): void {
     this.#jobEnds.ended(job, result);
     if (unit === this.#units.check) this.#owner.checkEnded(result);
     if (this.#up && unit === this.#name) this.#owner.jobEnded(job, result);
+    this.#stirred?.();
   }
 
   async #rereadAfterReload(): Promise<void> {
@@ -244,6 +278,12 @@ export class UnitFollower implements BusOwner {
   #getAll(path: string, iface: string): Promise<Outcome<PropertyRecord>> {
     return this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path });
   }
+}
+
+function didNotRun(unit: string, jobResult: string, { result, conditionMet }: UpgradeFacts): Started {
+  const why = conditionMet ? '' : ', a condition of the unit is not met';
+  const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
+  return { ok: false, fault: 'refused', detail };
 }
 
 function must<T>(outcome: Outcome<T>): T {

@@ -316,12 +316,12 @@ describe('the orders in which systemd tells things', () => {
     ],
     'failed systemd',
   );
-  check('a condition is false', idle, [accepted, job('done')], 'idle systemd');
+  check('a condition is false', idle, [accepted, job('done')], 'failed systemd');
   check(
     'a condition is false, and the reply comes last',
     idle,
     [{ ...accepted, jobResult: 'done' } as RunInput],
-    'idle systemd',
+    'failed systemd',
   );
   check(
     'a condition is false behind a failure',
@@ -338,6 +338,12 @@ describe('the orders in which systemd tells things', () => {
     'a condition is false behind a failure that was reset',
     failed,
     [unit('inactive', B, { reset: true }), acceptedOver(B), job('done')],
+    'failed systemd',
+  );
+  check(
+    'it was so quick that its work was never seen',
+    failed,
+    [unit('inactive', A), { ...acceptedOver(B), jobResult: 'done' } as RunInput],
     'idle systemd',
   );
   check('a dependency fails', idle, [accepted, fresh, job('dependency')], 'failed systemd');

@@ -126,41 +126,82 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.answers()).run.state, 'idle');
   });
 
-  test('one whose start ends in its condition or its dependency', async () => {
-    await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
-    for (const [section, verdict] of [
-      ['ConditionPathExists=/nowhere', 'idle'],
-      ['AssertPathExists=/nowhere', 'failed'],
-      ['Requires=never.service\nAfter=never.service', 'failed'],
-    ] as const) {
-      await daemon.unit('up.service', 'exit 0', `[Unit]\n${section}\n`);
-      await daemon.begin(FULL);
-      assert.equal(await daemon.post('/upgrade/start'), 202);
-      await daemon.runs(verdict, 'systemd');
-    }
-  });
+  /** Has the trigger fail for that reason: a 502 that says why, no event, and the run as it was. */
+  const isKeptFromRunning = async (why: RegExp) => {
+    const before = (await daemon.answers()).run;
+    const heard = await daemon.listen();
+    const reply = await daemon.ask('POST', '/upgrade/start');
+    assert.equal(reply.status, 502, reply.text);
+    assert.match(JSON.parse(reply.text).detail, why);
+    assert.deepEqual((await daemon.answers()).run, before);
+    assert.deepEqual(states(heard), []);
+    daemon.stopListening();
+  };
 
-  test('a condition that is not met does not make a failure good', async () => {
+  const CONDITION = /up\.service did not run: the job's result is done, .*a condition of the unit is not met/;
+
+  for (const type of ['oneshot', 'oneshot\nRemainAfterExit=yes', 'simple', 'exec']) {
+    test(`one that is kept from running has not run: ${type.replace('\n', ', ')}`, async () => {
+      await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
+      for (const [section, why] of [
+        ['ConditionPathExists=/nowhere', CONDITION],
+        ['AssertPathExists=/nowhere', /did not run: the job's result is assert/],
+        ['Requires=never.service\nAfter=never.service', /did not run: the job's result is dependency/],
+      ] as const) {
+        await daemon.unit('up.service', 'exit 0', `Type=${type}\n[Unit]\n${section}\n`);
+        await daemon.begin(FULL);
+        await isKeptFromRunning(why);
+      }
+    });
+  }
+
+  test('a condition that is not met leaves the verdict of the run before, reset or not', async () => {
     await daemon.unit('up.service', 'exit 3');
     await daemon.begin(FULL);
     assert.equal(await daemon.post('/upgrade/start'), 202);
     await daemon.runs('failed', 'systemd');
-    const heard = await daemon.listen();
-    for (const [forget, verdict] of [
-      [false, 'failed'],
-      [true, 'idle'],
-    ] as const) {
+    for (const forget of [false, true]) {
       if (forget) await daemon.systemctl('reset-failed', 'up.service');
       await daemon.node.writeUnit(
         'user',
         'up.service',
         '[Unit]\nConditionPathExists=/nowhere\n[Service]\nType=oneshot\nExecStart=/bin/true\n',
       );
-      heard.length = 0;
-      assert.equal(await daemon.post('/upgrade/start'), 202);
-      await until(verdict, () => states(heard).at(-1) === verdict, 5_000);
-      assert.equal((await daemon.answers()).run.state, verdict);
+      await isKeptFromRunning(CONDITION);
+      assert.equal((await daemon.answers()).run.state, 'failed');
     }
+  });
+
+  test('one that had done its work is stopped and then kept from running', async () => {
+    await daemon.unit(
+      'up.service',
+      'exit 0',
+      'RemainAfterExit=yes\n[Unit]\nConditionPathExists=/home/pi/may\n',
+    );
+    await daemon.begin(FULL);
+    await daemon.shell('touch ~/may');
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('idle', 'systemd');
+    await daemon.shell('rm ~/may');
+    await isKeptFromRunning(CONDITION);
+  });
+
+  test('one that waits for long is accepted, and has failed if it never comes to run', async () => {
+    await daemon.node.writeUnit(
+      'user',
+      'never.service',
+      `[Service]\nType=oneshot\nTimeoutStartSec=infinity\nExecStart=/bin/sh -c '${GATE}'\n`,
+    );
+    await daemon.unit(
+      'up.service',
+      'exit 0',
+      '[Unit]\nConditionPathExists=/nowhere\nWants=never.service\nAfter=never.service\n',
+    );
+    await daemon.begin(FULL);
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    assert.equal((await daemon.answers()).run.state, 'running');
+    await daemon.openGate();
+    await daemon.runs('failed', 'systemd');
   });
 
   test('a reload that fails is not its verdict', async () => {
