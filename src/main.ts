@@ -10,6 +10,7 @@ import { createGateway, type Gateway } from './gateway/gateway.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { homeDirectory } from './home-directory.js';
 import type { Settings } from './protocol/actor/settings.js';
+import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
 import { systemClock } from './supervisor/clock.js';
 import { type Loaded, loadSettings } from './supervisor/config/load.js';
@@ -101,7 +102,14 @@ function run(threads: Threads, loaded: Loaded): Exit | undefined {
   // Before the actors start: an address that is taken must end the program without a trace.
   const unheard = listen(gateway, settings, logger);
   if (unheard !== undefined) return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
-  supervisor.start(gateway.listener);
+  const listener = readyWith(gateway.listener, {
+    directory: process.env['RUNTIME_DIRECTORY'],
+    pid: process.pid,
+    upgrades: settings.upgrade.enabled,
+    after: systemClock.after,
+    failed: (reason) => logger.log('warn', 'cannot say that the start is done', { reason }),
+  });
+  supervisor.start(listener);
   endOnSignal(gateway, supervisor, threads, logger);
   return undefined;
 }

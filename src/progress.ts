@@ -17,12 +17,16 @@ Writes one line of upgrade progress to a running tonearm.
   --socket PATH  the daemon's upgrade.progressSocket; by default
                  $XDG_RUNTIME_DIR/tonearm/upgrade.sock
 
-Exit status: always 0, so that it never ends a script under set -e; what went
-wrong is one line on stderr.
+A tonearm that is not there, as it is being restarted, is tried again for a
+second. Exit status: always 0, so that it never ends a script under set -e;
+what went wrong is one line on stderr.
 `;
 
-/** The daemon takes a line within milliseconds; a script is not kept waiting for one that hangs. */
+/** The daemon takes a line within milliseconds; a script is not kept waiting for one that hangs, or is not there. */
 const DEADLINE_MS = 1_000;
+const AGAIN_MS = 50;
+/** What a daemon meets its clients with while it is being restarted; it has not read the line. */
+const PASSING: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN'];
 
 export type ProgressRequest =
   | { readonly do: 'write'; readonly line: string; readonly socket: string }
@@ -120,26 +124,35 @@ function wrong(message: string): ProgressRequest {
 }
 
 /**
- * Writes the line and waits until the daemon has read it, so that a script that ends right behind has been heard.
- * Resolves, within the deadline, to what went wrong, if anything; never rejects.
+ * Writes the line and waits until the daemon has read it, so that a script that ends right behind has been heard. A daemon that
+ * is not there is tried again, as it may be restarting. Resolves, within the deadline, to what went wrong, if anything; never
+ * rejects.
  */
-export function writeProgress(
+export async function writeProgress(
   line: string,
   socket: string,
   deadlineMs = DEADLINE_MS,
 ): Promise<string | undefined> {
+  const endMs = performance.now() + deadlineMs;
+  for (;;) {
+    const problem = await attempt(line, socket, endMs - performance.now());
+    if (problem === undefined) return undefined;
+    const isLate = performance.now() + AGAIN_MS >= endMs;
+    if (isLate || !PASSING.includes(problem.code)) return `${socket}: ${problem.message}`;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
-    const end = (problem?: string) => {
+    const end = (problem?: Error) => {
       clearTimeout(timer);
       connection.destroy();
       resolve(problem);
     };
-    const timer = setTimeout(
-      () => end(`${socket}: nobody took the line within ${deadlineMs} ms`),
-      deadlineMs,
-    );
+    const timer = setTimeout(() => end(new Error('nobody took the line in time')), withinMs);
     const connection = connect({ path: socket });
-    connection.once('error', (error) => end(`${socket}: ${error.message}`));
+    connection.once('error', end);
     // The daemon closes its end once it has read ours to the end.
     connection.once('close', () => end());
     connection.resume();

@@ -14,7 +14,8 @@ import type { Run } from './run.js';
 import { RunKeeper } from './run-keeper.js';
 import type { Circumstances, SavedRun } from './run-record.js';
 import { RunStore } from './run-store.js';
-import { type Started, UnitFollower } from './unit-follower.js';
+import { UnitFollower } from './unit-follower.js';
+import type { Started } from './unit-starter.js';
 import { NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
 
 /** What the backend would otherwise ask the machine for. */
@@ -156,7 +157,8 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
         if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(life), failedJobs);
         this.#bulletin.up(this.#keeper.run);
       },
-      down: (reason: string) => this.#bulletin.down(reason),
+      // The first word of all, too, comes behind the socket: a start counts as done then.
+      down: (reason: string) => void this.#ready.then(() => this.#bulletin.down(reason)),
       unit: (facts: UpgradeFacts) => this.#keeper.feed({ kind: 'unit', facts }),
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
       checkEnded: (result: string) => this.#bulletin.checkEnded(result),

@@ -1,6 +1,5 @@
-// Follows the upgrade unit on the user's bus, and starts units there. It tells what it sees; what that means is run.ts's.
+// Follows the upgrade unit on the user's bus, and has units started there. It tells what it sees; what that means is run.ts's.
 
-import type { Fault } from '../../protocol/actor/faults.js';
 import { PROPERTIES_CHANGED, PROPERTIES_INTERFACE } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
@@ -16,17 +15,18 @@ import {
   UNIT_PROPERTIES,
 } from '../../protocol/dbus/systemd.js';
 import { type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
-import { faultOf, sentence } from '../bus-fault.js';
-import { type Clock, within } from '../clock.js';
+import { sentence } from '../bus-fault.js';
+import type { Clock } from '../clock.js';
 import { JobEnds } from '../job-ends.js';
 import type { PropertyRecord } from '../unit-facts.js';
 import { type ManagerFacts, managerFacts } from './manager-facts.js';
-import { isExited, NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
+import { type Started, UnitStarter } from './unit-starter.js';
+import { NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
 
 /** A unit that changes during every reading is followed by its signals. */
 const READ_MAX_TRIES = 8;
-/** A job that waits for others for longer was accepted; within the 10 s of a command, and what else it may wait for. */
-const QUEUED_MAX_MS = 5_000;
+
+const NO_UNIT: Started = { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
 
 export interface Units {
   readonly check?: string;
@@ -43,17 +43,12 @@ export interface FollowerOwner {
   checkEnded(result: string): void;
 }
 
-/** `job`: its path; `jobResult` when it has ended already. */
-export type Started =
-  | { readonly ok: true; readonly job: string; readonly jobResult?: string }
-  | ({ readonly ok: false } & Fault);
-
 export class UnitFollower implements BusOwner {
   readonly #units: Units;
   readonly #owner: FollowerOwner;
   readonly #bus: UserBus;
   readonly #ready: Promise<unknown>;
-  readonly #clock: Clock;
+  readonly #starter: UnitStarter;
   readonly #jobEnds = new JobEnds();
   #facts: UpgradeFacts = NO_FACTS;
   /** The upgrade unit's object and its real name: an alias is told under the name of what it stands for. */
@@ -64,8 +59,6 @@ export class UnitFollower implements BusOwner {
   #up = false;
   /** Counts beginnings: what an earlier one finds out later is of no interest. */
   #epoch = 0;
-  /** Who waits for what becomes of the job: to be called at each signal about the unit. */
-  #stirred: (() => void) | undefined;
 
   /** `ready`: until it resolves, nothing is told of a bus that is there. */
   constructor(
@@ -78,8 +71,9 @@ export class UnitFollower implements BusOwner {
     this.#units = units;
     this.#owner = owner;
     this.#ready = ready;
-    this.#clock = clock;
     this.#bus = new UserBus(options, this);
+    const sight = () => ({ facts: this.#facts, jobEnds: this.#jobEnds });
+    this.#starter = new UnitStarter(this.#bus, sight, clock);
   }
 
   stop(): void {
@@ -133,45 +127,14 @@ export class UnitFollower implements BusOwner {
     return manager.ok ? managerFacts(manager.value).failedJobs : undefined;
   }
 
-  /**
-   * Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). Resolves when it runs, has been
-   * kept from running, or is queued for long. One call at a time.
-   */
   async startUpgrade(): Promise<Started> {
-    const method = isExited(this.#facts) ? SYSTEMD_METHODS.restartUnit : SYSTEMD_METHODS.startUnit;
-    const before = this.#facts.invocation;
-    const started = await this.#start(method, this.#units.upgrade);
-    return started.ok ? this.#begun(started.job, before) : started;
+    const { upgrade } = this.#units;
+    return upgrade === undefined ? NO_UNIT : this.#starter.startUpgrade(upgrade);
   }
 
-  /** "done" is also the result of a job whose condition was not met (measured, systemd 252): only an invocation is a run. */
-  async #begun(job: string, before: string): Promise<Started> {
-    const hasRun = () => this.#facts.invocation !== '' && this.#facts.invocation !== before;
-    const decided = new Promise<void>((resolve) => {
-      this.#stirred = () => {
-        if (hasRun() || this.#jobEnds.resultOf(job) !== undefined) resolve();
-      };
-      this.#stirred();
-    });
-    await within(this.#clock, QUEUED_MAX_MS, decided);
-    this.#stirred = undefined;
-    const jobResult = this.#jobEnds.resultOf(job);
-    if (jobResult === undefined) return { ok: true, job };
-    return hasRun() ? { ok: true, job, jobResult } : didNotRun(this.#name, jobResult, this.#facts);
-  }
-
-  startCheck(): Promise<Started> {
-    return this.#start(SYSTEMD_METHODS.startUnit, this.#units.check);
-  }
-
-  async #start(
-    method: typeof SYSTEMD_METHODS.startUnit | typeof SYSTEMD_METHODS.restartUnit,
-    unit: string | undefined,
-  ): Promise<Started> {
-    if (unit === undefined) return { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
-    const outcome = await this.#bus.call(method, [unit, 'replace']);
-    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
-    return { ok: true, job: outcome.value };
+  async startCheck(): Promise<Started> {
+    const { check } = this.#units;
+    return check === undefined ? NO_UNIT : this.#starter.start(check);
   }
 
   /** From a bare connection, or a new manager, to a unit that is known and followed. Rejects when that cannot be had. */
@@ -235,14 +198,14 @@ export class UnitFollower implements BusOwner {
     this.#facts = withProperties(this.#facts, properties);
     // The Service's properties of a change come before the Unit's: with those the facts are whole.
     if (iface === UNIT_INTERFACE && this.#up) this.#owner.unit(this.#facts);
-    this.#stirred?.();
+    this.#starter.stirred();
   }
 
   #jobRemoved(job: string, unit: string, result: string): void {
     this.#jobEnds.ended(job, result);
     if (unit === this.#units.check) this.#owner.checkEnded(result);
     if (this.#up && unit === this.#name) this.#owner.jobEnded(job, result);
-    this.#stirred?.();
+    this.#starter.stirred();
   }
 
   async #rereadAfterReload(): Promise<void> {
@@ -278,12 +241,6 @@ export class UnitFollower implements BusOwner {
   #getAll(path: string, iface: string): Promise<Outcome<PropertyRecord>> {
     return this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path });
   }
-}
-
-function didNotRun(unit: string, jobResult: string, { result, conditionMet }: UpgradeFacts): Started {
-  const why = conditionMet ? '' : ', a condition of the unit is not met';
-  const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
-  return { ok: false, fault: 'refused', detail };
 }
 
 function must<T>(outcome: Outcome<T>): T {

@@ -13,14 +13,19 @@ interface Health {
   readonly backends: Readonly<Record<string, { readonly state: string }>>;
 }
 
-/** Restarts the service with this added to its configuration, and again without it when the test ends. */
-async function misconfigure(t: TestContext, node: Node, text: string): Promise<void> {
+/** Adds this to the service's configuration; when the test ends it is taken away, and the service restarted. */
+async function configure(t: TestContext, node: Node, text: string): Promise<void> {
   const added = `${CONFIG}/conf.d/99-added.yaml`;
   await node.writeFile(added, text);
   t.after(async () => {
     await shell(node, `rm ${added}`);
     await restartService(node);
   });
+}
+
+/** As `configure`; the service is restarted in vain. */
+async function misconfigure(t: TestContext, node: Node, text: string): Promise<void> {
+  await configure(t, node, text);
   const ran = await node.user('systemctl', '--user', 'restart', 'tonearm.service');
   assert.notEqual(ran.status, 0, 'whoever starts it learns that it does not work');
 }
@@ -30,6 +35,19 @@ export function serviceScenarios(node: () => Node): void {
     for (let round = 0; round < 3; round += 1) {
       await restartService(node());
       assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    }
+  });
+
+  test('its start is done when scripts can tell their progress', async (t) => {
+    await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
+    for (let round = 0; round < 3; round += 1) {
+      // In one command: what comes late would be there when a second one has been started.
+      const restart =
+        'systemctl --user restart tonearm.service && test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
+      const ran = await node().user('sh', '-c', restart);
+      assert.equal(ran.status, 0, ran.stderr);
+      const said = await node().user('tonearm', 'progress', 'begin', '--total', '1');
+      assert.equal(said.stderr, '');
     }
   });
 
