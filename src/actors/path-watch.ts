@@ -1,12 +1,15 @@
-// Says "look again" when what lies at a path may be another file now: through its directory, so that renames over it are seen,
-// and through every directory above, so that one that does not exist yet, or is replaced, is seen too. It opens nothing.
+// Says "look again" when what lies at a path may be another file now: through the directory in which it really lies, so that
+// renames over it are seen, and through every directory on the way there, links and what they lead to included, so that one that
+// does not exist yet, or is replaced, is seen too. It opens nothing.
 
-import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { type BigIntStats, type FSWatcher, readlinkSync, statSync, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** Directories may come and go while watches are being set; after so many tries the slow look must do. */
 const ARM_MAX_TRIES = 8;
 const SLOW_LOOK_MS = 60_000;
+/** As the kernel has it: behind so many it gives up, and so does whoever opens the file. */
+const LINKS_MAX = 40;
 
 export interface PathWatchOptions {
   /** In ms. A burst of changes is one; a file that is being written in place is given this time to be finished. */
@@ -41,35 +44,72 @@ function directoryIdentity(path: string): string | undefined {
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
-/** The directories above a path, the nearest first. */
-function directoriesAbove(path: string): readonly string[] {
-  const above: string[] = [];
-  for (let directory = dirname(path); ; directory = dirname(directory)) {
-    above.push(directory);
-    if (directory === dirname(directory)) return above;
+/** A name that is looked up on the way to a file, in the directory where it really lies. */
+interface Step {
+  readonly directory: string;
+  readonly name: string;
+  /** The file's own name, or that of a link which stands for it. */
+  readonly isLast: boolean;
+}
+
+/** Every name that the kernel looks up on its way to an absolute path, links followed as it follows them. */
+function wayTo(path: string): readonly Step[] {
+  const way: Step[] = [];
+  const names = namesOf(path);
+  let directory = '/';
+  let links = 0;
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    if (name === '..') {
+      directory = dirname(directory);
+      continue;
+    }
+    way.push({ directory, name, isLast: names.length === 0 });
+    const target = linkTarget(join(directory, name));
+    if (target === undefined) {
+      directory = join(directory, name);
+      continue;
+    }
+    links += 1;
+    if (links > LINKS_MAX) break;
+    names.unshift(...namesOf(target));
+    if (target.startsWith('/')) directory = '/';
+  }
+  return way;
+}
+
+function namesOf(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+/** undefined for what is no link, or nothing that we may look at. */
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }
 
-export class PathWatch {
+/** Watches, and looks only when it is told to: looking may take for ever where a network does not answer. */
+export class LazyWatch {
   readonly #path: string;
-  readonly #onChange: () => void;
+  readonly #onStir: () => void;
   readonly #settleMs: number;
   readonly #watched = new Map<string, Watched>();
   readonly #slowLook: NodeJS.Timeout;
+  #way: readonly Step[] = [];
   #settling: NodeJS.Timeout | undefined;
   #closed = false;
   #identity: string | undefined;
   /** The file's own name was in an event: it has changed, even if its identity is too coarse to show it. */
   #named = false;
 
-  /** `onChange` is called some time after each change, never from within the constructor. */
-  constructor(path: string, onChange: () => void, { settleMs, slowLookMs = SLOW_LOOK_MS }: PathWatchOptions) {
+  /** `onStir` is called when it is time to look, never from within the constructor. Nothing is watched before the first look. */
+  constructor(path: string, onStir: () => void, { settleMs, slowLookMs = SLOW_LOOK_MS }: PathWatchOptions) {
     this.#path = path;
-    this.#onChange = onChange;
+    this.#onStir = onStir;
     this.#settleMs = settleMs;
-    this.#slowLook = setInterval(() => this.#look(), slowLookMs);
-    this.#arm();
-    this.#identity = fileIdentity(path);
+    this.#slowLook = setInterval(() => this.#stir(), slowLookMs);
   }
 
   close(): void {
@@ -80,27 +120,45 @@ export class PathWatch {
     this.#watched.clear();
   }
 
-  /** Watches every directory above that there is; again until nothing changed while the watches were being set. */
+  /** Whether the file may be another one than at the last look. What changes from now on is told. */
+  look(): boolean {
+    if (this.#closed) return false;
+    this.#arm();
+    const identity = fileIdentity(this.#path);
+    const changed = this.#named || identity !== this.#identity;
+    this.#named = false;
+    this.#identity = identity;
+    return changed;
+  }
+
+  /** Watches every directory on the way that there is; again until nothing changed while the watches were being set. */
   #arm(): void {
     for (let tries = 0; tries < ARM_MAX_TRIES; tries++) {
       let stable = true;
-      for (const directory of directoriesAbove(this.#path)) {
+      this.#way = wayTo(this.#path);
+      const directories = new Set(this.#way.map(({ directory }) => directory));
+      for (const directory of this.#watched.keys()) {
+        if (!directories.has(directory)) this.#forget(directory);
+      }
+      for (const directory of directories) {
         const identity = directoryIdentity(directory);
         if (this.#watched.get(directory)?.identity === identity) continue;
         stable = false;
-        this.#watched.get(directory)?.watcher.close();
-        this.#watched.delete(directory);
+        this.#forget(directory);
         if (identity !== undefined) this.#watchDirectory(directory, identity);
       }
       if (stable) return;
     }
   }
 
+  #forget(directory: string): void {
+    this.#watched.get(directory)?.watcher.close();
+    this.#watched.delete(directory);
+  }
+
   #watchDirectory(directory: string, identity: string): void {
-    const own = directory === dirname(this.#path);
-    const next = own ? basename(this.#path) : basename(this.#stepBelow(directory));
     try {
-      const watcher = watch(directory, (_, name) => this.#stirred(own, next, name));
+      const watcher = watch(directory, (_, name) => this.#stirred(directory, name));
       // The kernel may end a watch by itself; the slow look goes on without it.
       watcher.on('error', () => watcher.close());
       this.#watched.set(directory, { identity, watcher });
@@ -109,29 +167,32 @@ export class PathWatch {
     }
   }
 
-  /** The directory below `directory` on the way to the file. */
-  #stepBelow(directory: string): string {
-    let step = dirname(this.#path);
-    while (dirname(step) !== directory) step = dirname(step);
-    return step;
-  }
-
-  #stirred(own: boolean, next: string, name: string | null): void {
+  #stirred(directory: string, name: string | null): void {
     if (this.#closed) return;
-    // In the own directory every name counts: the file may be a link to one beside it, or to a directory that is switched.
-    if (!own && name !== null && name !== next) return;
-    if (own && (name === null || name === next)) this.#named = true;
-    this.#settling ??= setTimeout(() => this.#look(), this.#settleMs);
+    const met = this.#way.filter((step) => step.directory === directory && [null, step.name].includes(name));
+    if (met.length === 0) return;
+    if (met.some(({ isLast }) => isLast)) this.#named = true;
+    this.#settling ??= setTimeout(() => this.#stir(), this.#settleMs);
   }
 
-  #look(): void {
+  #stir(): void {
     clearTimeout(this.#settling);
     this.#settling = undefined;
-    this.#arm();
-    const identity = fileIdentity(this.#path);
-    const changed = this.#named || identity !== this.#identity;
-    this.#named = false;
-    this.#identity = identity;
-    if (changed) this.#onChange();
+    this.#onStir();
+  }
+}
+
+/** Watches, and looks at once: for what lies on this machine. */
+export class PathWatch {
+  readonly #watch: LazyWatch;
+
+  /** `onChange` is called some time after each change, never from within the constructor. */
+  constructor(path: string, onChange: () => void, options: PathWatchOptions) {
+    this.#watch = new LazyWatch(path, () => this.#watch.look() && onChange(), options);
+    this.#watch.look();
+  }
+
+  close(): void {
+    this.#watch.close();
   }
 }

@@ -1,7 +1,16 @@
 // A watch on a path, on a real file system: every way in which a file comes, changes and goes.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -106,11 +115,79 @@ describe('it says "look again" when a file', () => {
     await told('another text');
   });
 
+  const LINKS: readonly (readonly [
+    what: string,
+    to: (folder: string) => Readonly<Record<string, string>>,
+  ])[] = [
+    ['a relative link', () => ({ 'here/file': '../there/deep/file' })],
+    ['an absolute link', (folder) => ({ 'here/file': join(folder, 'there/deep/file') })],
+    [
+      'a chain of links',
+      () => ({ 'here/file': 'second', 'here/second': '../other/third', 'other/third': '../there/deep/file' }),
+    ],
+    [
+      'a link on the way of a link',
+      () => ({ 'here/file': '../other/way/file', 'other/way': '../there/deep' }),
+    ],
+    ['a link to a directory', () => ({ here: './there/.//deep' })],
+    ['a link that goes up behind a link', () => ({ 'here/file': '../way/../deep/file', way: 'there/aside' })],
+  ];
+  for (const [what, to] of LINKS) {
+    test(`lies behind ${what}: where it really lies`, async (t) => {
+      const folder = root(t);
+      make(join(folder, 'there', 'aside', 'x'));
+      for (const [link, target] of Object.entries(to(folder))) {
+        mkdirSync(dirname(join(folder, link)), { recursive: true });
+        symlinkSync(target, join(folder, link));
+      }
+      const file = join(folder, 'there', 'deep', 'file');
+      const told = watching(t, join(folder, 'here', 'file'));
+      make(file);
+      await told('the file, of which not even the directory was there');
+      replace(file);
+      await told('another file');
+      writeFileSync(file, 'longer');
+      await told('another text');
+      renameSync(join(folder, 'there', 'deep'), join(folder, 'there', 'old'));
+      await told('its end');
+      make(file);
+      await told('its return');
+      rmSync(file);
+      await told('its second end');
+    });
+  }
+
+  test('is a link that is turned elsewhere', async (t) => {
+    const folder = root(t);
+    for (const name of ['one', 'two']) make(join(folder, name, 'file'), name);
+    symlinkSync('one/file', join(folder, 'link'));
+    const told = watching(t, join(folder, 'link'));
+    for (const name of ['two', 'one', 'none/yet']) {
+      symlinkSync(`${name}/file`, join(folder, 'next'));
+      renameSync(join(folder, 'next'), join(folder, 'link'));
+      await told(name);
+    }
+    make(join(folder, 'none', 'yet', 'file'));
+    await told('what it leads to');
+    writeFileSync(join(folder, 'one', 'file'), 'of no interest any more');
+    replace(join(folder, 'none', 'yet', 'file'));
+    await told('another file');
+  });
+
+  test('is a link to itself, and then is not', async (t) => {
+    const path = join(root(t), 'file');
+    symlinkSync('file', path);
+    const told = watching(t, path);
+    unlinkSync(path);
+    make(path);
+    await told('the file');
+  });
+
   test('changes where no watch tells, at the slow look', async (t) => {
     const folder = root(t);
     make(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
-    symlinkSync('../elsewhere/file', join(folder, 'here', 'file'));
+    linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
     const told = watching(t, join(folder, 'here', 'file'), 5);
     writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
     await told('another text');

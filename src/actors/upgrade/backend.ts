@@ -4,12 +4,12 @@
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus.js';
-import type { Clock } from '../clock.js';
+import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { UpgradeBulletin } from './bulletin.js';
 import type { ManagerFacts } from './manager-facts.js';
 import { ProgressSocket } from './progress-socket.js';
-import { ResultReader } from './result-reader.js';
+import { READ_MAX_MS, ResultReader } from './result-reader.js';
 import type { Run } from './run.js';
 import { RunKeeper } from './run-keeper.js';
 import type { Circumstances, SavedRun } from './run-record.js';
@@ -26,8 +26,8 @@ export interface Surroundings {
   readonly clock: Clock;
 }
 
-/** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
-const SAVE_DEADLINE_MS = 1_000;
+/** For files and sockets that hang, below the supervisor's deadline for the whole stop. */
+const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED: Answer = {
   ok: false,
@@ -41,7 +41,7 @@ const IN_PROGRESS: Answer = {
   detail: 'An upgrade run is in progress',
 };
 
-/** Recalls the last run, and then makes the backend: commands and the stop wait for that. */
+/** Recalls the last run, and then makes the backend: commands wait for that, which takes a bounded time, and so does the stop. */
 export function openUpgrade(
   settings: UpgradeSettings,
   publish: Publisher,
@@ -50,7 +50,7 @@ export function openUpgrade(
   const opening = recalled(settings, publish, surroundings);
   return {
     handle: async (command) => (await opening).handle(command),
-    stop: async () => (await opening).stop(),
+    stop: async () => (await within(surroundings.clock, STOP_MAX_MS, opening))?.stop(),
   };
 }
 
@@ -60,9 +60,10 @@ async function recalled(
   surroundings: Surroundings,
 ): Promise<UpgradeBackend> {
   const bulletin = new UpgradeBulletin(settings, publish, surroundings.clock);
-  const store = new RunStore(settings.stateFile, (problem) => bulletin.trouble('state file', problem));
+  const troubled = (problem: string | undefined) => bulletin.trouble('state file', problem);
+  const store = new RunStore(settings.stateFile, troubled, surroundings.clock);
   const found = await store.recall();
-  if (!found.ok) publish.log('warn', 'the state file is ignored', { problem: found.problem });
+  if (!found.ok) troubled(`it is ignored: ${found.problem}`);
   const saved = found.ok ? found.saved : undefined;
   return new UpgradeBackend(settings, surroundings, { bulletin, store, saved });
 }
@@ -101,7 +102,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#keeper = this.#makeKeeper(saved, clock);
     const { resultFile, progressSocket } = settings;
     if (resultFile !== undefined) {
-      this.#reader = new ResultReader(resultFile, (result) => bulletin.result(result));
+      this.#reader = new ResultReader(resultFile, (result) => bulletin.result(result), clock);
     }
     this.#socket = new ProgressSocket(
       progressSocket,
@@ -115,7 +116,8 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       },
       clock,
     );
-    this.#ready = Promise.all([this.#reader?.read(), this.#socket.placed()]);
+    const read = this.#reader?.read() ?? Promise.resolve();
+    this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.placed()]);
     this.#follower = this.#makeFollower(bus);
   }
 
@@ -125,12 +127,10 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async stop(): Promise<void> {
     this.#follower?.stop();
-    await this.#ready;
     this.#keeper.stop();
     this.#bulletin.stop();
-    await this.#socket.stop();
-    await this.#reader?.stop();
-    await this.#store.settledWithin(SAVE_DEADLINE_MS, this.#clock);
+    const ends = [this.#socket.stop(), this.#reader?.stop(), this.#store.settled()];
+    await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 
   #makeKeeper(saved: SavedRun | undefined, clock: Clock): RunKeeper {
@@ -201,9 +201,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     const started = await follower.startUpgrade();
     if (!started.ok) return started;
     this.#keeper.feed({ ...started, kind: 'accepted', sinceCount, before: facts.invocation });
-    if (!(await this.#store.settledWithin(SAVE_DEADLINE_MS, this.#clock))) {
-      this.#bulletin.trouble('state file', 'it is not written in time');
-    }
+    await this.#store.settledInTime();
     return { ok: true };
   }
 }

@@ -1,7 +1,7 @@
 // Writes small files: a write is whole or not there at all. Reading them is small-file.ts.
 
-import { constants, mkdirSync, statSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../small-file.js';
 
@@ -15,7 +15,7 @@ const FRESH =
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
-  makeDirectories(directory);
+  await makeDirectories(directory);
   const fresh = `${path}.new`;
   try {
     // Left behind by a death in the middle, or put there by somebody.
@@ -34,17 +34,27 @@ export async function writeWhole(path: string, text: string): Promise<void> {
 }
 
 /**
- * Makes what is missing of a directory and those above it, for the owner only. Throws the system's error. Not Node's
+ * Makes what is missing of a directory and those above it, for the owner only. Rejects with the system's error. Not Node's
  * `recursive`: that never returns where a directory exists and can hold no other (seen with /proc, Node 20).
  */
-export function makeDirectories(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false }) !== undefined) return;
-  if (dirname(directory) !== directory) makeDirectories(dirname(directory));
+export async function makeDirectories(directory: string): Promise<void> {
+  if (await exists(directory)) return;
+  if (dirname(directory) !== directory) await makeDirectories(dirname(directory));
   try {
-    mkdirSync(directory, { mode: 0o700 });
+    await mkdir(directory, { mode: 0o700 });
   } catch (error) {
     // Somebody else made it in the meantime: a file in its place is found by whoever uses it.
     if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return false;
   }
 }
 

@@ -51,7 +51,7 @@ function identityOf({ dev, ino, mtimeMs }: Stats): string {
 /** Makes `server` listen at `path`. The server is not listening when this fails. */
 export async function placeSocket(server: Server, path: string): Promise<Placed> {
   try {
-    prepareDirectory(dirname(path));
+    await prepareDirectory(dirname(path));
     const free = await freePlace(path);
     if (free !== undefined) return { ok: false, problem: free };
     return { ok: true, identity: await bindInto(server, path) };
@@ -66,8 +66,8 @@ export function removeSocket(path: string, identity: string): void {
   if (socketIdentity(path) === identity) rmSync(path, { force: true });
 }
 
-function prepareDirectory(directory: string): void {
-  makeDirectories(directory);
+async function prepareDirectory(directory: string): Promise<void> {
+  await makeDirectories(directory);
   const { mode, uid } = statSync(directory);
   const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   // systemd makes a RuntimeDirectory= with 0755 unless it is told otherwise.

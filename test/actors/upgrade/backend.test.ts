@@ -132,8 +132,9 @@ test('progress is relayed and seen in the answer, and makes no event of the run'
 });
 
 test('a corrupt state file is a warning, and no run', async (t) => {
-  const { said, last } = await stage(t, {}, '{"state":"runn');
-  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'the state file is ignored'));
+  const { said, last, statuses } = await stage(t, {}, '{"state":"runn');
+  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'trouble with the state file'));
+  assert.match(statuses()[0] ?? '', /state file .*: it is ignored: it does not hold a run/);
   assert.deepEqual(last('upgrade.run'), { state: 'idle' });
 });
 

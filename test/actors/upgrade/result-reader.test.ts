@@ -6,9 +6,11 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { CLOCK } from '../../../src/actors/clock.js';
 import { ResultReader } from '../../../src/actors/upgrade/result-reader.js';
 import { RESULT_MAX_BYTES, type Result } from '../../../src/actors/upgrade/result-text.js';
 import { until } from '../../until.js';
+import { ManualClock } from '../manual-clock.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -21,9 +23,13 @@ function reader(t: TestContext, ...parts: readonly string[]) {
   const path = join(root, ...(parts.length > 0 ? parts : ['a', 'b', 'result.json']));
   let last: Result | undefined;
   const start = async () => {
-    const made = new ResultReader(path, (result) => {
-      last = result;
-    });
+    const made = new ResultReader(
+      path,
+      (result) => {
+        last = result;
+      },
+      CLOCK,
+    );
     t.after(async () => {
       await made.stop();
       rmSync(root, { recursive: true, force: true });
@@ -136,6 +142,36 @@ test('a file that is a link into a directory that is switched', async (t) => {
   await sees('v2');
 });
 
+test('a file that is a link into another directory, and to where there is nothing yet', async (t) => {
+  const { root, path, start, sees } = reader(t, 'result.json');
+  symlinkSync('later/deep/../file', path);
+  await start();
+  await sees('does not exist');
+  mkdirSync(join(root, 'later', 'deep'), { recursive: true });
+  replace(join(root, 'later', 'file'), content('v1'));
+  await sees('v1');
+  replace(join(root, 'later', 'file'), content('v2'));
+  await sees('v2');
+});
+
+test('a reading that takes too long is said to, waited for, and told all the same', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  const path = join(root, 'result.json');
+  writeFileSync(path, content('v1'));
+  const said: Result[] = [];
+  const clock = new ManualClock();
+  const made = new ResultReader(path, (result) => said.push(result), clock);
+  // The clock is quicker than the disk.
+  const reading = made.read();
+  clock.pass(4_000);
+  assert.deepEqual(said, [{ ok: false, problem: 'it cannot be read within 4 s' }]);
+  await reading;
+  assert.equal(said[1]?.ok, true);
+  assert.equal(clock.waiting, 0);
+  await made.stop();
+});
+
 test('what is no small file is refused, and does not block', async (t) => {
   const { path, start, sees } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
@@ -165,9 +201,15 @@ test('the last of many quick changes is what is known in the end', async (t) => 
 
 test('a change during a reading makes another one', async () => {
   const said: Result[] = [];
-  const made = new ResultReader('/nowhere/result.json', (result) => said.push(result));
-  const reading = made.read();
-  await Promise.all([reading, made.read(), made.read()]);
+  const made: ResultReader = new ResultReader(
+    '/nowhere/result.json',
+    (result) => {
+      said.push(result);
+      if (said.length === 1) void made.read();
+    },
+    CLOCK,
+  );
+  await made.read();
   await made.stop();
   assert.equal(said.length, 2);
 });
@@ -175,7 +217,7 @@ test('a change during a reading makes another one', async () => {
 test('it ends while it reads', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
   const said: Result[] = [];
-  const made = new ResultReader(join(directory, 'result.json'), (result) => said.push(result));
+  const made = new ResultReader(join(directory, 'result.json'), (result) => said.push(result), CLOCK);
   const reading = made.read();
   await made.stop();
   await reading;

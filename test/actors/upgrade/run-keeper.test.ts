@@ -365,7 +365,9 @@ function store(t: TestContext) {
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'deep', 'run.json');
   const problems: (string | undefined)[] = [];
-  return { directory, path, problems, made: new RunStore(path, (problem) => problems.push(problem)) };
+  const clock = new ManualClock();
+  const made = new RunStore(path, (problem) => problems.push(problem), clock);
+  return { directory, path, problems, clock, made };
 }
 
 const SAVED: SavedRun = {
@@ -418,13 +420,20 @@ test('what lies where the new text is written is no obstacle', async (t) => {
 });
 
 test('a disk that hangs is waited for only so long', async (t) => {
-  const { made } = store(t);
-  const clock = new ManualClock();
+  const { made, clock, path, problems } = store(t);
+  // The clock is quicker than the disk.
+  const recalling = made.recall();
+  clock.pass(4_000);
+  assert.deepEqual(await recalling, { ok: false, problem: 'it cannot be read within 4 s' });
   made.save(SAVED);
-  const late = made.settledWithin(1_000, clock);
+  const late = made.settledInTime();
   clock.pass(1_000);
-  assert.equal(await late, false);
-  assert.equal(await made.settledWithin(1_000, clock), true);
+  await late;
+  assert.deepEqual(problems, ['it cannot be written within 1 s']);
+  assert.equal(existsSync(path), false);
+  await made.settledInTime();
+  assert.deepEqual(problems.slice(1), [undefined]);
+  assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
   assert.equal(clock.waiting, 0);
 });
 

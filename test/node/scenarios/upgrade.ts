@@ -4,6 +4,7 @@ import { after, before, describe } from 'node:test';
 import type { Node } from '../node.js';
 import { UpgradeDaemon } from './upgrade-daemon.js';
 import { exampleScenarios } from './upgrade-examples.js';
+import { hangScenarios } from './upgrade-hang.js';
 import { inputScenarios } from './upgrade-inputs.js';
 import { restartScenarios } from './upgrade-restarts.js';
 import { unitScenarios } from './upgrade-units.js';
@@ -18,5 +19,6 @@ export function upgradeScenarios(node: () => Node): void {
   describe('the unit', () => unitScenarios(daemon));
   describe('the daemon goes and comes', () => restartScenarios(daemon));
   describe('result file and progress socket', () => inputScenarios(daemon));
+  describe('a disk that hangs', () => hangScenarios(daemon));
   describe('the examples', () => exampleScenarios(daemon));
 }

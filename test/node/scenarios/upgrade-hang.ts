@@ -1,0 +1,108 @@
+// A disk of the network that does not answer, real: a FUSE file system whose server never says a word. The kernel lets everybody wait
+// who comes by, until the server is gone.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { until } from '../../until.js';
+import { SEEN_WITHIN_MS } from './held-daemon.js';
+import { FULL, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+
+const DISK = '/home/pi/disk';
+const STATE = '/home/pi/.local/state/tonearm/upgrade-run.json';
+
+const content = (version: string) =>
+  `{"current":"1","latest":${JSON.stringify(version)},"upgrade_available":true}`;
+
+export function hangScenarios(daemon: UpgradeDaemon): void {
+  /** What lies below `DISK` hangs; the answer ends that, and leaves an empty directory there. */
+  const hang = async (t: TestContext): Promise<() => Promise<void>> => {
+    const options = 'fd=3,rootmode=40000,user_id=0,group_id=0,allow_other';
+    const server = daemon.node.spawnRoot(
+      'sh',
+      '-euc',
+      `mkdir -p ${DISK}; chown pi: ${DISK}; test -e /dev/fuse || mknod /dev/fuse c 10 229; exec 3<>/dev/fuse
+      mount -i -t fuse -o ${options} hung ${DISK}; echo hangs; exec cat`,
+    );
+    let said = '';
+    server.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const ended = new Promise((resolve) => server.once('close', resolve));
+    let over: Promise<void> | undefined;
+    const end = () => {
+      over ??= (async () => {
+        server.stdin.end();
+        await ended;
+        const ran = await daemon.node.root('umount', DISK);
+        assert.equal(ran.status, 0, ran.stderr);
+      })();
+      return over;
+    };
+    t.after(async () => {
+      await end();
+      await daemon.shell(`rm -rf ${DISK} ~/good ~/now`);
+    });
+    await until('the disk that hangs', () => said === 'hangs\n', SEEN_WITHIN_MS);
+    return end;
+  };
+
+  const healthSays = (what: RegExp) =>
+    until(`health says ${what}`, async () => what.test((await daemon.ask('GET', '/health')).text));
+
+  test('where its files hang from the start, it is up all the same, and upgrades', async (t) => {
+    await daemon.unit('up.service', 'tonearm progress end --success');
+    const end = await hang(t);
+    await daemon.begin(FULL.replace(RESULT, `${DISK}/result.json, stateFile: ${DISK}/run.json`));
+    await healthSays(
+      /"upgrade":\{"state":"up".*result file .* cannot be read within 4 s; state file|state file .* is ignored: it cannot be read within 4 s; result file/,
+    );
+    assert.deepEqual((await daemon.answers()).run, { state: 'idle' });
+    const heard = await daemon.listen();
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('idle', 'systemd');
+    await until('the line', () => heard.some(({ type }) => type === 'upgrade.progress'));
+    await healthSays(/state file [^;]*: it cannot be written within 1 s/);
+    await end();
+    await daemon.shell(`mkdir ~/good; echo '${content('v1')}' > ~/good/result.json; mv -T ~/good ${DISK}`);
+    await daemon.sees('the file', ({ latest }) => latest === 'v1');
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.runs('idle', 'systemd');
+    await healthSays(/"upgrade":\{"state":"up","since":"[^"]*","restarts":0\}/);
+    assert.match(await daemon.shell(`cat ${DISK}/run.json`), /"state":"idle"/);
+  });
+
+  test('where its result file comes to hang, all else goes on, and so does that in the end', async (t) => {
+    await daemon.unit('up.service', 'exit 0');
+    const turn = (to: string) => daemon.shell(`ln -sfn ${to} ~/next; mv -T ~/next ~/now`);
+    await daemon.shell(`mkdir -p ~/good; echo '${content('v1')}' > ~/good/result.json`);
+    await turn('good');
+    await daemon.begin(FULL.replace(RESULT, '/home/pi/now/result.json'));
+    await daemon.sees('the file', ({ latest }) => latest === 'v1');
+    const end = await hang(t);
+    // More often than the process has threads for files.
+    for (const below of ['', '/a', '/b', '/c', '/d', '/e']) await turn(`${DISK}${below}`);
+    await healthSays(/"upgrade":\{"state":"up".*result file [^;]*: it cannot be read within 4 s/);
+    assert.equal((await daemon.answers()).latest, 'v1');
+    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const { run } = await daemon.runs('idle', 'systemd');
+    await until('the state file', async () =>
+      (await daemon.shell(`cat ${STATE}`)).includes(`"state":"idle"`),
+    );
+    assert.ok(run.finished_at);
+    await daemon.shell(`echo '${content('v2')}' > ~/good/result.json`);
+    await turn('good');
+    await end();
+    await daemon.sees('the other file', ({ latest }) => latest === 'v2');
+    await healthSays(/"upgrade":\{"state":"up","since":"[^"]*","restarts":0\}/);
+  });
+
+  test('while its files hang, it ends in time', async (t) => {
+    const end = await hang(t);
+    await daemon.begin(FULL.replace(RESULT, `${DISK}/result.json, stateFile: ${DISK}/run.json`));
+    await daemon.systemctl('stop', 'tonearm.service');
+    // By itself, if need be with SIGKILL, as a thread that hangs in the kernel can end in no other way; not by systemd's patience.
+    const result = await daemon.shell('systemctl --user show -P Result tonearm.service');
+    assert.match(result, /^(success|signal)$/m);
+    await end();
+  });
+}
