@@ -9,8 +9,8 @@ import { type Clock, within } from '../clock.js';
 import type { JobEnds } from '../job-ends.js';
 import { isExited, type UpgradeFacts } from './upgrade-facts.js';
 
-/** A job that waits for others for longer was accepted; within the 10 s of a command, and what else it may wait for. */
-const QUEUED_MAX_MS = 5_000;
+/** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */
+const START_MAX_MS = 8_000;
 
 /** What is known of the upgrade unit by now. */
 export interface Sight {
@@ -52,13 +52,14 @@ export class UnitStarter {
    * kept from running, or is queued for long. One call at a time.
    */
   async startUpgrade(unit: string): Promise<Started> {
+    const endMs = this.#clock.monotonic() + START_MAX_MS;
     const { facts: before } = this.#sight();
     const started = await this.start(unit, isExited(before) ? 'restartUnit' : 'startUnit');
-    return started.ok ? this.#begun(unit, started.job, before.invocation) : started;
+    return started.ok ? this.#begun(unit, started.job, before.invocation, endMs) : started;
   }
 
   /** "done" is also the result of a job whose condition was not met (measured, systemd 252): only an invocation is a run. */
-  async #begun(unit: string, job: string, before: string): Promise<Started> {
+  async #begun(unit: string, job: string, before: string, endMs: number): Promise<Started> {
     const hasRun = () => !['', before].includes(this.#sight().facts.invocation);
     const result = () => this.#sight().jobEnds.resultOf(job);
     const decided = new Promise<void>((resolve) => {
@@ -67,7 +68,7 @@ export class UnitStarter {
       };
       this.#look();
     });
-    await within(this.#clock, QUEUED_MAX_MS, decided);
+    await within(this.#clock, Math.max(endMs - this.#clock.monotonic(), 0), decided);
     this.#look = undefined;
     const jobResult = result();
     if (jobResult === undefined) return { ok: true, job };
