@@ -7,6 +7,8 @@ import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
 export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
+/** Each line of its script to a daemon that is not there is tried for a second. */
+const UNIT_ENDS_WITHIN_MS = 60_000;
 /** Where a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
@@ -124,7 +126,7 @@ export class UpgradeDaemon extends HeldDaemon {
         const state = await this.node.user('systemctl', '--user', 'is-active', unit);
         return /^(inactive|failed)$/m.test(state.stdout);
       },
-      SEEN_WITHIN_MS,
+      UNIT_ENDS_WITHIN_MS,
     );
   }
 
