@@ -8,6 +8,9 @@ export type FileBytes =
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
 
+/** How long whoever cannot do without a file waits for it: a disk that sleeps takes seconds to turn again. */
+export const READ_MAX_MS = 4_000;
+
 const PART_MAX_BYTES = 64 * 1024;
 
 /** At most `maxBytes` + 1 bytes of a regular file: one too many tells the caller that it is too large. Never rejects. */

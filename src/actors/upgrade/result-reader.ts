@@ -4,14 +4,12 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../clock.js';
 import { LazyWatch } from '../path-watch.js';
-import { readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 import { parseResult, RESULT_MAX_BYTES, type Result } from './result-text.js';
 
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;
-/** A disk that sleeps takes seconds to turn again. What takes longer is told, and waited for all the same. */
-export const READ_MAX_MS = 4_000;
-
+/** What takes longer is told, and waited for all the same. */
 const LATE: Result = { ok: false, problem: `it cannot be read within ${READ_MAX_MS / 1_000} s` };
 
 export class ResultReader {

@@ -2,12 +2,10 @@
 // does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
 
 import { type Clock, within } from '../clock.js';
-import { codeOf, readSmallFile } from '../small-file.js';
+import { codeOf, READ_MAX_MS, readSmallFile } from '../small-file.js';
 import { writeWhole } from './file-text.js';
 import { parseSaved, type SavedRun, STATE_MAX_BYTES, savedText } from './run-record.js';
 
-/** A disk that sleeps takes seconds to turn again. */
-const READ_MAX_MS = 4_000;
 /** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
 const WRITE_MAX_MS = 1_000;
 
