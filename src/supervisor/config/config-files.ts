@@ -117,7 +117,8 @@ function readBounded(path: string): Buffer | string {
   const handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(handle);
-    if (!stats.isFile()) return `cannot be read: it is ${kindOf(stats)}`;
+    // A device stays what it is: /dev/null says nothing, by itself or as a link that masks a file of conf.d.
+    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOf(stats)}`;
     const chunks: Buffer[] = [];
     let size = 0;
     while (size <= MAX_FILE_BYTES) {
@@ -153,6 +154,7 @@ function firstForeignLine(bytes: Buffer): number {
 /** What people see for the errors that a path can meet; any other is told by its code. */
 const FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
+  EAGAIN: 'it has no data yet',
   ELOOP: 'too many symbolic links',
   ENAMETOOLONG: 'the name is too long',
   ENOENT: 'there is no such file',
