@@ -3,6 +3,7 @@
 
 import { BACKENDS, type Backend, type BackendHealth } from '../protocol/actor/backends.js';
 import {
+  ACTIONS,
   COLLECTIONS,
   type Collection,
   type CollectionSpec,
@@ -74,7 +75,7 @@ export class Mirror implements SnapshotSource {
         run = undefined;
         occurrences.push({
           kind: 'action',
-          backend: backendOf(change.type),
+          backend: ACTIONS[change.type],
           type: change.type,
           json: change.json,
         });
@@ -209,12 +210,6 @@ export class Mirror implements SnapshotSource {
     const placeOf = (key: string): number => places.get(key) ?? places.size;
     return [...live].sort(([a], [b]) => placeOf(a) - placeOf(b)).map(([, json]) => json);
   }
-}
-
-const ACTION_BACKENDS = { 'power.action': 'power', 'upgrade.progress': 'upgrade' } as const;
-
-function backendOf(type: keyof typeof ACTION_BACKENDS): Backend {
-  return ACTION_BACKENDS[type];
 }
 
 function backendOccurrence(backend: Backend, health: BackendHealth): Occurrence {

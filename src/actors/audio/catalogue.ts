@@ -12,6 +12,8 @@ type Sink = Pick<Publisher, 'put' | 'drop'>;
 export class Catalogue {
   readonly #publish: Sink;
   readonly #texts = new Map<string, string>();
+  /** What each client was last called. */
+  readonly #names = new Map<number, string>();
 
   constructor(publish: Sink) {
     this.#publish = publish;
@@ -20,14 +22,20 @@ export class Catalogue {
   /** Nothing is published any more: leaving `up` has emptied the mirror. */
   forget(): void {
     this.#texts.clear();
+    this.#names.clear();
   }
 
-  /** Publishes what the state says was touched. Removals go first, so that a name is free before it is given again. */
+  /**
+   * Publishes what the state says was touched. Removals go first, so that a name is free before it is given again; a client
+   * with another name is removed under its old one, by which others know it (contract, section 2).
+   */
   update(state: SoundState): void {
     const { server } = state;
     if (server === undefined) return;
     const { server: serverTouched, sinks, inputs } = state.takeTouched();
-    for (const id of inputs) if (!state.inputs.has(id)) this.#drop('audio.clients', id);
+    for (const id of inputs) {
+      this.#dropUnlessCalled(id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
+    }
     for (const id of sinks) if (!state.sinks.has(id)) this.#drop('audio.outputs', id);
     const kind = kindOf(server);
     const defaultSink = state.defaultSink();
@@ -41,6 +49,7 @@ export class Catalogue {
       if (info === undefined) continue;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
       const name = state.nameOfInput(id) ?? '';
+      this.#names.set(id, name);
       this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }));
     }
   }
@@ -57,6 +66,12 @@ export class Catalogue {
     if (this.#texts.get(place) === json) return;
     this.#texts.set(place, json);
     this.#publish.put(collection, key, json);
+  }
+
+  #dropUnlessCalled(id: number, name: string | undefined): void {
+    if (this.#names.get(id) === name) return;
+    this.#names.delete(id);
+    this.#drop('audio.clients', id);
   }
 
   #drop(collection: Collection, id: number): void {

@@ -9,15 +9,19 @@ const RETRY_MS_MAX = 5000;
 const LINE_END = /\r\n|\r|\n/;
 const EVERY_LINE_END = /\r\n|\r|\n/g;
 const BOOT = /^[A-Za-z0-9_-]{1,64}$/;
-const SEQUENCE = /^(?:0|[1-9]\d{0,14})$/;
+const REACHED = /^(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,14}))?$/;
 
-export const LOVE = encode(frame('server.info', '"love"'));
 export const BYE = encode(frame('server.info', '"bye"'));
 
 /** The first bytes of a stream. `chance` is 0 <= chance < 1. */
 export function hello(chance: number): Uint8Array {
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
   return encode(`retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
+}
+
+/** Breaks a silence. Its id tells those who want little how far they have come without hearing anything. */
+export function love(boot: string, newest: number): Uint8Array {
+  return encode(frame('server.info', '"love"', newest === NO_SEQUENCE ? undefined : eventId(boot, newest)));
 }
 
 /**
@@ -35,22 +39,28 @@ export function encode(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
-/**
- * Sequence numbers begin at 1. This one stands in the id of a client that has only a part of a snapshot: it has no state that
- * could be continued, and coming back it is given a snapshot again.
- */
+/** Sequence numbers begin at 1: a client that has reached this one has no state that could be continued. */
 export const NO_SEQUENCE = 0;
 
-/** An event's id. It tells the daemon's lives apart, so that a sequence number of an earlier one is never believed. */
-export function eventId(boot: string, sequence: number): string {
-  return `${boot}-${sequence}`;
+/**
+ * Up to which events a client has been told everything, as sequence numbers. The two differ only while it has a part of a
+ * snapshot: coming back it is given a snapshot again, but no action twice.
+ */
+export interface Reached {
+  readonly states: number;
+  readonly actions: number;
 }
 
-/** The sequence number in `id`; undefined when the id is not one of this boot's. */
-export function sequenceOf(id: string, boot: string): number | undefined {
+/** An event's id. It tells the daemon's lives apart, so that a sequence number of an earlier one is never believed. */
+export function eventId(boot: string, states: number, actions = states): string {
+  return states === actions ? `${boot}-${states}` : `${boot}-${states}.${actions}`;
+}
+
+/** What the client has reached that gives `id`; undefined when it is not one of this boot's. */
+export function reachedIn(id: string, boot: string): Reached | undefined {
   if (!id.startsWith(`${boot}-`)) return undefined;
-  const digits = id.slice(boot.length + 1);
-  return SEQUENCE.test(digits) ? Number(digits) : undefined;
+  const [, states, actions = states] = REACHED.exec(id.slice(boot.length + 1)) ?? [];
+  return states === undefined ? undefined : { states: Number(states), actions: Number(actions) };
 }
 
 /** Throws a TypeError on a boot name that could not stand in an `id` field and in a header. */

@@ -3,8 +3,8 @@
 
 import type { Backlog } from './backlog.js';
 import { Batch, type Publication } from './batch.js';
-import { checkBoot, encode, eventId, frame, hello } from './encode.js';
-import { bitsOf } from './filter.js';
+import { checkBoot, encode, eventId, frame, hello, love } from './encode.js';
+import { ACTIONS_ONLY, accepts, bitsOf } from './filter.js';
 import { KeepAlive, type Schedule } from './keepalive.js';
 import type { ByteSink, Occurrence, OpenStream, SnapshotSource } from './occurrence.js';
 import { Outbox } from './outbox.js';
@@ -12,7 +12,7 @@ import { dataOf, type Part, partsOf } from './parts.js';
 import type { EventQuery } from './query.js';
 import { Replay } from './replay.js';
 import { beginning } from './resume.js';
-import { Ring } from './ring.js';
+import { type FramedEvent, History } from './ring.js';
 import { snapshotOf } from './snapshot.js';
 import { type Ending, EventStream } from './stream.js';
 import { Tombstones } from './tombstones.js';
@@ -35,7 +35,7 @@ export interface HubOptions {
 /** One for the life of the daemon. Only the constructor throws of itself. */
 export class EventHub {
   readonly #options: HubOptions;
-  readonly #ring = new Ring();
+  readonly #history = new History();
   readonly #tombstones = new Tombstones();
   readonly #streams = new Set<EventStream>();
   readonly #keepAlive: KeepAlive;
@@ -64,7 +64,7 @@ export class EventHub {
         publications = [];
         size = 0;
       }
-      this.#tombstones.note(occurrence, this.#ring.newest);
+      this.#tombstones.note(occurrence, this.#history.newest);
     }
     if (publications.length > 0) this.#deliver(publications);
   }
@@ -81,6 +81,7 @@ export class EventHub {
       filter: query.filter,
       keepaliveMs: query.keepaliveMs,
       boot,
+      love: () => love(boot, this.#history.newest),
       monotonic,
       onEnd: (ended, ending) => this.#ended(ended, ending),
     });
@@ -105,17 +106,16 @@ export class EventHub {
   }
 
   #place(part: Part): Publication {
-    const sequence = this.#ring.newest + 1;
+    const sequence = this.#history.newest + 1;
     const data = dataOf(
       part.listed,
       part.items.map(({ json }) => json),
     );
-    const event = {
-      sequence,
-      bits: bitsOf(part.type, part.backend),
-      frame: encode(frame(part.type, data, eventId(this.#options.boot, sequence))),
-    };
-    this.#ring.push(event);
+    const bits = bitsOf(part.type, part.backend);
+    const framed = encode(frame(part.type, data, eventId(this.#options.boot, sequence)));
+    const plain: FramedEvent = { sequence, bits, frame: framed };
+    const event = accepts(ACTIONS_ONLY, bits) ? { ...plain, action: part } : plain;
+    this.#history.push(event);
     return { event, part };
   }
 
@@ -126,17 +126,21 @@ export class EventHub {
 
   #backlogFor(query: EventQuery): Backlog | undefined {
     const { boot, source } = this.#options;
-    const begin = beginning(query, boot, this.#ring);
+    const history = this.#history;
+    const begin = beginning(query, boot, history);
     switch (begin.from) {
       case 'live':
         return undefined;
       case 'replay':
-        return new Replay(this.#ring, query.filter, begin.after);
+        return new Replay(history, query.filter, begin.after);
       case 'snapshot': {
         const { after } = begin;
-        const removals = after === undefined ? [] : this.#tombstones.since(after);
-        const { newest } = this.#ring;
-        return new Outbox(boot, snapshotOf(source.snapshot(), removals, newest, query.filter, after));
+        const contents = {
+          actions: after === undefined ? [] : history.actionsAfter(after.actions),
+          removals: after === undefined ? [] : this.#tombstones.since(after.states),
+          state: source.snapshot(),
+        };
+        return new Outbox(boot, snapshotOf(contents, history.newest, query.filter, after?.states));
       }
     }
   }

@@ -85,8 +85,10 @@ export class Outbox implements Backlog {
     if (last === undefined) return '';
     for (const { place } of group) this.#remove(place);
     const texts = group.map(({ json }) => json);
-    const reached = next?.sequence === last.sequence ? last.reached : last.sequence;
-    return frame(last.type, dataOf(last.listed, texts), eventId(this.#boot, reached));
+    const { states, actions } = last.reached;
+    const isLast = next?.sequence !== last.sequence;
+    const id = isLast ? eventId(this.#boot, last.sequence) : eventId(this.#boot, states, actions);
+    return frame(last.type, dataOf(last.listed, texts), id);
   }
 }
 

@@ -1,7 +1,5 @@
 // What a client asks of `GET /events` (contract, section 5), from the raw query string and the Last-Event-ID header. Pure.
 
-import { BACKENDS } from '../../protocol/actor/backends.js';
-import { EVENT_TYPES } from '../../protocol/actor/collections.js';
 import { type Filter, filterOf } from './filter.js';
 
 const KEEPALIVE_S_MIN = 10;
@@ -24,9 +22,9 @@ export type ParsedEventQuery =
 type QueryParameters = ReadonlyMap<string, readonly string[]>;
 
 /**
- * `query` is the raw text behind the question mark. A list may be repeated: its names add up. Each of the three lists
- * narrows the stream; one that names nothing at all (`types=`) is as good as absent, one that names only what this
- * version does not know leaves nothing but `server.info`. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend`
+ * unite, `exclude` takes away. A list that names nothing at all (`types=`) is as good as absent, one that names only what
+ * this version does not know lets nothing in but `server.info`. A repeated `keepalive` or `snapshot` is ambiguous and refused.
  * Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader: string | undefined): ParsedEventQuery {
@@ -45,9 +43,10 @@ export function parseEventQuery(query: string, lastEventIdHeader: string | undef
   if (snapshot === undefined) return refuse('Parameter snapshot must be given once, as 0 or 1');
   const types = names(parameters, 'types');
   const backends = names(parameters, 'backend');
+  const isAll = types === undefined && backends === undefined;
   const filter = filterOf(
-    EVENT_TYPES.filter((type) => (types?.includes(type) ?? true) && !excluded.includes(type)),
-    BACKENDS.filter((backend) => backends?.includes(backend) ?? true),
+    (type, backend) =>
+      (isAll || types?.includes(type) || backends?.includes(backend)) === true && !excluded.includes(type),
   );
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
   const parsed = { filter, keepaliveMs, snapshot };

@@ -2,7 +2,7 @@
 
 import type { Backlog } from './backlog.js';
 import type { Batch } from './batch.js';
-import { BYE, LOVE } from './encode.js';
+import { BYE } from './encode.js';
 import type { Filter } from './filter.js';
 import type { ByteSink, OpenStream } from './occurrence.js';
 import { Outbox } from './outbox.js';
@@ -21,6 +21,8 @@ export interface StreamOptions {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly boot: string;
+  /** What breaks the silence of a stream that has been told everything. */
+  readonly love: () => Uint8Array;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
   /** Called once. */
@@ -66,7 +68,7 @@ export class EventStream implements OpenStream {
   /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
   keepAlive(): void {
     this.#spokeAt = this.#options.monotonic();
-    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(LOVE));
+    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(this.#options.love()));
   }
 
   /** Ends the stream after what is owed and `bye`. */

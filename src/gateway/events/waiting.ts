@@ -1,6 +1,7 @@
 // One thing to be said to a consumer that is behind. Immutable, because all such consumers share it.
 
 import type { EventType } from '../../protocol/actor/collections.js';
+import type { Reached } from './encode.js';
 import type { Item, Part } from './parts.js';
 
 /** About what the field names, the id and the type of one event weigh. It also bounds the number of tiny events. */
@@ -13,8 +14,8 @@ export interface Waiting {
   readonly slot: string | undefined;
   /** Of its event. */
   readonly sequence: number;
-  /** The sequence number that a client has reached while others with the same one are still to come. */
-  readonly reached: number;
+  /** How far a client has come while others with the same sequence number are still to come. */
+  readonly reached: Reached;
   readonly type: EventType;
   readonly listed: boolean;
   readonly json: string;
@@ -24,11 +25,12 @@ export interface Waiting {
 
 /** The items of one event, each waiting for itself. */
 export function waitingOf({ type, listed, items }: Part, sequence: number): readonly Waiting[] {
+  const reached = { states: sequence - 1, actions: sequence - 1 };
   return items.map((item) => {
     const { slot, json } = item;
     const place = placeOf(item, sequence);
     const bytes = Buffer.byteLength(place) + Buffer.byteLength(json) + FRAME_OVERHEAD_BYTES;
-    return { place, slot, sequence, reached: sequence - 1, type, listed, json, bytes };
+    return { place, slot, sequence, reached, type, listed, json, bytes };
   });
 }
 

@@ -57,5 +57,10 @@ export const COLLECTIONS = {
 
 export type Collection = keyof typeof COLLECTIONS;
 
-/** Events that are not the change of a record: they are never conflated, and keep their order. */
-export type ActionEvent = 'power.action' | 'upgrade.progress';
+/** Events that are not the change of a record, and whose they are: they are never conflated, and keep their order. */
+export const ACTIONS = {
+  'power.action': 'power',
+  'upgrade.progress': 'upgrade',
+} as const satisfies Partial<Record<EventType, Backend>>;
+
+export type ActionEvent = keyof typeof ACTIONS;

@@ -77,6 +77,28 @@ test('removals go before what takes their name', () => {
   assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 6']);
 });
 
+test('a client with another name is removed under the old one first', () => {
+  const { state, update } = setUp();
+  update();
+  state.putInput(inputInfo(5, 'Weather'));
+  assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 5']);
+  state.putInput(inputInfo(5, 'Weather', { muted: true }));
+  assert.deepEqual(update(), ['put audio.clients 5']);
+});
+
+test("clients that take each other's names have both lost the old ones before either has a new one", () => {
+  const { state, update } = setUp();
+  state.putInput(inputInfo(6, 'Weather'));
+  update();
+  state.replaceInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
+  assert.deepEqual(update(), [
+    'drop audio.clients 5',
+    'drop audio.clients 6',
+    'put audio.clients 5',
+    'put audio.clients 6',
+  ]);
+});
+
 test('a record that came and went between two updates was never there', () => {
   const { state, update } = setUp();
   update();

@@ -9,8 +9,8 @@ import {
   eventId,
   frame,
   hello,
-  LOVE,
-  sequenceOf,
+  love,
+  reachedIn,
 } from '../../../src/gateway/events/encode.js';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
 
@@ -31,8 +31,9 @@ test('an event is id, type, data and a blank line', () => {
   );
 });
 
-test('server.info carries no id', () => {
-  assert.equal(text(LOVE), 'event: server.info\ndata: "love"\n\n');
+test('of server.info only love carries an id, that of the newest event', () => {
+  assert.equal(text(love('b', 7)), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
+  assert.equal(text(love('b', 0)), 'event: server.info\ndata: "love"\n\n');
   assert.equal(text(BYE), 'event: server.info\ndata: "bye"\n\n');
 });
 
@@ -85,28 +86,35 @@ for (const [name, data, heard] of TEXTS) {
   });
 }
 
-const IDS: readonly [id: string, boot: string, sequence: number | undefined][] = [
-  [eventId('b', 12), 'b', 12],
-  ['b-0', 'b', 0],
-  ['a-b_c-3', 'a-b_c', 3],
-  ['a-1-5', 'a', undefined],
-  ['other-1', 'b', undefined],
-  ['b-', 'b', undefined],
-  ['b', 'b', undefined],
-  ['', 'b', undefined],
-  ['b-01', 'b', undefined],
-  ['b--1', 'b', undefined],
-  ['b-1e3', 'b', undefined],
-  ['b-1.5', 'b', undefined],
-  ['b- 1', 'b', undefined],
-  ['b-1\n', 'b', undefined],
-  ['b-٣', 'b', undefined],
-  [`b-${'9'.repeat(15)}`, 'b', 999_999_999_999_999],
-  [`b-${'9'.repeat(16)}`, 'b', undefined],
+const IDS: readonly [id: string, boot: string, states?: number, actions?: number][] = [
+  [eventId('b', 12), 'b', 12, 12],
+  [eventId('b', 12, 12), 'b', 12, 12],
+  [eventId('b', 12, 15), 'b', 12, 15],
+  ['b-0', 'b', 0, 0],
+  ['b-0.5', 'b', 0, 5],
+  ['b-1.5', 'b', 1, 5],
+  ['a-b_c-3', 'a-b_c', 3, 3],
+  ['a-1-5', 'a'],
+  ['other-1', 'b'],
+  ['b-', 'b'],
+  ['b', 'b'],
+  ['', 'b'],
+  ['b-01', 'b'],
+  ['b--1', 'b'],
+  ['b-1e3', 'b'],
+  ['b-1.', 'b'],
+  ['b-.5', 'b'],
+  ['b-1.05', 'b'],
+  ['b-1.5.2', 'b'],
+  ['b- 1', 'b'],
+  ['b-1\n', 'b'],
+  ['b-٣', 'b'],
+  [`b-${'9'.repeat(15)}`, 'b', 999_999_999_999_999, 999_999_999_999_999],
+  [`b-${'9'.repeat(16)}`, 'b'],
 ];
-for (const [id, boot, sequence] of IDS) {
-  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${boot}`, () => {
-    assert.equal(sequenceOf(id, boot), sequence);
+for (const [id, boot, states, actions] of IDS) {
+  test(`the id ${JSON.stringify(id)} is ${states ?? 'unknown'} to boot ${boot}`, () => {
+    assert.deepEqual(reachedIn(id, boot), states === undefined ? undefined : { states, actions });
   });
 }
 

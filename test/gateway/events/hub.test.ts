@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { EventHub } from '../../../src/gateway/events/hub.js';
 import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { BACKENDS } from '../../../src/protocol/actor/backends.js';
 import { ManualClock } from './manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
@@ -39,6 +40,15 @@ class NodeUnderTest {
   progress(count: number, fields: object = {}): void {
     for (let times = 0; times < count; times += 1) {
       this.hub.publish([this.world.action('upgrade.progress', fields)]);
+    }
+  }
+
+  /** Changes that nobody in these tests wants. */
+  noise(count: number): void {
+    for (let v = 0; v < count; v += 1) {
+      this.hub.publish([
+        this.world.put('systemd.services', ['user/noise', { scope: 'user', name: 'noise', v }]),
+      ]);
     }
   }
 }
@@ -133,6 +143,10 @@ const FILTERS: readonly [query: string, types: readonly string[]][] = [
   ['types=power.action', ['power.action']],
   ['backend=audio', ['audio.updated', 'backend.updated']],
   ['exclude=audio.updated', ['power.action', 'backend.updated']],
+  ['backend=audio&exclude=backend.updated', ['audio.updated']],
+  ['types=power.action&backend=audio', ['audio.updated', 'power.action', 'backend.updated']],
+  ['types=backend.updated', ['backend.updated']],
+  ['types=backend.updated&backend=power', ['power.action', 'backend.updated']],
   ['types=nothing.known', []],
 ];
 for (const [query, types] of FILTERS) {
@@ -204,6 +218,10 @@ const SNAPSHOT = [
   ' backend.updated {"backend":"power","state":"connecting","detail":"snapshot"}',
   'b-4 backend.updated {"backend":"upgrade","state":"connecting","detail":"snapshot"}',
 ];
+/** What a snapshot says to those who want nothing of these backends (contract, section 5). */
+const OTHER_MARKS = ['systemd', 'power', 'upgrade'].map(
+  (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
+);
 const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
   ['snapshot=1', ''],
   ['snapshot=1', 'other-3'],
@@ -222,7 +240,7 @@ for (const [query, id] of SNAPSHOT_FOR) {
     // Whoever breaks off before the snapshot is whole must get one again.
     const [last, ...others] = SNAPSHOT.toReversed();
     assert.deepEqual(heard(node.consumer(query, undefined, id)), [
-      ...others.toReversed().map((line) => `b-0${line}`),
+      ...others.toReversed().map((line) => `b-0.4${line}`),
       last,
     ]);
   });
@@ -238,12 +256,95 @@ test('a client whose id has expired is told what was removed since, then the sta
     node.world.drop('audio.clients', '2', '3'),
     node.world.put('audio.clients', ['3', { id: 3 }]),
   ]);
-  node.progress(1024);
+  node.noise(1024);
   const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
   assert.deepEqual(heard(consumer), [
-    'b-2 audio.removed [{"id":2}]',
-    'b-1028 audio.updated [{"id":4},{"id":3}]',
+    'b-2.1028 audio.removed [{"id":2}]',
+    'b-2.1028 backend.updated {"backend":"audio","state":"connecting","detail":"snapshot"}',
+    'b-2.1028 audio.updated [{"id":4},{"id":3}]',
+    ...OTHER_MARKS.map((mark, index) => `${index === 2 ? 'b-1028' : 'b-2.1028'}${mark}`),
   ]);
+});
+
+test('a filtered client hears the marks of a snapshot, by which it forgets what ended before a restart', () => {
+  for (const query of [
+    'types=audio.updated,audio.removed',
+    'exclude=backend.updated',
+    'types=nothing.known',
+  ]) {
+    const node = new NodeUnderTest();
+    const consumer = node.consumer(query, undefined, 'other-3');
+    assert.deepEqual(
+      heard(consumer).map((line) => line.slice('b-0 '.length)),
+      BACKENDS.map(
+        (backend) => `backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
+      ),
+    );
+    node.hub.publish([node.world.backend('audio', 'up')]);
+    assert.deepEqual(heard(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
+  }
+});
+
+test('how much a client did not want to hear does not cost it an action', () => {
+  const node = new NodeUnderTest();
+  node.progress(2);
+  node.noise(3000);
+  node.progress(1);
+  assert.deepEqual(heard(node.consumer('types=upgrade.progress', undefined, 'b-1')), [
+    'b-2 upgrade.progress {"n":2}',
+    'b-3003 upgrade.progress {"n":3}',
+  ]);
+});
+
+test('how many actions a client did not want to hear does not cost it a state', () => {
+  const node = new NodeUnderTest();
+  node.hub.publish([1, 2].map((v) => node.world.put('audio.clients', ['1', { id: 1, v }])));
+  node.progress(3000);
+  assert.deepEqual(heard(node.consumer('types=audio.updated', undefined, 'b-1')), [
+    'b-2 audio.updated [{"id":1,"v":2}]',
+  ]);
+});
+
+test('a client that is given a snapshot hears first which actions it has missed, each once, wherever it breaks off', () => {
+  const node = new NodeUnderTest();
+  node.progress(2);
+  node.noise(3000);
+  node.progress(2);
+  const lines = heard(node.consumer('', undefined, 'b-1'));
+  assert.deepEqual(lines.slice(0, 4), [
+    'b-1.2 upgrade.progress {"n":2}',
+    'b-1.3003 upgrade.progress {"n":3}',
+    'b-1.3004 upgrade.progress {"n":4}',
+    'b-1.3004 backend.updated {"backend":"audio","state":"connecting","detail":"snapshot"}',
+  ]);
+  assert.match(lines.at(-1) ?? '', /^b-3004 backend\.updated .*snapshot/);
+  const actions = (told: readonly string[]): readonly string[] =>
+    told.filter((line) => line.includes('upgrade.progress')).map((line) => line.slice(line.indexOf('{')));
+  for (let read = 1; read <= lines.length; read += 1) {
+    const before = lines.slice(0, read);
+    const again = heard(node.consumer('', undefined, before.at(-1)?.split(' ')[0]));
+    assert.deepEqual([...actions(before), ...actions(again)], ['{"n":2}', '{"n":3}', '{"n":4}']);
+    assert.equal(
+      again.some((line) => line.includes('snapshot')),
+      read < lines.length,
+    );
+  }
+});
+
+test('an action that happens while a first snapshot breaks off is not lost', () => {
+  const node = new NodeUnderTest();
+  node.progress(3);
+  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
+  const consumer = node.consumer('snapshot=1', 0);
+  consumer.read();
+  consumer.read(200);
+  consumer.connection.breakOff();
+  assert.match(consumer.lastEventId, /^b-0\.4$/);
+  node.progress(1);
+  consumer.open('');
+  consumer.readAll();
+  assert.deepEqual(consumer.model.actions, [['upgrade.progress', '{"n":4}']]);
+  assert.deepEqual(consumer.model.state(), node.world.truth());
 });
 
 test('what is remembered of removed records is bounded, and the marker makes up for the rest', () => {
@@ -307,6 +408,21 @@ test('after the silence that was asked for a stream says love, again and again',
     heard(consumer),
     Array.from({ length: 3 }, () => ' server.info "love"'),
   );
+});
+
+test('love brings the id of what a stream did not want to hear, so that it does not expire', () => {
+  const node = new NodeUnderTest();
+  const filtered = node.consumer('types=power.action&keepalive=10');
+  node.noise(2000);
+  node.clock.advance(11_000);
+  assert.deepEqual(heard(filtered), ['b-2000 server.info "love"']);
+  node.noise(100);
+  filtered.connection.breakOff();
+  node.hub.publish([node.world.action('power.action')]);
+  filtered.open('');
+  filtered.readAll();
+  assert.equal(filtered.events.at(-1)?.data, '{"n":1}');
+  assert.equal(filtered.model.snapshots, 0);
 });
 
 test('an event breaks the silence', () => {
@@ -388,10 +504,12 @@ test('what came back after its removal is not reported as removed to a client th
     node.world.drop('audio.clients', '1', '2'),
     node.world.put('audio.clients', ['1', { id: 1 }]),
   ]);
-  node.progress(1024);
-  assert.deepEqual(heard(node.consumer('types=audio.removed', undefined, 'b-1')), [
-    'b-1027 audio.removed [{"id":2}]',
-  ]);
+  node.noise(1024);
+  const consumer = node.consumer('types=audio.removed', undefined, 'b-1');
+  assert.deepEqual(
+    heard(consumer).filter((line) => line.includes('audio.removed')),
+    ['b-1.1027 audio.removed [{"id":2}]'],
+  );
 });
 
 test('a client that was away is told of every record that its key had meanwhile, and then of the one that has it', () => {
@@ -405,11 +523,15 @@ test('a client that was away is told of every record that its key had meanwhile,
   publish('before');
   publish('Spotify', 'Kodi', 'Spotify');
   node.hub.publish([node.world.put('audio.clients', ['0', { id: 0, name: 'mpv' }])]);
-  node.progress(1024);
-  assert.deepEqual(heard(node.consumer('types=audio.updated,audio.removed', undefined, 'b-2')), [
-    'b-2 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
-    'b-1033 audio.updated [{"id":0,"name":"mpv"}]',
-  ]);
+  node.noise(1024);
+  const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
+  assert.deepEqual(
+    heard(consumer).filter((line) => line.includes(' audio.')),
+    [
+      'b-2.1033 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
+      'b-2.1033 audio.updated [{"id":0,"name":"mpv"}]',
+    ],
+  );
 });
 
 test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {

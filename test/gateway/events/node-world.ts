@@ -8,8 +8,8 @@ import {
   type Collection,
   type CollectionSpec,
 } from '../../../src/protocol/actor/collections.js';
+import { NamesHeld } from '../../consumer/names-held.js';
 import { StateModel } from '../../consumer/state-model.js';
-import { NamesHeld } from './names-held.js';
 
 export class NodeWorld implements SnapshotSource {
   readonly #records = new Map<Collection, Map<string, string>>();

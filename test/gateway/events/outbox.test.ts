@@ -4,22 +4,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Batch } from '../../../src/gateway/events/batch.js';
-import { encode, eventId, frame, sequenceOf } from '../../../src/gateway/events/encode.js';
+import { encode, eventId, frame, reachedIn } from '../../../src/gateway/events/encode.js';
 import { bitsOf, filterOf } from '../../../src/gateway/events/filter.js';
 import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
 import { Outbox } from '../../../src/gateway/events/outbox.js';
 import { dataOf, partsOf } from '../../../src/gateway/events/parts.js';
-import { snapshotOf } from '../../../src/gateway/events/snapshot.js';
-import { BACKENDS } from '../../../src/protocol/actor/backends.js';
-import { EVENT_TYPES } from '../../../src/protocol/actor/collections.js';
+import { type SnapshotContents, snapshotOf } from '../../../src/gateway/events/snapshot.js';
+import { NamesHeld } from '../../consumer/names-held.js';
 import { EventStreamParser } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
-import { NamesHeld } from './names-held.js';
 import { NodeWorld } from './node-world.js';
 
 /** So long that a record holding it has no room in a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
-const EVERYTHING = filterOf(EVENT_TYPES, BACKENDS);
+const EVERYTHING = filterOf(() => true);
 
 interface Told {
   readonly type: string;
@@ -50,6 +48,10 @@ class FramedHistory {
     });
     return new Batch(publications);
   }
+}
+
+function contents(world: NodeWorld): SnapshotContents {
+  return { actions: [], removals: [], state: world.snapshot() };
 }
 
 function heard(bytes: Uint8Array | undefined): readonly Told[] {
@@ -93,7 +95,7 @@ function checkEveryBreak(history: FramedHistory, before: readonly Told[], sent: 
     const model = new StateModel();
     const names = new NamesHeld();
     const all = [...before, ...sent.slice(0, read)];
-    const last = sequenceOf(all.at(-1)?.id ?? '', 'b') ?? 0;
+    const last = reachedIn(all.at(-1)?.id ?? '', 'b')?.states ?? 0;
     for (const told of [...all, ...history.told.slice(last)]) {
       model.apply(told);
       names.apply(told);
@@ -267,20 +269,20 @@ test('a snapshot shows its id only when all of it is told, and is no heavier for
   const world = new NodeWorld();
   for (let id = 0; id < 20; id += 1)
     world.put('audio.clients', [String(id), { id, pad: 'x'.repeat(100_000) }]);
-  const outbox = new Outbox('b', snapshotOf(world.snapshot(), [], 7, EVERYTHING));
+  const outbox = new Outbox('b', snapshotOf(contents(world), 7, EVERYTHING));
   assert.equal(outbox.bytes, 0);
   const told: Told[] = [];
   for (let bytes = outbox.take(); bytes !== undefined; bytes = outbox.take()) {
     assert.ok(bytes.byteLength < 200_000, 'portions are small');
     told.push(...heard(bytes));
   }
-  assert.deepEqual([...new Set(told.slice(0, -1).map(({ id }) => id))], ['b-0']);
+  assert.deepEqual([...new Set(told.slice(0, -1).map(({ id }) => id))], ['b-0.7']);
   assert.equal(told.at(-1)?.id, 'b-7');
 });
 
 test('a live change of a backend does not take the place of the marker that begins its snapshot', () => {
   const history = new FramedHistory();
-  const outbox = new Outbox('b', snapshotOf(history.world.snapshot(), [], 0, EVERYTHING));
+  const outbox = new Outbox('b', snapshotOf(contents(history.world), 0, EVERYTHING));
   outbox.add(history.batch(history.world.backend('audio', 'up')), EVERYTHING);
   const told = heard(outbox.take()).map(({ data }) => data);
   assert.equal(told[0], '{"backend":"audio","state":"connecting","detail":"snapshot"}');
@@ -292,7 +294,7 @@ test('a removal that a snapshot begins with is told, though its key is in use ag
   world.put('audio.clients', ['0', { id: 0, name: 'Spotify' }]);
   const removals = partsOf(world.drop('audio.clients', '0'));
   world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]);
-  const outbox = new Outbox('b', snapshotOf(world.snapshot(), removals, 3, EVERYTHING));
+  const outbox = new Outbox('b', snapshotOf({ ...contents(world), removals }, 3, EVERYTHING));
   const told = heard(outbox.take()).filter(({ type }) => type.startsWith('audio'));
   assert.deepEqual(
     told.map(({ type, data }) => `${type} ${data}`),

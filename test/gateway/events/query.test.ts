@@ -4,59 +4,63 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Filter, filterOf } from '../../../src/gateway/events/filter.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
-import { BACKENDS } from '../../../src/protocol/actor/backends.js';
-import { EVENT_TYPES, type EventType } from '../../../src/protocol/actor/collections.js';
+import type { Backend } from '../../../src/protocol/actor/backends.js';
+import type { EventType } from '../../../src/protocol/actor/collections.js';
 
-const ALL = filterOf(EVENT_TYPES, BACKENDS);
+const ALL = filterOf(() => true);
+const NOTHING = filterOf(() => false);
 const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false };
 
+function only(...types: readonly EventType[]): Filter {
+  return filterOf((type) => types.includes(type));
+}
+
+function of(...backends: readonly Backend[]): Filter {
+  return filterOf((_type, backend) => backends.includes(backend));
+}
+
 function without(...types: readonly EventType[]): Filter {
-  return filterOf(
-    EVENT_TYPES.filter((type) => !types.includes(type)),
-    BACKENDS,
-  );
+  return filterOf((type) => !types.includes(type));
 }
 
 const ACCEPTED: readonly [query: string, expected: object][] = [
   ['', PLAIN],
   ['&&', PLAIN],
   ['unknown=1&_=2', PLAIN],
-  ['types=audio.updated', { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) }],
-  [
-    'types=audio.updated,power.action',
-    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
-  ],
-  [
-    'types=audio.updated&types=power.action',
-    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
-  ],
-  [
-    'types=audio.updated%2Cpower.action',
-    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
-  ],
-  [
-    'types=audio.updated,+power.action',
-    { ...PLAIN, filter: filterOf(['audio.updated', 'power.action'], BACKENDS) },
-  ],
-  ['types=audio.updated,player.updated', { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) }],
-  ['types=player.updated', { ...PLAIN, filter: filterOf([], BACKENDS) }],
-  ['types=server.info', { ...PLAIN, filter: filterOf(['server.info'], BACKENDS) }],
+  ['types=audio.updated', { ...PLAIN, filter: only('audio.updated') }],
+  ['types=audio.updated,power.action', { ...PLAIN, filter: only('audio.updated', 'power.action') }],
+  ['types=audio.updated&types=power.action', { ...PLAIN, filter: only('audio.updated', 'power.action') }],
+  ['types=audio.updated%2Cpower.action', { ...PLAIN, filter: only('audio.updated', 'power.action') }],
+  ['types=audio.updated,+power.action', { ...PLAIN, filter: only('audio.updated', 'power.action') }],
+  ['types=audio.updated,player.updated', { ...PLAIN, filter: only('audio.updated') }],
+  ['types=player.updated', { ...PLAIN, filter: NOTHING }],
+  ['types=server.info', { ...PLAIN, filter: NOTHING }],
   ['types=', PLAIN],
   ['types', PLAIN],
   ['types=,', PLAIN],
-  ['backend=audio', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio']) }],
-  ['backend=audio,systemd', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio', 'systemd']) }],
-  ['backend=mpris,audio', { ...PLAIN, filter: filterOf(EVENT_TYPES, ['audio']) }],
-  ['backend=mpris', { ...PLAIN, filter: filterOf(EVENT_TYPES, []) }],
+  ['backend=audio', { ...PLAIN, filter: of('audio') }],
+  ['backend=audio,systemd', { ...PLAIN, filter: of('audio', 'systemd') }],
+  ['backend=mpris,audio', { ...PLAIN, filter: of('audio') }],
+  ['backend=mpris', { ...PLAIN, filter: NOTHING }],
   ['backend=', PLAIN],
   ['exclude=audio.updated', { ...PLAIN, filter: without('audio.updated') }],
   ['exclude=audio.updated,player.updated', { ...PLAIN, filter: without('audio.updated') }],
   ['exclude=', PLAIN],
+  ['types=audio.updated,audio.removed&exclude=audio.removed', { ...PLAIN, filter: only('audio.updated') }],
   [
-    'types=audio.updated,audio.removed&exclude=audio.removed',
-    { ...PLAIN, filter: filterOf(['audio.updated'], BACKENDS) },
+    'types=audio.updated&backend=systemd',
+    { ...PLAIN, filter: filterOf((type, backend) => type === 'audio.updated' || backend === 'systemd') },
   ],
-  ['types=audio.updated&backend=systemd', { ...PLAIN, filter: filterOf(['audio.updated'], ['systemd']) }],
+  ['types=audio.updated&backend=audio', { ...PLAIN, filter: of('audio') }],
+  ['types=player.updated&backend=audio', { ...PLAIN, filter: of('audio') }],
+  ['types=audio.updated&backend=mpris', { ...PLAIN, filter: only('audio.updated') }],
+  [
+    'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
+    {
+      ...PLAIN,
+      filter: only('power.action', 'audio.updated', 'audio.output.updated', 'audio.output.removed'),
+    },
+  ],
   ['keepalive=10', { ...PLAIN, keepaliveMs: 10_000 }],
   ['keepalive=120', { ...PLAIN, keepaliveMs: 120_000 }],
   ['keepalive=30s', { ...PLAIN, keepaliveMs: 30_000 }],

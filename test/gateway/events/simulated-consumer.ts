@@ -4,30 +4,42 @@
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { NamesHeld } from '../../consumer/names-held.js';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
-import { NamesHeld } from './names-held.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
+/** Contract, section 5. */
+const ACTIONS_KEPT = 1024;
+
+export interface ConsumerTraits {
+  /** Part of every query. */
+  readonly filter?: string;
+  /** As of NamesHeld. */
+  readonly heedsMarks?: boolean;
+  /** The most actions that may happen in an absence and are told all the same. */
+  readonly actionsKept?: number;
+}
+
 export class SimulatedConsumer {
   readonly model = new StateModel();
-  readonly names = new NamesHeld();
+  readonly names: NamesHeld;
   readonly events: DispatchedEvent[] = [];
   connection = new SimulatedConnection();
   lastEventId = '';
   readonly #hub: EventHub;
   readonly #world: NodeWorld;
-  readonly #filter: string;
+  readonly #traits: ConsumerTraits;
   #parser = new EventStreamParser(() => undefined);
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
 
-  /** `filter` is part of every query. */
-  constructor(hub: EventHub, world: NodeWorld, filter = '') {
+  constructor(hub: EventHub, world: NodeWorld, traits: ConsumerTraits = {}) {
     this.#hub = hub;
     this.#world = world;
-    this.#filter = filter;
+    this.#traits = traits;
+    this.names = new NamesHeld(traits.heedsMarks);
   }
 
   /** Makes the consumer believe that this was its last event. It may then hear actions again. */
@@ -38,11 +50,14 @@ export class SimulatedConsumer {
 
   /** Opens a connection; `query` as in the URL. */
   open(query: string, capacity?: number): void {
-    const parsed = parseEventQuery([this.#filter, query].join('&'), this.lastEventId);
+    const { filter = '', actionsKept = ACTIONS_KEPT } = this.#traits;
+    const parsed = parseEventQuery([filter, query].join('&'), this.lastEventId);
     assert.ok(parsed.ok);
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser((event) => this.#hear(event), this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
+    if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
+      this.#nextAction = undefined;
     const stream = this.#hub.open(parsed.query, this.connection);
     assert.ok(stream !== 'full');
     this.connection.stream = stream;
@@ -72,8 +87,8 @@ export class SimulatedConsumer {
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
-    // A snapshot is the one thing that excuses missing actions: those from before it began.
-    if (this.model.snapshots > snapshots) this.#nextAction = this.#actionsAtOpen + 1;
+    // What was missed stands before the marks, so from here on all is new.
+    if (this.model.snapshots > snapshots) this.#nextAction ??= this.#actionsAtOpen + 1;
     if (actions.length === actionsBefore) return;
     const { n } = JSON.parse(event.data) as { readonly n: number };
     if (this.#nextAction !== undefined) assert.equal(n, this.#nextAction, 'actions come in order, each once');

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { EventHub } from '../../../src/gateway/events/hub.js';
 import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
 import { BACKEND_STATES, BACKENDS } from '../../../src/protocol/actor/backends.js';
+import type { Collection } from '../../../src/protocol/actor/collections.js';
 import { SeededRandom } from '../../seeded-random.js';
 import { ManualClock } from './manual-clock.js';
 import { NodeWorld } from './node-world.js';
@@ -18,8 +19,16 @@ const SLOW_CONSUMERS = 3;
 const REAL_ID = /^boot-[1-9]\d{0,5}$/;
 /** Few, so that they come back, under other keys too. */
 const NAMES = ['Spotify', 'mpv', 'a movie'];
-/** What a consumer asks for that hears no markers of snapshots: it has only removals to go by. */
-const WITHOUT_MARKERS = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
+const NAMED = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
+const ACTIONS = 'types=upgrade.progress,power.action';
+/** Consumers of a part: which, and whether they know records by name, and hear actions. */
+const FILTERS: readonly (readonly [filter: string, names: boolean, actions: boolean])[] = [
+  [NAMED, true, false],
+  ['backend=audio&exclude=backend.updated', true, false],
+  ['exclude=backend.updated', true, true],
+  [ACTIONS, false, true],
+  [`${NAMED},upgrade.progress,power.action`, true, true],
+];
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
 const KEYED = [
   ['audio.clients', true],
@@ -47,7 +56,7 @@ function someText({ random, padding }: Weather): object {
   return { text, volume: random.below(100) / 100, pad: 'x'.repeat(random.below(padding + 1)) };
 }
 
-/** The name that a record has for its life, and no other live one has (contract, section 2). */
+/** The name that a record has until it is given another, and no other live one has (contract, section 2). */
 function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
   const free = NAMES.filter((name) => ![...taken.values()].includes(name));
   const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
@@ -55,17 +64,43 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
   return name;
 }
 
-function happening(world: NodeWorld, weather: Weather): Occurrence {
+/** Clients that are given other names, each other's too: the old ones are removed first (contract, section 2). */
+function renaming(world: NodeWorld, weather: Weather): readonly Occurrence[] {
+  const renamed = world.keys('audio.clients').filter(() => weather.random.chance(0.4));
+  const removal = world.drop('audio.clients', ...renamed);
+  return [removal, world.put('audio.clients', ...namedRecords(world, 'audio.clients', renamed, weather))];
+}
+
+function namedRecords(
+  world: NodeWorld,
+  collection: Collection,
+  keys: readonly string[],
+  weather: Weather,
+): readonly (readonly [string, object])[] {
+  const taken = new Map(world.names(collection));
+  return keys.map((key) => {
+    const name = nameOf(key, taken, weather.random);
+    return [key, { id: Number(key), name, ...someText(weather) }] as const;
+  });
+}
+
+function happening(world: NodeWorld, weather: Weather): readonly Occurrence[] {
   const { random } = weather;
-  const kind = random.below(10);
-  if (kind === 0) return world.action('power.action', someText(weather));
-  if (kind <= 2) return world.action('upgrade.progress', someText(weather));
-  if (kind === 3) return world.put('upgrade.run', ['', { state: 'running', ...someText(weather) }]);
-  if (kind === 4) return world.put('upgrade.status', ['', { current: '1', ...someText(weather) }]);
+  const kind = random.below(11);
+  if (kind === 0) return [world.action('power.action', someText(weather))];
+  if (kind <= 2) return [world.action('upgrade.progress', someText(weather))];
+  if (kind === 3) return [world.put('upgrade.run', ['', { state: 'running', ...someText(weather) }])];
+  if (kind === 4) return [world.put('upgrade.status', ['', { current: '1', ...someText(weather) }])];
   if (kind === 5) {
     const backend = BACKENDS[random.below(BACKENDS.length)] ?? 'audio';
-    return world.backend(backend, BACKEND_STATES[random.below(BACKEND_STATES.length)] ?? 'up');
+    return [world.backend(backend, BACKEND_STATES[random.below(BACKEND_STATES.length)] ?? 'up')];
   }
+  if (kind === 6) return renaming(world, weather);
+  return [recordChange(world, weather)];
+}
+
+function recordChange(world: NodeWorld, weather: Weather): Occurrence {
+  const { random } = weather;
   const [collection, removable] = KEYED[random.below(KEYED.length)] ?? KEYED[0];
   const live = world.keys(collection);
   if (removable && live.length > 0 && random.chance(0.4)) {
@@ -73,21 +108,21 @@ function happening(world: NodeWorld, weather: Weather): Occurrence {
   }
   const first = random.below(6);
   const count = removable ? 1 + random.below(3) : 1;
-  const taken = new Map(world.names(collection));
-  const records = Array.from({ length: count }, (_, index) => String(first + index)).map((key) => {
-    const name = removable ? nameOf(key, taken, random) : key;
-    return [key, { id: Number(key), scope: 'user', name, ...someText(weather) }] as const;
-  });
-  return world.put(collection, ...records);
+  const keys = Array.from({ length: count }, (_, index) => String(first + index));
+  if (removable) return world.put(collection, ...namedRecords(world, collection, keys, weather));
+  return world.put(
+    collection,
+    ...keys.map((key) => [key, { scope: 'user', name: key, ...someText(weather) }] as const),
+  );
 }
 
 function publishBatch(hub: EventHub, world: NodeWorld, weather: Weather): number {
   const size = weather.random.chance(weather.burst)
     ? 200 + weather.random.below(900)
     : 1 + weather.random.below(5);
-  const batch = Array.from({ length: size }, () => happening(world, weather)).filter(
-    (occurrence) => occurrence.kind !== 'records' || occurrence.records.length > 0,
-  );
+  const batch = Array.from({ length: size }, () => happening(world, weather))
+    .flat()
+    .filter((occurrence) => occurrence.kind !== 'records' || occurrence.records.length > 0);
   hub.publish(batch);
   return batch.length;
 }
@@ -138,27 +173,37 @@ function round(
     boot: 'boot',
     monotonic: clock.monotonic,
     random: () => random.next(),
-    maxClients: 10,
+    maxClients: 20,
     source: world,
     schedule: clock.schedule,
   });
+  // Where records are large the bound of bytes acts, and any action may be forgotten.
+  const actionsKept = kind.isRemembered ? 1024 : 0;
   const quick = new SimulatedConsumer(hub, world);
   quick.open('snapshot=1');
-  const slow = Array.from({ length: SLOW_CONSUMERS }, () => new SimulatedConsumer(hub, world));
+  const slow = Array.from(
+    { length: SLOW_CONSUMERS },
+    () => new SimulatedConsumer(hub, world, { actionsKept }),
+  );
   for (const consumer of slow) consumer.open('snapshot=1', capacityOf(random));
-  const unmarked = new SimulatedConsumer(hub, world, WITHOUT_MARKERS);
-  unmarked.open('snapshot=1', capacityOf(random));
+  const unmarked = new SimulatedConsumer(hub, world, { filter: NAMED, heedsMarks: false, actionsKept });
+  const filtered = FILTERS.map(([filter]) => new SimulatedConsumer(hub, world, { filter, actionsKept }));
+  for (const consumer of [unmarked, ...filtered]) consumer.open('snapshot=1', capacityOf(random));
   let published = 0;
   for (let step = 20 + random.below(100); step > 0; step -= 1) {
     published += publishBatch(hub, world, weather);
     quick.readAll();
-    for (const consumer of slow) disturb(consumer, random);
+    for (const consumer of [...slow, ...filtered]) disturb(consumer, random);
     disturb(unmarked, random, comeBackUnmarked);
     if (random.chance(0.05)) clock.advance(random.below(60_000));
   }
-  for (const consumer of slow) settle(consumer, random);
+  for (const consumer of [...slow, ...filtered]) settle(consumer, random);
   settle(unmarked, random, comeBackUnmarked);
   if (kind.isRemembered) assert.deepEqual(unmarked.names.state(), world.namesTruth());
+  for (const [index, [, names, actions]] of FILTERS.entries()) {
+    if (names) assert.deepEqual(filtered[index]?.names.state(), world.namesTruth());
+    if (actions) filtered[index]?.checkNoActionMissing();
+  }
   for (const consumer of [quick, ...slow]) {
     assert.ok(consumer.isOpen);
     assert.deepEqual(consumer.model.state(), world.truth());

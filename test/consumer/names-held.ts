@@ -1,7 +1,7 @@
 // What a consumer holds that knows clients and outputs by their names, as the clients that exist already do (contract,
 // section 2): an update puts a name, a removal takes it away, whatever the ids are.
 
-import type { StreamedEvent } from '../../consumer/state-model.js';
+import type { StreamedEvent } from './state-model.js';
 
 type Named = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,13 @@ const RULES: Readonly<Record<string, readonly [shelf: 'clients' | 'outputs', rem
 };
 
 export class NamesHeld {
+  readonly #heedsMarks: boolean;
   readonly #shelves = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
+
+  /** Clients from before there were marks of snapshots do not heed them. */
+  constructor(heedsMarks = true) {
+    this.#heedsMarks = heedsMarks;
+  }
 
   apply({ type, data }: StreamedEvent): void {
     const rule = RULES[type];
@@ -25,7 +31,7 @@ export class NamesHeld {
         if (removal) this.#shelves[shelf].delete(name);
         else this.#shelves[shelf].set(name, record);
       }
-    } else if (type === 'backend.updated') {
+    } else if (type === 'backend.updated' && this.#heedsMarks) {
       const { backend, detail } = JSON.parse(data) as Named;
       if (backend === 'audio' && detail === 'snapshot') this.clear();
     }
