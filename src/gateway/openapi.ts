@@ -14,29 +14,30 @@ import type { Action, Route } from './routes.js';
 /** A JSON object of the document. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
-const PowerAction = Type.Object({ action: Type.Union([Type.Literal('reboot'), Type.Literal('poweroff')]) });
-const BackendUpdate = Type.Object({
-  backend: schemas.BackendName,
-  state: Type.String(),
-  detail: Type.Optional(Type.String()),
-});
-
+/** Where one of these stands within another, the document has a reference. */
 const COMPONENTS = {
   Server: schemas.ServerRecord,
   Health: schemas.HealthRecord,
+  BackendHealth: schemas.BackendHealthRecord,
   Service: schemas.ServiceRecord,
   Services: Type.Array(schemas.ServiceRecord),
   Audio: schemas.AudioRecord,
+  SoundServerKind: schemas.SoundServerKind,
   AudioServer: schemas.AudioServerRecord,
+  Output: schemas.OutputRecord,
+  Port: schemas.PortRecord,
   Outputs: Type.Array(schemas.OutputRecord),
+  Client: schemas.ClientRecord,
   Clients: Type.Array(schemas.ClientRecord),
   Power: schemas.PowerRecord,
   Upgrade: schemas.UpgradeRecord,
+  UpgradeStatus: schemas.UpgradeStatus,
+  UpgradeRun: schemas.UpgradeRun,
   UpgradeInfo: Type.Union([schemas.UpgradeStatus, schemas.UpgradeRun]),
   UpgradeProgress: Type.Object({ event: Type.String() }),
-  PowerAction,
-  BackendUpdate,
-  ServerInfo: Type.Union([Type.Literal('connected'), Type.Literal('love'), Type.Literal('bye')]),
+  PowerAction: Type.Object({ action: schemas.oneOf('reboot', 'poweroff') }),
+  BackendUpdate: schemas.BackendUpdateRecord,
+  ServerInfo: schemas.oneOf('connected', 'love', 'bye'),
   MuteBody: schemas.MuteBody,
   VolumeBody: schemas.VolumeBody,
   MoveBody: schemas.MoveBody,
@@ -98,19 +99,23 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
 ];
 
 const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter('types', 'Only these events, separated by commas', Type.String()),
-  queryParameter('backend', 'Only events of these backends, separated by commas', Type.String()),
-  queryParameter('exclude', 'All events but these, separated by commas; not server.info', Type.String()),
+  queryParameter('types', 'These events, separated by commas', Type.String()),
+  queryParameter(
+    'backend',
+    'Events of these backends, separated by commas; together with types: both',
+    Type.String(),
+  ),
+  queryParameter(
+    'exclude',
+    'Not these events, separated by commas; server.info is always sent',
+    Type.String(),
+  ),
   queryParameter(
     'keepalive',
     'Seconds of silence before a "love": 10 to 120',
     Type.String({ pattern: '^\\d{2,3}s?$' }),
   ),
-  queryParameter(
-    'snapshot',
-    '1: begin with the current state',
-    Type.Union([Type.Literal('0'), Type.Literal('1')]),
-  ),
+  queryParameter('snapshot', '1: begin with the current state', schemas.oneOf('0', '1')),
   queryParameter(
     'lastEventId',
     'As the header Last-Event-ID, for clients that cannot set one',
@@ -137,7 +142,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
     },
     servers: [{ url: '/' }],
     paths,
-    components: { schemas: COMPONENTS },
+    components: { schemas: components() },
   };
 }
 
@@ -244,14 +249,27 @@ function eventTable(): JsonObject {
 }
 
 function pathParameter(name: string): JsonObject {
-  const description = name === 'scope' ? 'user or system' : `${name}: percent-encoded`;
-  return { name, in: 'path', required: true, description, schema: Type.String({ minLength: 1 }) };
+  const schema = name === 'scope' ? schemas.oneOf('user', 'system') : Type.String({ minLength: 1 });
+  return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 
 function queryParameter(name: string, description: string, schema: TSchema): JsonObject {
   return { name, in: 'query', required: false, description, schema };
 }
 
-function ref(name: ComponentName): JsonObject {
+/** The components, with a reference wherever one stands within another. */
+function components(): JsonObject {
+  const names = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
+  const referring = (schema: TSchema): string =>
+    JSON.stringify(schema, (key, value: unknown) => {
+      const name = key === '' ? undefined : names.get(value);
+      return name === undefined ? value : ref(name);
+    });
+  return Object.fromEntries(
+    Object.entries(COMPONENTS).map(([name, schema]) => [name, JSON.parse(referring(schema))]),
+  );
+}
+
+function ref(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }

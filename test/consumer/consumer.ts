@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { NamesHeld } from './names-held.js';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
 import { StateModel } from './state-model.js';
 
@@ -17,6 +18,8 @@ export class EventConsumer {
   readonly events: DispatchedEvent[] = [];
   /** What the events tell. */
   readonly model = new StateModel();
+  /** The same, as clients see it that know records by name. */
+  readonly names = new NamesHeld();
   /** The body as text: of the current connection, for answers that are no streams. */
   raw = '';
   readonly #url: string;
@@ -125,6 +128,7 @@ export class EventConsumer {
     const parser = new EventStreamParser((event) => {
       this.events.push(event);
       this.model.apply(event);
+      this.names.apply(event);
     }, lastEventId);
     const isStream = response.headers['content-type'] === 'text/event-stream';
     const isCurrent = (): boolean => this.#response === response;

@@ -29,6 +29,26 @@ onEachSoundServer('audio events', (node) => {
     stream.close();
   });
 
+  test('a stream with another name is removed under the old one first', async () => {
+    const client = await node().sound.streams('player');
+    const [stream] = await client.open([{ sink: 'living', props: { 'media.name': 'first song' } }]);
+    assert.ok(stream);
+    await node().settles('it is listed', ({ clients }) => clients.some(({ id }) => id === stream.id));
+    await node().streamTellsTheTruth();
+    const before = await node().client(stream.id);
+    const seen = node().mark();
+    await stream.rename('second song');
+    await sees(node(), seen, 'audio.updated', ({ id, name }) => id === stream.id && name === 'second song');
+    const [removal, update] = seen();
+    assert.equal(removal?.type, 'audio.removed');
+    assert.deepEqual(JSON.parse(removal.data), [before]);
+    assert.equal(update?.type, 'audio.updated');
+    assert.deepEqual(JSON.parse(update.data), [await node().client(stream.id)]);
+    await client.close();
+    await node().settles('all are gone', ({ clients }) => clients.length === 0);
+    await node().streamTellsTheTruth();
+  });
+
   test('a stream appears, changes, moves, corks and ends', async () => {
     const seen = node().mark();
     const client = await node().sound.streams('corker');

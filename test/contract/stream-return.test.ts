@@ -133,6 +133,23 @@ describe(`coming back (STORM_SEED=${SEED})`, { skip }, () => {
     }
   });
 
+  for (const query of ['types=audio.updated,audio.removed', 'exclude=backend.updated']) {
+    test(`a consumer of ?${query} forgets what ended while the daemon was being restarted`, async () => {
+      const client = await sound.streams('short');
+      const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': query } }]);
+      const consumer = await daemon.events(`?${query}&snapshot=1`);
+      await consumer.until(({ model }) => model.clients.has(String(stream?.id)), 'the stream');
+      consumer.close();
+      const restart = daemon.restart();
+      await client.close();
+      await restart;
+      await daemon.backend('audio', 'up');
+      await consumer.reconnect();
+      await consumer.until(({ model }) => !model.clients.has(String(stream?.id)), 'the end of the stream');
+      consumer.close();
+    });
+  }
+
   test('an id of another life is not believed, though its number has come again', async () => {
     await daemon.restart();
     await daemon.backend('audio', 'up');

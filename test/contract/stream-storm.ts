@@ -1,5 +1,5 @@
-// Real changes at the sound server, as many as one likes: volumes of sinks and streams, streams that appear and end. What
-// happens follows from a seed; each step resolves when the sound server has done it.
+// Real changes at the sound server, as many as one likes: volumes of sinks and streams, streams that appear, are renamed and end.
+// What happens follows from a seed; each step resolves when the sound server has done it.
 
 import type { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
@@ -14,7 +14,7 @@ export class Storm {
   readonly #client: StreamClient;
   readonly #sinks: readonly number[];
   #streams: Stream[] = [];
-  #made = 0;
+  #titles = 0;
 
   private constructor(random: SeededRandom, mixer: Mixer, client: StreamClient, sinks: readonly number[]) {
     this.#random = random;
@@ -36,6 +36,7 @@ export class Storm {
     const level = random.below(100) / 100;
     if (stream === undefined) await this.#mixer.setSinkVolume(sink, level);
     else await this.#mixer.setStreamVolume(stream.id, level);
+    if (random.chance(0.08)) await stream?.rename(this.#title());
     if (random.chance(0.08) && this.#streams.length < STREAMS_MAX) await this.#open();
     if (random.chance(0.08) && stream !== undefined) await this.#end(stream);
   }
@@ -45,10 +46,14 @@ export class Storm {
     await this.#client.close();
   }
 
-  /** Some share a name, so that names are given out anew. */
+  /** Some share one, so that names are given out anew. */
+  #title(): string {
+    this.#titles += 1;
+    return `song ${this.#titles % 7}`;
+  }
+
   async #open(): Promise<void> {
-    this.#made += 1;
-    const props = { 'media.name': `song ${this.#made % 5}` };
+    const props = { 'media.name': this.#title() };
     this.#streams.push(...(await this.#client.open([{ sink: 'kitchen', props }])));
   }
 

@@ -2,7 +2,7 @@
 // type and schema of every answer on a path that the document has.
 
 import assert from 'node:assert/strict';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 export interface OpenApi {
   readonly openapi: string;
@@ -29,6 +29,7 @@ export interface CheckedAnswer {
 export class Conformance {
   readonly #document: OpenApi;
   readonly #ajv = new Ajv2020({ strict: false });
+  readonly #validators = new Map<string, ValidateFunction>();
 
   /** `text`: the body of `GET /openapi.json`. */
   constructor(text: string) {
@@ -50,10 +51,14 @@ export class Conformance {
     assert.ok(Object.hasOwn(described.content, type), `${method} ${path}: ${type} is not in the document`);
     const reference = described.content[type]?.schema?.$ref;
     if (reference === undefined) return;
-    const schema = this.#document.components.schemas[reference.replace('#/components/schemas/', '')];
-    assert.ok(schema, reference);
-    const isValid = this.#ajv.validate(schema, JSON.parse(text));
-    assert.ok(isValid, `${method} ${path}: ${this.#ajv.errorsText()}\n${text}`);
+    // References within the components are relative to what holds them.
+    const { components } = this.#document;
+    const isValid = this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference, components });
+    this.#validators.set(reference, isValid);
+    assert.ok(
+      isValid(JSON.parse(text)),
+      `${method} ${path}: ${this.#ajv.errorsText(isValid.errors)}\n${text}`,
+    );
   }
 }
 

@@ -50,7 +50,31 @@ test('every reference leads somewhere, and every schema compiles', async () => {
     assert.ok(Object.hasOwn(whole.components.schemas, name ?? ''), name);
   }
   const ajv = new Ajv2020({ strict: true, formats: { 'date-time': true }, allowUnionTypes: true });
-  for (const schema of Object.values(whole.components.schemas)) ajv.compile(schema);
+  ajv.addVocabulary(['components']);
+  for (const name of Object.keys(whole.components.schemas)) {
+    ajv.compile({ $ref: `#/components/schemas/${name}`, components: whole.components });
+  }
+});
+
+/** Every schema within a schema, itself too. */
+function* within(schema: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (typeof schema !== 'object' || schema === null) return;
+  if (!Array.isArray(schema)) yield { ...schema };
+  for (const part of Object.values(schema)) yield* within(part);
+}
+
+test('its schemas have the forms that generators of clients understand', async () => {
+  const { schemas } = (await document()).components;
+  const texts = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
+  for (const [name, schema] of Object.entries(schemas)) {
+    for (const part of within(schema)) {
+      assert.ok(!('patternProperties' in part), `${name}: a map is told by additionalProperties`);
+      const choices = Array.isArray(part['anyOf']) ? part['anyOf'] : [];
+      assert.ok(!choices.some((one: object) => 'const' in one), `${name}: a choice of texts is an enum`);
+      const other = part['type'] === 'object' ? texts.get(JSON.stringify(part)) : undefined;
+      assert.equal(other ?? name, name, `${name}: ${other} is told by a reference`);
+    }
+  }
 });
 
 test('every response has a description, and every problem is a problem document', async () => {

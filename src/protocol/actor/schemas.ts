@@ -1,18 +1,40 @@
 // Records and request bodies, declared once: the TypeScript type, the validator and the OpenAPI document come from here.
 // Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
 
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
+import { BACKEND_STATES, BACKENDS, type Backend } from './backends.js';
+
+/** As `enum`: typebox's own union of literals is an `anyOf` of constants, which generators of clients do not understand. */
+export function oneOf<const V extends readonly string[]>(...values: V) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: values });
+}
+
+/** As `additionalProperties`: typebox's own record uses `patternProperties`, with the same trouble. */
+function mapOf<M>(values: TSchema) {
+  return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
+}
 
 const Closed = { additionalProperties: false } as const;
 const Volume = Type.Number({ minimum: 0, description: '1 = 100 %, two decimals; may exceed 1 when read' });
-const StringMap = Type.Record(Type.String(), Type.String());
+const StringMap = mapOf<Record<string, string>>(Type.String());
 
-export const BackendName = Type.Union([
-  Type.Literal('audio'),
-  Type.Literal('systemd'),
-  Type.Literal('power'),
-  Type.Literal('upgrade'),
-]);
+const BackendName = oneOf(...BACKENDS);
+const BackendStateName = oneOf(...BACKEND_STATES);
+
+export const BackendHealthRecord = Type.Object(
+  {
+    state: BackendStateName,
+    since: Type.String({ format: 'date-time' }),
+    restarts: Type.Integer({ minimum: 0 }),
+    detail: Type.Optional(Type.String()),
+  },
+  Closed,
+);
+
+export const BackendUpdateRecord = Type.Object(
+  { backend: BackendName, state: BackendStateName, detail: Type.Optional(Type.String()) },
+  Closed,
+);
 
 export const ServerRecord = Type.Object(
   {
@@ -23,13 +45,13 @@ export const ServerRecord = Type.Object(
     api_version: Type.String(),
     backends: Type.Object(
       {
-        bluetooth: Type.Literal(false),
-        mpris: Type.Literal(false),
+        bluetooth: Type.Boolean(),
+        mpris: Type.Boolean(),
         power: Type.Boolean(),
         pulseaudio: Type.Boolean(),
         systemd: Type.Boolean(),
         upgrade: Type.Boolean(),
-        zeroconf: Type.Literal(false),
+        zeroconf: Type.Boolean(),
       },
       Closed,
     ),
@@ -39,28 +61,10 @@ export const ServerRecord = Type.Object(
 
 export const HealthRecord = Type.Object(
   {
-    status: Type.Union([Type.Literal('ok'), Type.Literal('degraded')]),
+    status: oneOf('ok', 'degraded'),
     version: Type.String(),
     uptime_s: Type.Integer({ minimum: 0 }),
-    backends: Type.Partial(
-      Type.Record(
-        BackendName,
-        Type.Object(
-          {
-            state: Type.Union([
-              Type.Literal('connecting'),
-              Type.Literal('up'),
-              Type.Literal('restarting'),
-              Type.Literal('failed'),
-            ]),
-            since: Type.String({ format: 'date-time' }),
-            restarts: Type.Integer({ minimum: 0 }),
-            detail: Type.Optional(Type.String()),
-          },
-          Closed,
-        ),
-      ),
-    ),
+    backends: mapOf<Partial<Record<Backend, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
     streams: Type.Object(
       { open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) },
       Closed,
@@ -72,17 +76,9 @@ export const HealthRecord = Type.Object(
 export const ServiceRecord = Type.Object(
   {
     name: Type.String(),
-    scope: Type.Union([Type.Literal('user'), Type.Literal('system')]),
+    scope: oneOf('user', 'system'),
     active_state: Type.Optional(
-      Type.Union([
-        Type.Literal('active'),
-        Type.Literal('reloading'),
-        Type.Literal('inactive'),
-        Type.Literal('failed'),
-        Type.Literal('activating'),
-        Type.Literal('deactivating'),
-        Type.Literal('maintenance'),
-      ]),
+      oneOf('active', 'reloading', 'inactive', 'failed', 'activating', 'deactivating', 'maintenance'),
     ),
     sub_state: Type.Optional(Type.String()),
     running: Type.Boolean(),
@@ -95,7 +91,7 @@ export const ServiceRecord = Type.Object(
   Closed,
 );
 
-export const SoundServerKind = Type.Union([Type.Literal('pulseaudio'), Type.Literal('pipewire')]);
+export const SoundServerKind = oneOf('pulseaudio', 'pipewire');
 
 export const AudioServerRecord = Type.Object(
   {
@@ -113,7 +109,7 @@ export const PortRecord = Type.Object(
   {
     name: Type.String(),
     description: Type.String(),
-    available: Type.Union([Type.Literal('unknown'), Type.Literal('no'), Type.Literal('yes')]),
+    available: oneOf('unknown', 'no', 'yes'),
   },
   Closed,
 );
@@ -126,12 +122,7 @@ export const OutputRecord = Type.Object(
     nick: Type.Optional(Type.String()),
     muted: Type.Boolean(),
     volume: Volume,
-    state: Type.Union([
-      Type.Literal('running'),
-      Type.Literal('idle'),
-      Type.Literal('suspended'),
-      Type.Literal('unknown'),
-    ]),
+    state: oneOf('running', 'idle', 'suspended', 'unknown'),
     default: Type.Boolean(),
     driver: Type.Optional(Type.String()),
     active_port: Type.Optional(Type.String()),
@@ -175,8 +166,8 @@ export const PowerRecord = Type.Object({ reboot: Type.Boolean(), power_off: Type
 
 export const UpgradeRun = Type.Object(
   {
-    state: Type.Union([Type.Literal('idle'), Type.Literal('running'), Type.Literal('failed')]),
-    origin: Type.Optional(Type.Union([Type.Literal('systemd'), Type.Literal('socket')])),
+    state: oneOf('idle', 'running', 'failed'),
+    origin: Type.Optional(oneOf('systemd', 'socket')),
     percent: Type.Optional(Type.Integer()),
     step: Type.Optional(Type.String()),
     started_at: Type.Optional(Type.String({ format: 'date-time' })),
@@ -190,7 +181,7 @@ const upgradeStatus = {
   latest: Type.String(),
   upgrade_available: Type.Boolean(),
   checked_at: Type.Optional(Type.String({ format: 'date-time' })),
-  extra: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  extra: Type.Optional(mapOf<Record<string, unknown>>(Type.Unknown())),
 };
 
 export const UpgradeStatus = Type.Object(upgradeStatus, Closed);
@@ -205,7 +196,7 @@ export const ProblemRecord = Type.Object(
   Closed,
 );
 
-export const MuteBody = Type.Object({ muted: Type.Boolean() }, Closed);
+export const MuteBody = Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed);
 
 export const VolumeBody = Type.Union([
   Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
