@@ -11,6 +11,7 @@ const APT = ['apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
 export const PACKAGES = {
   pulseaudio: { file: '/usr/bin/pulseaudio', why: 'a private PulseAudio server' },
   'pulseaudio-utils': { file: '/usr/bin/pactl', why: 'pactl and pacat, which act as other clients' },
+  curl: { file: '/usr/bin/curl', why: 'the commands to try that `npm start` prints' },
   pipewire: { file: '/usr/bin/pipewire', why: 'a private PipeWire server' },
   'pipewire-pulse': { file: '/usr/bin/pipewire-pulse', why: "PipeWire's PulseAudio protocol" },
   wireplumber: { file: '/usr/bin/wireplumber', why: "PipeWire's session manager" },

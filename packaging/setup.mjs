@@ -3,69 +3,30 @@
 //
 //   node packaging/setup.mjs [brief | start | test | bench]
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installCommand, installPackages, missingPackages, PACKAGES } from './debian.mjs';
+import { thisNodeFits } from './node22.mjs';
+import { installNpmPackages } from './npm-packages.mjs';
 import { reachableSoundServer } from './sound-address.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Those for which uWebSockets.js comes as a binary in a package. */
-const NODES = [20, 22];
-const NPM_DEADLINE_MS = 10 * 60_000;
 
-const SERVER = ['pulseaudio', 'pulseaudio-utils'];
+const SANDBOX = ['pulseaudio', 'pulseaudio-utils', 'curl'];
 
-/** Debian packages by purpose. To start, a sound server is needed only where there is none to talk to. */
+/** Debian packages by purpose. To start, a sound server, and what the commands to try need, only where there is none to talk to. */
 const PROFILES = {
   brief: async () => [],
-  start: async () => ((await reachableSoundServer()) === undefined ? SERVER : []),
+  start: async () => ((await reachableSoundServer()) === undefined ? SANDBOX : []),
   test: async () => Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
   bench: async () => Object.keys(PACKAGES),
 };
 
+/** Scripts that npm starts come here on a Node that fits (packaging/run). */
 function requireNode() {
-  const major = Number(process.versions.node.split('.')[0]);
-  if (NODES.includes(major)) return;
+  if (thisNodeFits()) return;
   console.error(
-    `tonearm needs Node ${NODES.join(' or ')}; this is ${process.version} (${process.execPath}).`,
+    `tonearm needs Node 20 or 22, which npm's scripts fetch; this is ${process.version} (${process.execPath}).`,
   );
-  process.exit(1);
-}
-
-function readJson(file) {
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-}
-
-/**
- * Whether node_modules holds what package-lock.json asks for. npm writes down what it installed
- * (node_modules/.package-lock.json), so an installation by hand counts too, and one without dev dependencies does not.
- */
-export function npmPackagesComplete(root = ROOT) {
-  const wanted = readJson(join(root, 'package-lock.json'));
-  const installed = readJson(join(root, 'node_modules/.package-lock.json'));
-  if (wanted === undefined || installed === undefined) return false;
-  return Object.entries(wanted.packages).every(([path, { version, integrity, optional }]) => {
-    if (path === '') return true;
-    const have = installed.packages[path];
-    // Optional packages are mostly other platforms' binaries.
-    if (have === undefined || !existsSync(join(root, path))) return optional === true;
-    return have.version === version && have.integrity === integrity;
-  });
-}
-
-function installNpmPackages() {
-  if (npmPackagesComplete()) return;
-  console.log('setup: installing npm packages');
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: NPM_DEADLINE_MS,
-  });
-  if (npm.status === 0) return;
-  console.error(`npm ci failed:\n${npm.stdout ?? ''}${npm.stderr ?? ''}${npm.error?.message ?? ''}`);
   process.exit(1);
 }
 
@@ -76,14 +37,18 @@ function installNpmPackages() {
  */
 export async function ensure(profile) {
   requireNode();
-  installNpmPackages();
+  const trouble = installNpmPackages(ROOT);
+  if (trouble !== undefined) {
+    console.error(`setup: ${trouble}`);
+    process.exit(1);
+  }
   const missing = missingPackages(await PROFILES[profile]());
   if (missing.length === 0) return [];
   console.log(`setup: installing Debian packages: ${missing.join(' ')}`);
-  const trouble = installPackages(missing);
-  if (trouble === undefined) return [];
+  const aptTrouble = installPackages(missing);
+  if (aptTrouble === undefined) return [];
   const still = missingPackages(missing);
-  console.log(`setup: could not install them (${trouble}). By hand: ${installCommand(still)}`);
+  console.log(`setup: could not install them (${aptTrouble}). By hand: ${installCommand(still)}`);
   for (const name of still) console.log(`  ${name}: ${PACKAGES[name].why}`);
   return still;
 }

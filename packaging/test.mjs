@@ -9,7 +9,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ending } from './bound-child.mjs';
 import { openRunDirectory } from './leftovers.mjs';
-import { otherNode } from './node22.mjs';
+import { node22 } from './node22.mjs';
 import { ensure } from './setup.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -93,7 +93,7 @@ async function runTests(node, files) {
 async function secondNode() {
   const current = Number(process.versions.node.split('.')[0]);
   if (current === OTHER_NODE) return `this is Node ${OTHER_NODE} already`;
-  const found = otherNode(ROOT, OTHER_NODE);
+  const found = node22(ROOT);
   if (found.trouble !== undefined) {
     if (REQUIRE_ALL) throw new StepFailed(found.trouble);
     return `skipped: ${found.trouble}`;
@@ -112,7 +112,7 @@ async function setUp() {
 
 /** Name and work of each step, in order. A step may answer with a remark for its line. */
 function steps(patterns) {
-  const tool = (name, ...args) => command(join(BIN, name), args).then(() => undefined);
+  const tool = (name, ...args) => command(process.execPath, [join(BIN, name), ...args]).then(() => undefined);
   const node = (...args) => command(process.execPath, args).then(() => undefined);
   const all = [
     ['set-up', setUp],

@@ -1,7 +1,7 @@
 // Debian's architectures that tonearm is built for, and what the native half of uWebSockets.js is called on each. A table.
 
 /** Module versions of Node 20 and 22, the ones that are supported: each file weighs 5 to 7 MB. */
-const NODE_MODULE_VERSIONS = [115, 127];
+export const NODE_MODULE_VERSIONS = [115, 127];
 
 export const ARCHITECTURES = {
   amd64: { node: 'x64', elfMachine: 62 },
@@ -14,9 +14,7 @@ export function ownArchitecture() {
   return Object.keys(ARCHITECTURES).find((name) => ARCHITECTURES[name].node === process.arch);
 }
 
-/** Names of an architecture's native files. */
-export function nativeFiles(architecture) {
-  return NODE_MODULE_VERSIONS.map(
-    (version) => `uws_linux_${ARCHITECTURES[architecture].node}_${version}.node`,
-  );
+/** Names of an architecture's native files, for the given module versions of Node. */
+export function nativeFiles(architecture, versions = NODE_MODULE_VERSIONS) {
+  return versions.map((version) => `uws_linux_${ARCHITECTURES[architecture].node}_${version}.node`);
 }

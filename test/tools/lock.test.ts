@@ -1,9 +1,15 @@
 // The lock file is whole: `npm ci` refuses one that leaves out other platforms' optional packages, and npm leaves them out
-// when it cannot see them in the registry at hand.
+// when it cannot see them in the registry at hand. Every npm from Debian's 9.2 on can read it, and nothing in it is compiled.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { sessionBus } from 'dbus-next';
 
 interface Entry {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -29,4 +35,40 @@ test('the lock file holds every package that another one asks for', () => {
       .map((name) => `${name}, which ${path} asks for`),
   );
   assert.deepEqual(missing, []);
+});
+
+test('no override names another package, which npm 9.2 cannot read', () => {
+  const { overrides }: { overrides: Readonly<Record<string, unknown>> } = JSON.parse(
+    readFileSync(new URL('package.json', LOCK), 'utf8'),
+  );
+  for (const [name, value] of Object.entries(overrides)) {
+    assert.match(String(value), /^[\^~]?\d+\.\d+\.\d+$/, name);
+  }
+});
+
+test("usocket is ours, never built, and dbus-next runs over Node's own sockets", async (t) => {
+  const require = createRequire(import.meta.url);
+  assert.throws(() => require('usocket'), /usocket is not part of tonearm/);
+  const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
+  assert.deepEqual(
+    Object.keys(packages).filter((path) => /usocket|node-gyp/.test(path)),
+    ['node_modules/usocket', 'packaging/no-usocket'],
+  );
+
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
+  const server = createServer().listen(join(folder, 'bus'));
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  t.after(() => {
+    for (const socket of accepted) socket.destroy();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+  await once(server, 'listening');
+  const bus = sessionBus({ busAddress: `unix:path=${folder}/bus` });
+  const { _connection: connection } = bus as unknown as { _connection: { stream: unknown } };
+  assert.ok(connection.stream instanceof Socket);
+  await once(connection.stream, 'connect');
+  connection.stream.destroy();
+  await once(connection.stream, 'close');
 });

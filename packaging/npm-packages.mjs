@@ -1,0 +1,46 @@
+// The npm packages of the checkout: whether all are there, and their installation. Debian's npm 9.2 must do.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const NPM_DEADLINE_MS = 10 * 60_000;
+
+function readJson(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+}
+
+/**
+ * Whether node_modules holds what package-lock.json asks for. npm writes down what it installed
+ * (node_modules/.package-lock.json), so an installation by hand counts too, and one without dev dependencies does not.
+ */
+function npmPackagesComplete(root) {
+  const wanted = readJson(join(root, 'package-lock.json'));
+  const installed = readJson(join(root, 'node_modules/.package-lock.json'));
+  if (wanted === undefined || installed === undefined) return false;
+  return Object.entries(wanted.packages).every(([path, { version, integrity, link, optional }]) => {
+    // A folder of the checkout: npm 9.2 copies it, later ones link it, and each writes that down in its own way.
+    if (link === true || !path.startsWith('node_modules/')) return existsSync(join(root, path));
+    const have = installed.packages[path];
+    // Optional packages are mostly other platforms' binaries.
+    if (have === undefined || !existsSync(join(root, path))) return optional === true;
+    return have.version === version && have.integrity === integrity;
+  });
+}
+
+/**
+ * Installs them, exactly as the lock file has them, unless all are there.
+ * @returns {string | undefined} why it could not be done; undefined when all are there now.
+ */
+export function installNpmPackages(root) {
+  if (npmPackagesComplete(root)) return undefined;
+  console.error('setup: installing npm packages');
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: NPM_DEADLINE_MS,
+  });
+  if (npm.status === 0) return undefined;
+  return `npm ci failed:\n${npm.stdout ?? ''}${npm.stderr ?? ''}${npm.error?.message ?? ''}`;
+}

@@ -1,0 +1,97 @@
+// What somebody who has just cloned the project meets: Debian's npm, and a Node that uWebSockets.js has no binary for. With real
+// ones, on a copy of the checkout in which nothing is installed.
+
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { run } from '../packaging/built-package.js';
+
+// build/test/tools/fresh-checkout.test.js -> the checkout
+const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
+/** What a clone does not have. */
+const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
+/** Debian 12 and 13 have this npm. */
+const NPM = '9.2.0';
+/** Debian 12's, and the one that most people have. */
+const NODES = ['18', '24'];
+
+const skip =
+  process.env['TONEARM_REQUIRE_ALL'] === '1'
+    ? false
+    : 'fetches 300 MB, so only where nothing may be left out (TONEARM_REQUIRE_ALL=1)';
+
+describe('a fresh checkout', { skip }, () => {
+  let home = '';
+  const copy = (): string => join(home, 'checkout');
+
+  /** Runs npm 9.2 on that Node, as if both were the only ones; resolves with all that was said. */
+  const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
+    const programs = join(home, `programs-${major}`);
+    // A test runner that is told it runs within another one runs nothing.
+    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+    const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
+    const ran = run('npm', [...args], { cwd: copy(), env });
+    const { stdout, stderr } = await ran.catch((error: Error & { stdout: string }) => {
+      throw new Error(`${error.message}\n${error.stdout}`);
+    });
+    return `${stdout}${stderr}`;
+  };
+
+  before(async () => {
+    home = mkdtempSync(join(tmpdir(), 'tonearm-fresh-'));
+    mkdirSync(copy());
+    const pack = ['-C', CHECKOUT, '--anchored', '--wildcards', ...MADE.map((path) => `--exclude=${path}`)];
+    await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', copy(), ...pack]);
+    for (const major of NODES) {
+      const node = `node-linux-${process.arch}`;
+      const into = join(home, `fetched-${major}`);
+      mkdirSync(into);
+      const fetch = ['install', '--prefix', into, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
+      await run('npm', [...fetch, `${node}@${major}`, `npm@${NPM}`], { cwd: into });
+      const programs = join(home, `programs-${major}`);
+      mkdirSync(programs);
+      symlinkSync(join(into, 'node_modules', node, 'bin/node'), join(programs, 'node'));
+      // Not its own `npm`, which would prefer the Node that its folder belongs to.
+      const script = `#!/bin/sh\nexec node ${join(into, 'node_modules/npm/bin/npm-cli.js')} "$@"\n`;
+      writeFileSync(join(programs, 'npm'), script);
+      chmodSync(join(programs, 'npm'), 0o755);
+    }
+  });
+  after(() => rmSync(home, { recursive: true, force: true }));
+
+  test('npm run package works as the first command, with npm 9.2 on Node 18', async () => {
+    assert.match(await npm('18', '--version'), /^9\.2\.0$/m);
+    const out = join(home, 'out');
+    mkdirSync(out);
+    const said = await npm('18', 'run', 'package', '--', '--out', out);
+    assert.equal(said.match(/^setup: installing npm packages$/gm)?.length, 1, said);
+    assert.equal(said.match(/^setup: .*no binary for Node v18\..*goes on with Node 22\./gm)?.length, 1, said);
+    assert.equal(readdirSync(out).length, 1);
+  });
+
+  for (const major of NODES) {
+    test(`npm start works on Node ${major}, and installs nothing again`, async () => {
+      const said = await npm(major, 'start', '--', '--version');
+      assert.match(said, /^\d+\.\d+\.\d+$/m);
+      assert.match(said, new RegExp(`^setup: .*no binary for Node v${major}\\.`, 'm'));
+      assert.doesNotMatch(said, /installing/);
+    });
+  }
+
+  test('npm run build and npm run format work on Node 24', async () => {
+    await npm('24', 'run', 'build');
+    assert.ok(readdirSync(join(copy(), 'build')).includes('test'));
+    assert.match(await npm('24', 'run', 'format'), /^Checked \d+ files/m);
+  });
+
+  test('npm run bench says what it does not know, on Node 24', async () => {
+    await assert.rejects(npm('24', 'run', 'bench', '--', 'no-such-thing'), /bench: nothing matches/);
+  });
+
+  test('npm test runs types, style, dead code and a test on Node 24', async () => {
+    assert.match(await npm('24', 'test', '--', 'tools/lock'), /^ok - tests on Node 22\./m);
+  });
+});

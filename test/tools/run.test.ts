@@ -1,0 +1,58 @@
+// packaging/run, through which npm's scripts go: it becomes the script, and nothing starts behind a killed npm.
+
+import assert from 'node:assert/strict';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
+/** Not the shell's last command, which it would turn into. */
+const NPM = ['-c', '"$@"; exit', 'npm', 'sh', RUN];
+
+interface Run {
+  readonly npm: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** All that was said, once everybody has closed the pipe. */
+  readonly said: Promise<string>;
+}
+
+/** `node`: a shell script that stands in for Node on the PATH. */
+function runAs(t: TestContext, script: string, args: readonly string[], node?: string): Run {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-run-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'script.mjs');
+  writeFileSync(file, script);
+  if (node !== undefined) writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
+  const npm = spawn('sh', [...NPM, file, ...args], {
+    env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let text = '';
+  npm.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  return { npm, said: once(npm.stdout, 'close').then(() => text) };
+}
+
+test('arguments and the exit status pass through, and npm is the parent', async (t) => {
+  const script = 'console.log(process.argv.slice(2).join(), process.ppid); process.exitCode = 7;';
+  const { npm, said } = runAs(t, script, ['a b', '--c']);
+  const [status] = await once(npm, 'close');
+  assert.equal(status, 7);
+  assert.equal(await said, `a b,--c ${npm.pid}\n`);
+});
+
+test('the script does not start when npm was killed while all was made ready', async (t) => {
+  // Says that it has begun, and goes on once its input ends.
+  const node = `echo begun >&2; cat > /dev/null; echo ${process.execPath}`;
+  const { npm, said } = runAs(t, "console.log('started')", [], node);
+  await once(npm.stderr, 'data');
+  npm.kill('SIGKILL');
+  await once(npm, 'exit');
+  npm.stdin.end();
+  assert.equal(await said, '');
+});
