@@ -1,8 +1,8 @@
 // `npm run package`: builds the Debian packages, or with --tree only the files as they will be installed. Needs dpkg-deb, no
-// root and no network. The same sources and SOURCE_DATE_EPOCH give the same bytes.
+// root and no network (--with-node fetches Node once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
 //
-//   node packaging/package.mjs [--arch amd64|arm64|armhf|all] [--out DIR] [--version VERSION]
-//   node packaging/package.mjs --tree DIR [--prefix /usr/local] [--arch ...]
+//   node packaging/package.mjs [--with-node] [--arch amd64|arm64|armhf|all] [--out DIR] [--version VERSION] [--compress xz|gzip|none]
+//   node packaging/package.mjs --tree DIR [--prefix /usr/local] [--with-node] [--arch ...]
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -23,10 +23,13 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { controlText, debianChangelog, maintainerScripts, md5sums } from './deb/control.mjs';
+import { FORMS } from './deb/forms.mjs';
 import { copyTree, layOut } from './deb/tree.mjs';
+import { node22 } from './node22.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const COMMAND_DEADLINE_MS = 5 * 60_000;
+/** xz takes a minute over Node on a fast machine. */
+const COMMAND_DEADLINE_MS = 20 * 60_000;
 const KIB = 1024;
 
 function run(command, args, env = {}) {
@@ -84,9 +87,9 @@ function writeWithMode(path, text, mode) {
 }
 
 /** Adds what only a Debian package has to a laid-out tree, and packs it. Answers with the package's path. */
-function pack({ tree, architecture, version, epochS, out }) {
-  const changelog = gzipSync(debianChangelog({ version, epochS }), { level: 9 });
-  writeWithMode(join(tree, 'usr/share/doc/tonearm/changelog.Debian.gz'), changelog, 0o644);
+function pack({ tree, form, architecture, version, epochS, out, compress }) {
+  const changelog = gzipSync(debianChangelog({ form, version, epochS }), { level: 9 });
+  writeWithMode(join(tree, `usr/share/doc/${form.name}/changelog.Debian.gz`), changelog, 0o644);
   const regular = regularFilesBelow(tree);
   const sums = md5sums(tree, regular);
   const sizeKiB = installedKiB(tree);
@@ -96,45 +99,55 @@ function pack({ tree, architecture, version, epochS, out }) {
   chmodSync(tree, 0o755);
   writeWithMode(
     join(control, 'control'),
-    controlText({ version, architecture, installedKiB: sizeKiB }),
+    controlText({ form, version, architecture, installedKiB: sizeKiB }),
     0o644,
   );
   writeWithMode(join(control, 'md5sums'), sums, 0o644);
   for (const [name, text] of Object.entries(maintainerScripts(ROOT))) {
     writeWithMode(join(control, name), text, 0o755);
   }
-  const file = join(out, `tonearm_${version}_${architecture}.deb`);
+  const file = join(out, `${form.name}_${version}_${architecture}.deb`);
   // One thread: how xz divides the work between several would show in the bytes.
-  run('dpkg-deb', ['--root-owner-group', '--threads-max=1', '-Zxz', '--build', tree, file], {
+  run('dpkg-deb', ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file], {
     SOURCE_DATE_EPOCH: String(epochS),
   });
   const mb = (statSync(file).size / KIB / KIB).toFixed(1);
   console.log(`${file}: ${mb} MiB, ${(sizeKiB / KIB).toFixed(1)} MiB installed, ${regular.length} files`);
 }
 
-function wanted(arch) {
-  if (arch === 'all') return Object.keys(ARCHITECTURES);
+function wanted(arch, { architectures }) {
+  if (arch === 'all') return architectures;
   const one = arch ?? ownArchitecture();
-  if (one !== undefined && Object.hasOwn(ARCHITECTURES, one)) return [one];
-  throw new Error(`--arch is one of ${Object.keys(ARCHITECTURES).join(', ')}, all`);
+  if (architectures.includes(one)) return [one];
+  throw new Error(`--arch is one of ${architectures.join(', ')}, all`);
+}
+
+function fetchedNode(architecture) {
+  const { trouble, ...files } = node22(ROOT, ARCHITECTURES[architecture].node);
+  if (trouble !== undefined) throw new Error(trouble);
+  return files;
 }
 
 function main(values) {
   const epochS = buildTimeS();
   const version =
     values.version ?? `${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}-1`;
+  const form = values['with-node'] ? FORMS.withNode : FORMS.plain;
+  const { prefix, compress } = values;
   const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
   try {
     const dist = join(work, 'dist');
     run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', dist]);
-    for (const architecture of wanted(values.arch)) {
+    for (const architecture of wanted(values.arch, form)) {
       const tree = join(work, architecture);
       mkdirSync(tree);
-      layOut({ root: ROOT, dist, into: tree, prefix: values.prefix, architecture, version, epochS });
+      const ownNode = values['with-node'] ? fetchedNode(architecture) : undefined;
+      const target = { form, architecture, version, epochS };
+      layOut({ ...target, root: ROOT, dist, into: tree, prefix, ownNode });
       const wrong = foreign(tree, architecture);
       if (wrong.length > 0) throw new Error(`these may not be shipped: ${wrong.join(', ')}`);
       if (values.tree !== undefined) copyTree(tree, resolve(values.tree));
-      else pack({ tree, architecture, version, epochS, out: resolve(values.out) });
+      else pack({ ...target, tree, out: resolve(values.out), compress });
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -146,6 +159,8 @@ const { values } = parseArgs({
     arch: { type: 'string' },
     out: { type: 'string', default: ROOT },
     version: { type: 'string' },
+    'with-node': { type: 'boolean', default: false },
+    compress: { type: 'string', default: 'xz' },
     tree: { type: 'string' },
     prefix: { type: 'string', default: '/usr' },
   },

@@ -6,20 +6,27 @@ import { join } from 'node:path';
 
 const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 
-/** libc6: the newest symbol version in any of the native files. */
-const DEPENDS = ['nodejs (>= 20)', 'nodejs (<< 23)', 'libc6 (>= 2.28)', 'systemd', 'dbus-user-session'];
+const DEPENDS = ['systemd', 'dbus-user-session'];
 /** polkitd says whether the node may be restarted; a sound server may be another machine's. */
 const RECOMMENDS = ['polkitd', 'pulseaudio | pipewire-pulse'];
 
-export function controlText({ version, architecture, installedKiB }) {
+/** Debian's name of the architecture promises ARMv7; Raspberry Pi OS gives that name to ARMv6, too. */
+const ARMHF_DESCRIPTION = [
+  ' .',
+  ' It needs an ARMv7 processor: it does not run on ARMv6, which is the first',
+  ' Raspberry Pi and the Pi Zero (not the Zero 2).',
+];
+
+export function controlText({ form, version, architecture, installedKiB }) {
   return `${[
-    'Package: tonearm',
+    `Package: ${form.name}`,
     `Version: ${version}`,
     `Architecture: ${architecture}`,
     `Maintainer: ${MAINTAINER}`,
     `Installed-Size: ${installedKiB}`,
-    `Depends: ${DEPENDS.join(', ')}`,
+    `Depends: ${[...form.depends, ...DEPENDS].join(', ')}`,
     `Recommends: ${RECOMMENDS.join(', ')}`,
+    ...form.relations.map((line) => line.replace('@VERSION@', version)),
     'Section: sound',
     'Priority: optional',
     'Description: control of one networked audio node over HTTP',
@@ -28,12 +35,14 @@ export function controlText({ version, architecture, installedKiB }) {
     ' over HTTP, and tells of every change by server-sent events.',
     ' .',
     ' It runs as a service of one user, whom tonearm-setup(8) names.',
+    ` ${form.description}`,
+    ...(architecture === 'armhf' ? ARMHF_DESCRIPTION : []),
   ].join('\n')}\n`;
 }
 
-export function debianChangelog({ version, epochS }) {
+export function debianChangelog({ form, version, epochS }) {
   const date = new Date(epochS * 1000).toUTCString().replace('GMT', '+0000');
-  return `tonearm (${version}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- ${MAINTAINER}  ${date}\n`;
+  return `${form.name} (${version}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- ${MAINTAINER}  ${date}\n`;
 }
 
 /** Name -> text, the shared function filled in. */

@@ -1,10 +1,11 @@
-// The licence texts of the npm packages whose code is in the bundles, as one text. What is bundled is what package-lock.json
+// The licence texts of the npm packages whose code is in the bundles, and of Node where it is shipped along, as one text. What is bundled is what package-lock.json
 // lists for production; a package without a licence text ends the build.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NODE_22 } from '../node22.mjs';
 
-/** Installed, but never part of a bundle: an optional native addon, and an empty package in usocket's place. */
+/** Installed, but never part of a bundle: an optional native addon, and what stands in usocket's place. */
 const NOT_BUNDLED = /(?:^|\/)(?:@napi-rs\/[^/]+|usocket)$/;
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)/i;
 
@@ -27,6 +28,8 @@ function bundledPackages(root) {
     .sort();
 }
 
+const section = (title, text) => `${'='.repeat(78)}\n${title}\n${'='.repeat(78)}\n\n${text}\n`;
+
 function notice(root, path) {
   const folder = join(root, path);
   const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -37,11 +40,16 @@ function notice(root, path) {
   if (texts.length === 0) throw new Error(`${path} has no licence text`);
   const extra = CONTAINED[path.replace(/^node_modules\//, '')];
   if (extra !== undefined) texts.push(extra);
-  return `${'='.repeat(78)}\n${name} ${version}\n${'='.repeat(78)}\n\n${texts.join('\n\n')}\n`;
+  return section(`${name} ${version}`, texts.join('\n\n'));
 }
 
-/** @returns {string} */
-export function thirdPartyNotices(root) {
+/**
+ * @param {string | undefined} nodeLicence the file with the licence texts of the Node that is shipped along, if one is.
+ * @returns {string}
+ */
+export function thirdPartyNotices(root, nodeLicence) {
   const notices = bundledPackages(root).map((path) => notice(root, path));
-  return `tonearm contains code of these npm packages:\n\n${notices.join('\n')}`;
+  const npmPart = `tonearm contains code of these npm packages:\n\n${notices.join('\n')}`;
+  if (nodeLicence === undefined) return npmPart;
+  return `${npmPart}\n${section(`Node.js ${NODE_22}, /usr/lib/tonearm/node`, readFileSync(nodeLicence, 'utf8').trim())}`;
 }

@@ -23,11 +23,13 @@ const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);
 const zipped = (text) => gzipSync(text, { level: 9 });
 
 /**
- * @param {{ root: string, dist: string, into: string, prefix: string, architecture: string, version: string, epochS: number }} plan
- *   `dist` holds the bundles, `into` is filled, `epochS` is the build's time in seconds.
+ * @param {{ root: string, dist: string, into: string, prefix: string, form: object, ownNode?: { node: string, licence: string },
+ *   architecture: string, version: string, epochS: number }} plan
+ *   `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the Node that is
+ *   shipped along, `epochS` is the build's time in seconds.
  */
 export function layOut(plan) {
-  const { root, dist, into, prefix, architecture, version, epochS } = plan;
+  const { root, dist, into, prefix, form, ownNode, architecture, version, epochS } = plan;
   const under = join(into, prefix);
   const source = (path) => readFileSync(join(root, path), 'utf8');
   const put = (path, content, mode = 0o644) => {
@@ -38,12 +40,15 @@ export function layOut(plan) {
   };
   const filled = (text) =>
     text
+      .replace('@ARMV7_ONLY@\n', architecture === 'armhf' ? source('packaging/deb/armv7-only.sh') : '')
+      .replaceAll('@NODE@', form.node)
       .replaceAll('@PREFIX@', prefix)
       .replaceAll('@NODE_FLAGS@', NODE_FLAGS.join(' '))
       .replaceAll('@VERSION@', version)
       .replaceAll('@DATE@', dayOf(epochS));
 
-  layOutProgram({ dist, root, architecture, put });
+  layOutProgram({ dist, root, architecture, form, put });
+  if (ownNode !== undefined) put('lib/tonearm/node', readFileSync(ownNode.node), 0o755);
   put('bin/tonearm', filled(source('packaging/deb/tonearm')), 0o755);
   put('lib/tonearm/wait-listening', source('packaging/deb/wait-listening'), 0o755);
   put('sbin/tonearm-setup', filled(source('packaging/tonearm-setup')), 0o755);
@@ -65,29 +70,32 @@ export function layOut(plan) {
   for (const page of readdirSync(join(root, 'packaging/man')).sort()) {
     put(`share/man/man${page.at(-1)}/${page}.gz`, zipped(filled(source(join('packaging/man', page)))));
   }
-  put('share/doc/tonearm/examples/config.yaml', source('packaging/config.example.yaml'));
-  put('share/doc/tonearm/changelog.gz', zipped(source('CHANGELOG.md')));
-  put('share/doc/tonearm/third-party-notices.gz', zipped(thirdPartyNotices(root)));
-  put('share/doc/tonearm/copyright', copyright(source('LICENSE')));
+  const doc = `share/doc/${form.name}`;
+  put(`${doc}/examples/config.yaml`, source('packaging/config.example.yaml'));
+  put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
+  put(`${doc}/third-party-notices.gz`, zipped(thirdPartyNotices(root, ownNode?.licence)));
+  put(`${doc}/copyright`, copyright(source('LICENSE')));
+  if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
   }
 }
 
 /** The bundles, and of the native files those of this architecture alone. */
-function layOutProgram({ dist, root, architecture, put }) {
+function layOutProgram({ dist, root, architecture, form, put }) {
   const bundles = readdirSync(dist, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.node'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
   for (const file of bundles) put(join('lib/tonearm', file.slice(dist.length + 1)), readFileSync(file));
   const natives = join(root, 'node_modules/uWebSockets.js/dist/bin');
-  for (const file of nativeFiles(architecture)) put(`lib/tonearm/${file}`, readFileSync(join(natives, file)));
+  for (const file of nativeFiles(architecture, form.moduleVersions))
+    put(`lib/tonearm/${file}`, readFileSync(join(natives, file)));
 }
 
 function copyright(licence) {
   return [
     'tonearm is under the following licence.',
-    'It contains code of npm packages, whose names, versions and licence texts are in third-party-notices.gz beside this file.',
+    'It contains code of others, npm packages above all, whose names, versions and licence texts are in third-party-notices.gz beside this file.',
     'The Apache License, Version 2.0, is in /usr/share/common-licenses/Apache-2.0.',
     '',
     licence,

@@ -1,7 +1,8 @@
-// Builds packages for tests, as `npm run package` does, into folders of their own.
+// Builds packages for tests, as `npm run package` does, into folders of their own, and looks into them.
 
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,4 +31,61 @@ export async function buildPackage(...args: readonly string[]): Promise<string> 
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(BUILD_TIME_S) };
   const { stdout } = await run(process.execPath, [join(ROOT, 'packaging/package.mjs'), ...args], { env });
   return stdout;
+}
+
+/**
+ * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in
+ * for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
+ */
+const NODEJS_CONTROL = `Package: nodejs
+Version: 20.0.0-1
+Architecture: all
+Maintainer: nobody <nobody@tonearm.invalid>
+Description: stands in for Node
+`;
+
+/** Builds that package into the folder. */
+export async function buildStandIn(folder: string): Promise<void> {
+  const script =
+    'mkdir -p "$1/nodejs/DEBIAN" && cat > "$1/nodejs/DEBIAN/control" && dpkg-deb --build "$1/nodejs" "$1"';
+  const building = run('sh', ['-c', script, 'build', folder]);
+  building.child.stdin?.end(NODEJS_CONTROL);
+  await building;
+}
+
+/** What a program prints; it must succeed. */
+export async function output(command: string, ...args: readonly string[]): Promise<string> {
+  return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
+}
+
+/** The package of that name and architecture in a folder. */
+export function packageIn(folder: string, name: string, architecture: string): string {
+  const found = readdirSync(folder).find(
+    (file) => file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`),
+  );
+  return join(folder, found ?? assert.fail(`there is no ${name} for ${architecture}`));
+}
+
+/** Paths of its files and links, as they will lie below `/`. */
+export async function filesOf(file: string): Promise<readonly string[]> {
+  const list = await output('dpkg-deb', '--contents', file);
+  return list
+    .split('\n')
+    .filter((line) => /^[-l]/.test(line))
+    .map((line) => line.replace(/^.* \.\//, '').replace(/ -> .*$/, ''));
+}
+
+/** Unpacks a package into a fresh folder below `folder`, control files included. */
+export async function extracted(file: string, folder: string): Promise<string> {
+  const tree = mkdtempSync(join(folder, 'tree-'));
+  await run('dpkg-deb', ['--raw-extract', file, tree]);
+  return tree;
+}
+
+/** What lintian says of a package. */
+export function lintian(file: string): Promise<string> {
+  // It leaves files in TMPDIR behind.
+  const own = tempFolder();
+  const options = ['--allow-root', '--profile', 'debian', '--fail-on', 'none'];
+  return output('env', `TMPDIR=${own.path}`, 'lintian', ...options, file).finally(() => own.remove());
 }

@@ -10,7 +10,7 @@ import { removeScenarios } from '../node/scenarios/package-remove.js';
 import { serviceScenarios } from '../node/scenarios/package-service.js';
 import { refusalScenarios } from '../node/scenarios/power.js';
 import { restartScenarios } from '../node/scenarios/power-restart.js';
-import { buildPackage, type Folder, run, tempFolder } from './built-package.js';
+import { buildPackage, buildStandIn, type Folder, tempFolder } from './built-package.js';
 
 const why = whyNoNode();
 
@@ -18,26 +18,11 @@ if (why !== undefined && process.env['TONEARM_REQUIRE_ALL'] === '1') {
   test('a node can be booted', () => assert.fail(why));
 }
 
-/**
- * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in
- * for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
- */
-const NODEJS_CONTROL = `Package: nodejs
-Version: 20.0.0-1
-Architecture: all
-Maintainer: nobody <nobody@tonearm.invalid>
-Description: stands in for Node
-`;
-
 /** Two versions of tonearm and the stand-in, in one folder. */
 async function buildPackages(folder: string): Promise<void> {
   await buildPackage('--out', folder, '--version', '0.1.0-1');
   await buildPackage('--out', folder, '--version', '0.1.0-2');
-  const script =
-    'mkdir -p "$1/nodejs/DEBIAN" && cat > "$1/nodejs/DEBIAN/control" && dpkg-deb --build "$1/nodejs" "$1"';
-  const building = run('sh', ['-c', script, 'build', folder]);
-  building.child.stdin?.end(NODEJS_CONTROL);
-  await building;
+  await buildStandIn(folder);
 }
 
 describe('the installed node', { skip: why ?? false }, () => {

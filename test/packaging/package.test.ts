@@ -2,11 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { lacks } from '../tools/requirements.js';
-import { buildPackage, type Folder, run, tempFolder } from './built-package.js';
+import {
+  buildPackage,
+  extracted,
+  type Folder,
+  filesOf,
+  lintian,
+  output,
+  packageIn,
+  run,
+  tempFolder,
+} from './built-package.js';
 
 const skip = lacks({ programs: ['dpkg-deb'] });
 
@@ -14,6 +24,16 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
   ['amd64', 'x64'],
   ['arm64', 'arm64'],
   ['armhf', 'arm'],
+];
+
+const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|ARMV7_ONLY|USER_MANAGERS)@/;
+
+/** What `uname -m` says, and whether the armhf package runs there: the last is a 64-bit kernel below 32-bit programs. */
+const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
+  ['armv6l', false],
+  ['armv7l', true],
+  ['armv8l', true],
+  ['aarch64', true],
 ];
 
 const EXPECTED = [
@@ -39,25 +59,11 @@ const EXPECTED = [
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-async function output(command: string, ...args: readonly string[]): Promise<string> {
-  return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
-}
-
 describe('the packages', { skip }, () => {
   let folder: Folder | undefined;
   let said = '';
-  const packageOf = (architecture: string): string => {
-    const { path } = folder ?? assert.fail('nothing was built');
-    const name = readdirSync(path).find((file) => file.endsWith(`_${architecture}.deb`));
-    return join(path, name ?? assert.fail(`there is no package for ${architecture}`));
-  };
-  const filesOf = async (architecture: string): Promise<readonly string[]> => {
-    const list = await output('dpkg-deb', '--contents', packageOf(architecture));
-    return list
-      .split('\n')
-      .filter((line) => /^[-l]/.test(line))
-      .map((line) => line.replace(/^.* \.\//, '').replace(/ -> .*$/, ''));
-  };
+  const path = (): string => folder?.path ?? assert.fail('nothing was built');
+  const packageOf = (architecture: string): string => packageIn(path(), 'tonearm', architecture);
 
   before(async () => {
     folder = tempFolder();
@@ -71,7 +77,7 @@ describe('the packages', { skip }, () => {
 
   for (const [architecture, node] of ARCHITECTURES) {
     test(`${architecture} holds what it should, and natives of its own only`, async () => {
-      const files = await filesOf(architecture);
+      const files = await filesOf(packageOf(architecture));
       assert.deepEqual(
         EXPECTED.filter((file) => !files.includes(file)),
         [],
@@ -103,10 +109,43 @@ describe('the packages', { skip }, () => {
     assert.doesNotMatch(control, /npm|gyp|gcc|make/);
   });
 
+  test('armhf says that it needs ARMv7', async () => {
+    assert.match(await output('dpkg-deb', '--field', packageOf('armhf'), 'Description'), /ARMv7/);
+    assert.doesNotMatch(await output('dpkg-deb', '--field', packageOf('arm64'), 'Description'), /ARMv7/);
+    const tree = await extracted(packageOf('armhf'), path());
+    assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
+    assert.match(
+      readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8'),
+      /^RestartPreventExitStatus=.* 126$/m,
+    );
+  });
+
+  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that says how it was called.
+  for (const [machine, runs] of MACHINES) {
+    test(`on ${machine} armhf ${runs ? 'starts' : 'says in one line why it does not'}`, async () => {
+      const programs = join(await extracted(packageOf('armhf'), path()), 'programs');
+      mkdirSync(programs);
+      for (const [name, text] of [
+        ['uname', `echo ${machine}`],
+        ['node', 'echo "$@"'],
+      ] as const) {
+        writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      }
+      const started = run(join(programs, '../usr/bin/tonearm'), ['--version'], { env: { PATH: programs } });
+      if (runs) {
+        assert.match((await started).stdout, / \/usr\/lib\/tonearm\/main\.js --version$/m);
+        return;
+      }
+      await assert.rejects(started, {
+        code: 126,
+        stdout: '',
+        stderr: `tonearm: this processor (${machine}) is older than ARMv7, for which this package is built\n`,
+      });
+    });
+  }
+
   test('no placeholder is left', async () => {
-    const { path } = folder ?? assert.fail('nothing was built');
-    const tree = join(path, 'tree');
-    await run('dpkg-deb', ['--raw-extract', packageOf('amd64'), tree]);
+    const trees = await Promise.all(['amd64', 'armhf'].map((name) => extracted(packageOf(name), path())));
     for (const file of [
       'usr/bin/tonearm',
       'usr/sbin/tonearm-setup',
@@ -115,10 +154,7 @@ describe('the packages', { skip }, () => {
       'DEBIAN/postinst',
       'DEBIAN/postrm',
     ]) {
-      assert.doesNotMatch(
-        readFileSync(join(tree, file), 'utf8'),
-        /@(?:PREFIX|VERSION|DATE|NODE_FLAGS|USER_MANAGERS)@/,
-      );
+      for (const tree of trees) assert.doesNotMatch(readFileSync(join(tree, file), 'utf8'), PLACEHOLDER);
     }
   });
 
@@ -134,12 +170,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('lintian finds no error', { skip: lacks({ programs: ['lintian'] }) }, async () => {
-    // It leaves files in TMPDIR behind.
-    const own = tempFolder();
-    const options = ['--allow-root', '--profile', 'debian', '--fail-on', 'none'];
-    const lintian = [`TMPDIR=${own.path}`, 'lintian', ...options, packageOf('amd64')];
-    const found = await output('env', ...lintian).finally(() => own.remove());
-    assert.doesNotMatch(found, /^E: /m);
+    assert.doesNotMatch(await lintian(packageOf('amd64')), /^E: /m);
   });
 
   test('an unknown architecture is refused', async () => {

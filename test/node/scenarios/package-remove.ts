@@ -1,4 +1,4 @@
-// The later life of the package: the upgrade example, another user, an upgrade, removal and purge.
+// The later life of the package: the upgrade example, another user, an upgrade, removal and purge, install.sh.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ const UNREAD = [
 const DEADLINE_MS = 20_000;
 
 /** Everything on the node that has the name, but for logs, dpkg's own memory and the packages themselves. */
-const LEFT =
+export const LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
 export function removeScenarios(node: () => Node): void {

@@ -32,6 +32,13 @@ export function apt(node: Node, ...args: readonly string[]): Promise<string> {
   return shell(node, `cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
 }
 
+/** Installs the form that runs on the system's Node, which a package must have brought. */
+export async function installPlain(node: Node): Promise<void> {
+  const present = await node.root('dpkg-query', '--show', 'nodejs');
+  const standIn = present.status === 0 ? '' : './nodejs_20.0.0-1_all.deb';
+  await apt(node, 'install', standIn, './tonearm_0.1.0-1_*.deb');
+}
+
 /** A property of the service in pi's manager. */
 export async function property(node: Node, name: string): Promise<string> {
   const show = ['systemctl', '--user', 'show', `--property=${name}`, '--value', 'tonearm.service'];

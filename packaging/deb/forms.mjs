@@ -1,0 +1,34 @@
+// The two forms of the Debian package: one runs on the system's Node, one brings its own. Otherwise they are the same, and each
+// takes the other's place. A table.
+
+import { ARCHITECTURES, NODE_MODULE_VERSIONS } from './architectures.mjs';
+
+/** The newest symbol version in any of the native files, and in the official Node 22. */
+const LIBC = 'libc6 (>= 2.28)';
+
+/**
+ * `node`: what the start script calls, @PREFIX@ as in every text. `moduleVersions`: of the Nodes that it runs on.
+ * `relations`: to the other form; @VERSION@ is the package's. `lintianOverrides`: what lintian would say and is meant, with why.
+ */
+export const FORMS = {
+  plain: {
+    name: 'tonearm',
+    architectures: Object.keys(ARCHITECTURES),
+    node: 'node',
+    moduleVersions: NODE_MODULE_VERSIONS,
+    depends: ['nodejs (>= 20)', 'nodejs (<< 23)', LIBC],
+    relations: ['Conflicts: tonearm-with-node', 'Replaces: tonearm-with-node'],
+    description: 'It runs on Node 20 or 22 of the system; tonearm-with-node brings its own.',
+  },
+  withNode: {
+    name: 'tonearm-with-node',
+    architectures: ['amd64', 'arm64'],
+    node: '@PREFIX@/lib/tonearm/node',
+    moduleVersions: [127],
+    // What Node is linked with; its newest symbol of the third is GLIBCXX_3.4.21.
+    depends: [LIBC, 'libgcc-s1', 'libstdc++6 (>= 5)'],
+    lintianOverrides: 'packaging/deb/lintian-overrides',
+    relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],
+    description: 'It brings the official Node 22 with it, and leaves alone what the system has.',
+  },
+};

@@ -1,0 +1,74 @@
+// The two forms of the package on the node: each takes the other's place, and the one with Node needs no other.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../node.js';
+import { ask } from './package-client.js';
+import { LEFT } from './package-remove.js';
+import { apt, CONFIG, installPlain, property, RULE, setUpPi, shell } from './package-shell.js';
+
+const OWN_NODE = '/usr/lib/tonearm/node';
+
+/** The Node that the running service runs on; it answers, too. */
+async function nodeOfService(node: Node): Promise<string> {
+  assert.equal(await property(node, 'ActiveState'), 'active');
+  assert.equal((await ask(node, 'GET', '/server')).status, 200);
+  return (await shell(node, `readlink /proc/${await property(node, 'MainPID')}/exe`)).trim();
+}
+
+/** The forms that are installed. */
+async function installed(node: Node): Promise<string> {
+  const list = await shell(node, "dpkg --list 'tonearm*'");
+  return [...list.matchAll(/^ii +(\S+)/gm)].map(([, name]) => name).join();
+}
+
+/** What tonearm-setup has made and recorded. */
+const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
+
+export function formScenarios(node: () => Node): void {
+  test('dpkg puts the form with Node in place of the other: set-up and service stay, on its own Node', async () => {
+    await installPlain(node());
+    await setUpPi(node());
+    const before = await shell(node(), SETUP);
+    assert.notEqual(await nodeOfService(node()), OWN_NODE);
+    await shell(node(), 'dpkg --install /opt/packages/tonearm-with-node_0.1.0-1_*.deb 2>&1');
+    assert.equal(await installed(node()), 'tonearm-with-node');
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+    assert.equal(await property(node(), 'UnitFileState'), 'enabled');
+    assert.equal(await shell(node(), SETUP), before);
+  });
+
+  test('purging what it replaced takes nothing from it', async () => {
+    const before = await shell(node(), SETUP);
+    await shell(node(), 'dpkg --purge tonearm');
+    assert.equal(await shell(node(), SETUP), before);
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+  });
+
+  test('and back', async () => {
+    const before = await shell(node(), SETUP);
+    await shell(node(), 'dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
+    assert.equal(await installed(node()), 'tonearm');
+    assert.notEqual(await nodeOfService(node()), OWN_NODE);
+    assert.notEqual((await node().root('test', '-e', OWN_NODE)).status, 0);
+    assert.equal(await shell(node(), SETUP), before);
+    await apt(node(), 'purge', 'tonearm', 'tonearm-with-node');
+  });
+
+  test('apt installs the form with Node where there is no package of Node, and it runs on its own', async () => {
+    // The stand-in, where the machine's Node is from no package.
+    await shell(node(), 'dpkg --purge nodejs 2>&1 || true');
+    await apt(node(), 'install', './tonearm-with-node_0.1.0-1_*.deb');
+    await setUpPi(node());
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+    const version = await node().user(OWN_NODE, '--version');
+    assert.match(version.stdout, /^v22\./);
+  });
+
+  test('purged, it leaves the configuration of the user, and nothing else', async () => {
+    await apt(node(), 'purge', 'tonearm-with-node');
+    assert.equal(await property(node(), 'ActiveState'), 'inactive');
+    const left = await shell(node(), `${LEFT} | grep -v ^/home/ || true`);
+    assert.equal(left, '');
+  });
+}
