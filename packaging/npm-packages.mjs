@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NODE_22, thisNodeFits } from './node22.mjs';
 
 const NPM_DEADLINE_MS = 10 * 60_000;
 
@@ -28,6 +29,14 @@ function npmPackagesComplete(root) {
   });
 }
 
+/** npm's environment: it is told which Node the packages are for, where that is not its own. */
+function npmEnvironment(root) {
+  if (thisNodeFits()) return process.env;
+  const preload = join(root, 'packaging/npm-for-node22.cjs');
+  const options = `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(preload)}`;
+  return { ...process.env, NODE_OPTIONS: options, TONEARM_PACKAGES_FOR: `v${NODE_22}` };
+}
+
 /**
  * Installs them, exactly as the lock file has them, unless all are there.
  * @returns {string | undefined} why it could not be done; undefined when all are there now.
@@ -37,6 +46,7 @@ export function installNpmPackages(root) {
   console.error('setup: installing npm packages');
   const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
+    env: npmEnvironment(root),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: NPM_DEADLINE_MS,
