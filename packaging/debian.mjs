@@ -23,6 +23,7 @@ export const PACKAGES = {
   },
   'libpam-systemd': { file: '/usr/share/pam-configs/systemd', why: 'logind sessions on the real node' },
   polkitd: { file: '/usr/lib/polkit-1/polkitd', why: 'real verdicts on power actions' },
+  debootstrap: { file: '/usr/sbin/debootstrap', why: 'a root of Debian 13, over which the suite runs too' },
   lintian: { file: '/usr/bin/lintian', why: 'the check of the built packages' },
   chromium: { file: '/usr/bin/chromium', why: 'a real EventSource, and real cross-origin requests' },
   wrk: { file: '/usr/bin/wrk', why: 'HTTP load for benchmarks' },

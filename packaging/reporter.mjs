@@ -1,5 +1,5 @@
 // Reporter for node --test: says what failed and why, what was skipped and why, and closes with the runner's own summary.
-// Silent about what passed. Given to the test runner by packaging/test.mjs.
+// Silent about what passed. Given to the test runner by packaging/test.mjs, which also says where it runs (TONEARM_TESTED_ON).
 
 import { relative } from 'node:path';
 import { inspect } from 'node:util';
@@ -7,9 +7,11 @@ import { inspect } from 'node:util';
 /** What a test file printed is shown only when something in it failed, and only its end. */
 const KEPT_OUTPUT_CHARS = 8000;
 
+const PLACE = process.env.TONEARM_TESTED_ON ? `, ${process.env.TONEARM_TESTED_ON}` : '';
+
 function where({ file, line }) {
   if (file === undefined) return '';
-  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}`;
+  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}${PLACE}`;
 }
 
 function errorText(error) {

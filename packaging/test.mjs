@@ -1,5 +1,6 @@
-// `npm test [-- PATTERNS]`: everything that is checked, in one command, the quick steps first. The first step that fails
-// ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the second Node.
+// `npm test [-- [--debian13] PATTERNS]`: everything that is checked, in one command, the quick steps first. The first step that
+// fails ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the second Node
+// and the second Debian. With --debian13 the tests run on that Debian, and only there.
 //
 // A test that cannot run here says why in one line. With CI=true or TONEARM_REQUIRE_ALL=1 that is a failure.
 
@@ -7,7 +8,9 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { ending } from './bound-child.mjs';
+import { debian13, insideDebian13 } from './debian13.mjs';
 import { openRunDirectory } from './leftovers.mjs';
 import { node22 } from './node22.mjs';
 import { ensure } from './setup.mjs';
@@ -24,6 +27,10 @@ const CONCURRENCY = 4;
 const OTHER_NODE = 22;
 /** Below test/: what needs a system around it. The rest depends on nothing but Node. */
 const SYSTEM_TESTS = /^(browser|contract|node|packaging|sound|tools)\b/;
+/** Below test/: those that boot a node, which they do from outside of a Debian, over its root. */
+const BOOTING_TESTS = /^(node\/node|packaging\/installed-node)\.test\.js$/;
+/** Not run on Debian 13: both Debians have the same Chromium. */
+const ONE_DEBIAN_TESTS = /^browser\b/;
 
 class StepFailed extends Error {}
 
@@ -59,14 +66,20 @@ function testFiles() {
     .sort();
 }
 
+const isOf = (kind, file) => kind.test(relative('build/test', file));
+
 function matching(files, patterns) {
   if (patterns.length === 0) return files;
   const wanted = patterns.map((pattern) => pattern.replace(/^\.?\/?(test\/)?/, '').replace(/\.ts$/, '.js'));
   return files.filter((file) => wanted.some((part) => relative('build/test', file).includes(part)));
 }
 
-/** Runs test files on the given Node and refuses what they leave behind, and in CI what they leave out. */
-async function runTests(node, files) {
+/**
+ * Runs test files and refuses what they leave behind, and in CI what they leave out.
+ * @param {{ command: string[], place: string, env?: Record<string, string> }} runner `command` runs Node with the arguments
+ *   that follow; `place` is named with each failure.
+ */
+async function runTests({ command: [file, ...before], place, env = {} }, files) {
   if (files.length === 0) throw new StepFailed('no test file matches');
   const run = openRunDirectory();
   const options = [
@@ -76,11 +89,18 @@ async function runTests(node, files) {
     `--test-reporter=${REPORTER}`,
     '--enable-source-maps',
   ];
-  const env = { TMPDIR: run.directory, TONEARM_REQUIRE_ALL: REQUIRE_ALL ? '1' : '' };
+  const marked = {
+    TMPDIR: run.directory,
+    TONEARM_REQUIRE_ALL: REQUIRE_ALL ? '1' : '',
+    TONEARM_TESTED_ON: place,
+  };
   let output;
   let leftovers;
   try {
-    output = await command(node, [...options, ...files], { env, live: true });
+    output = await command(file, [...before, ...options, ...files], {
+      env: { ...env, ...marked },
+      live: true,
+    });
   } finally {
     leftovers = await run.close();
     for (const line of leftovers) console.log(`left behind - ${line}`);
@@ -90,18 +110,37 @@ async function runTests(node, files) {
   if (REQUIRE_ALL && skipped > 0) throw new StepFailed(`${skipped} skipped, and here nothing may be`);
 }
 
+/** What stands in the way of a step: a remark for its line, but in CI a failure. */
+function unavailable(trouble) {
+  if (REQUIRE_ALL) throw new StepFailed(trouble);
+  return `skipped: ${trouble}`;
+}
+
 async function secondNode() {
   const current = Number(process.versions.node.split('.')[0]);
   if (current === OTHER_NODE) return `this is Node ${OTHER_NODE} already`;
   const found = node22(ROOT);
-  if (found.trouble !== undefined) {
-    if (REQUIRE_ALL) throw new StepFailed(found.trouble);
-    return `skipped: ${found.trouble}`;
-  }
+  if (found.trouble !== undefined) return unavailable(found.trouble);
   await runTests(
-    found.node,
-    testFiles().filter((file) => !SYSTEM_TESTS.test(relative('build/test', file))),
+    { command: [found.node], place: `Node ${OTHER_NODE}` },
+    testFiles().filter((file) => !isOf(SYSTEM_TESTS, file)),
   );
+  return undefined;
+}
+
+/** With Debian 13's own Node and sound servers; then, over its root, what boots a node. */
+async function secondDebian(patterns) {
+  const made = debian13();
+  if (made.trouble !== undefined) return unavailable(made.trouble);
+  const files = matching(testFiles(), patterns).filter((file) => !isOf(ONE_DEBIAN_TESTS, file));
+  if (files.length === 0) throw new StepFailed('no test file matches');
+  const place = 'Debian 13';
+  const inside = files.filter((file) => !isOf(BOOTING_TESTS, file));
+  if (inside.length > 0)
+    await runTests({ ...insideDebian13(made.kept, ROOT, ['/usr/bin/node']), place }, inside);
+  const booting = files.filter((file) => isOf(BOOTING_TESTS, file));
+  const env = { TONEARM_NODE_ROOT: made.root };
+  if (booting.length > 0) await runTests({ command: [process.execPath], place, env }, booting);
   return undefined;
 }
 
@@ -111,27 +150,27 @@ async function setUp() {
 }
 
 /** Name and work of each step, in order. A step may answer with a remark for its line. */
-function steps(patterns) {
+function steps(patterns, onlyDebian13) {
   const tool = (name, ...args) => command(process.execPath, [join(BIN, name), ...args]).then(() => undefined);
   const node = (...args) => command(process.execPath, args).then(() => undefined);
-  const all = [
+  const checks = [
     ['set-up', setUp],
     ['types', () => tool('tsc', '-p', '.')],
     ['style', () => tool('biome', 'ci', '--error-on-warnings', 'src', 'test', 'bench', 'packaging')],
     ['dead code', () => tool('knip', '--no-progress')],
     ['build', () => node('packaging/build.mjs')],
-    [
-      `tests on Node ${process.versions.node}`,
-      () => runTests(process.execPath, matching(testFiles(), patterns)),
-    ],
   ];
-  if (patterns.length === 0) all.push([`unit tests on Node ${OTHER_NODE}`, secondNode]);
-  return all;
+  const own = { command: [process.execPath], place: `Node ${process.versions.node}` };
+  const onOwn = [`tests on ${own.place}`, () => runTests(own, matching(testFiles(), patterns))];
+  const onDebian13 = ['tests on Debian 13', () => secondDebian(patterns)];
+  if (onlyDebian13) return [...checks, onDebian13];
+  if (patterns.length > 0) return [...checks, onOwn];
+  return [...checks, onOwn, [`unit tests on Node ${OTHER_NODE}`, secondNode], onDebian13];
 }
 
-async function main(patterns) {
+async function main(patterns, onlyDebian13) {
   const begun = Date.now();
-  for (const [name, work] of steps(patterns)) {
+  for (const [name, work] of steps(patterns, onlyDebian13)) {
     const since = Date.now();
     try {
       const remark = await work();
@@ -146,4 +185,8 @@ async function main(patterns) {
   return 0;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const { values, positionals } = parseArgs({
+  options: { debian13: { type: 'boolean' } },
+  allowPositionals: true,
+});
+process.exitCode = await main(positionals, values.debian13 === true);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/restarts.js';
-import { type Stage, type StageOptions, stage } from './harness.js';
+import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
@@ -74,7 +74,7 @@ for (const { fixture, detail, options } of DEATHS_ON_COMMAND) {
 }
 
 const DEATHS_AT_BIRTH: readonly DeathRow[] = [
-  { fixture: 'throws-at-load', detail: /^thread ended: no such luck$/ },
+  { fixture: 'throws-at-load', detail: THREW_AT_LOAD },
   { fixture: 'throws-at-start', detail: /^thread ended: cannot start$/ },
   {
     fixture: 'not-a-function',

@@ -2,7 +2,7 @@
 //
 // What is needed to boot, and why (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and no systemd of its own):
 // - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the kernel (cgroup2 need
-//   not be mounted: it is mounted here). The whole system on the root file system: overlayfs does not see through mounts.
+//   not be mounted: it is mounted here). The whole system on one file system: overlayfs does not see through mounts.
 // - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root. The group is mounted
 //   over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host has, and two nodes do not share
 //   nspawn's `payload` group. Controllers that the host keeps in version 1 (memory, cpu) are then missing inside the node.
@@ -21,7 +21,7 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t tmpfs -o mode=755 tonearm-node /run
 mkdir -p /run/systemd/nspawn
 ROOT=$DIR/root
-mount -t overlay tonearm-node -o "lowerdir=/,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
+mount -t overlay tonearm-node -o "lowerdir=$LOWER,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
 
 # What this machine's administrator switched on is not part of the node: only what the packages themselves want is started.
 rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger

@@ -1,5 +1,5 @@
-// A real node for tests: systemd as PID 1 in a container over this machine's own root, with a lingering user `pi`, session bus,
-// sound server, logind and polkit, all real. Its network is a namespace of its own; nothing of it is left when it is closed.
+// A real node for tests: systemd as PID 1 in a container over this machine's own root or another Debian's, with a lingering
+// user `pi`, session bus, sound server, logind and polkit, all real. Its network is a namespace of its own; nothing of it is left when it is closed.
 // One process boots one node (about a second); several at once do not meet.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
@@ -17,10 +17,16 @@ export type { Ran } from './run.js';
 
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
+/** The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs). */
+const LOWER = process.env['TONEARM_NODE_ROOT'] || '/';
+/** Node as the node has it: of this machine, or of that Debian. */
+export const NODE_PROGRAM = LOWER === '/' ? process.execPath : '/usr/bin/node';
 
 const BOOT_DEADLINE_MS = 30_000;
 const WAKE_INTERVAL_MS = 50;
 const NEEDED_COMMANDS = ['systemd-nspawn', 'unshare', 'nsenter', 'setpriv', 'systemctl', 'tar', 'useradd'];
+/** Whoever asks logind 257 for something from a cgroup outside of the node is refused: EUNATCH. */
+const JOIN_AND_RUN = 'echo $$ > "$1" && shift && exec "$@"';
 const SOUND_UNITS = {
   pulseaudio: 'pulseaudio.service pulseaudio.socket',
   pipewire: 'pipewire.socket pipewire-pulse.socket wireplumber.service',
@@ -47,7 +53,7 @@ export interface Node {
   writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void>;
   /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
   outside(path: string): string;
-  /** Copies a folder of this machine into the node. */
+  /** Copies a folder of this machine into the node, where everybody may read it. */
   install(from: string, to?: string): Promise<void>;
   /** Path of a unix socket on this side that leads to a TCP port of the node's loopback: `http.request({ socketPath })`. */
   door(port?: number): Promise<string>;
@@ -76,6 +82,7 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
     DIR: dir,
+    LOWER,
     MACHINE_ID: randomBytes(16).toString('hex'),
     NODE_USER,
     NODE_HOSTNAME,
@@ -133,16 +140,9 @@ class NspawnNode implements Node {
 
   /** Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside. */
   #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
-    const child = spawn('nsenter', [
-      '-t',
-      String(this.#leader),
-      '-a',
-      '--',
-      'env',
-      '-u',
-      'TMPDIR',
-      ...command,
-    ]);
+    const inside = ['nsenter', '-t', String(this.#leader), '-a', '--', 'env', '-u', 'TMPDIR', ...command];
+    const group = this.outside('/sys/fs/cgroup/init.scope/cgroup.procs');
+    const child = spawn('sh', ['-c', JOIN_AND_RUN, 'enter', group, ...inside]);
     this.#entered.add(child);
     child.once('close', () => this.#entered.delete(child));
     return child;
@@ -204,7 +204,9 @@ class NspawnNode implements Node {
 
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
     // Through a pipe: the overlay does not promise to show what changes below it after the mount.
-    const pack = spawn('tar', ['-C', from, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pack = spawn('tar', ['-C', from, '--mode=a+rX', '-c', '.'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const parts: Buffer[] = [];
     for await (const part of pack.stdout) parts.push(part as Buffer);
     const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';

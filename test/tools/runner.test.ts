@@ -12,7 +12,8 @@ const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
 /** Runs Node to its end, whatever its status, outside of this test run. */
 function node(...args: readonly string[]): Promise<{ readonly failed: boolean; readonly stdout: string }> {
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env;
+  const env = { ...own, TONEARM_TESTED_ON: 'the moon' };
   return new Promise((resolve) => {
     execFile(process.execPath, [...args], { env }, (error, stdout) =>
       resolve({ failed: error !== null, stdout }),
@@ -26,7 +27,7 @@ function folder(t: TestContext): string {
   return path;
 }
 
-test('the reporter tells failures with what was printed, skips with their reason, and the summary', async (t) => {
+test('the reporter tells failures with their place and what was printed, skips with their reason, and the summary', async (t) => {
   const file = join(folder(t), 'sample.test.mjs');
   writeFileSync(
     file,
@@ -38,7 +39,7 @@ test('the reporter tells failures with what was printed, skips with their reason
   const reporter = fileURLToPath(new URL('reporter.mjs', PACKAGING));
   const { failed, stdout } = await node('--test', `--test-reporter=${reporter}`, file);
   assert.equal(failed, true);
-  assert.match(stdout, /^not ok - bad \(.*sample\.test\.mjs:4\)\n {4}Error: broken/m);
+  assert.match(stdout, /^not ok - bad \(.*sample\.test\.mjs:4, the moon\)\n {4}Error: broken/m);
   assert.match(stdout, /^ {4}was printed$/m);
   assert.match(stdout, /^skipped - left out \(.*\): no moon$/m);
   for (const line of ['# tests 3', '# pass 1', '# fail 1', '# skipped 1']) {

@@ -1,5 +1,4 @@
-// Runs inside the node, started by bus.ts as `node bus-inside.js UID`: the D-Bus wrapper over the node's real buses, as pi.
-// It begins as root to load its modules, wherever they lie, and then becomes pi: a session bus speaks to its user only.
+// Runs inside the node, started by bus.ts as `node bus-inside.js inside`, as pi: the D-Bus wrapper over the node's real buses.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -32,14 +31,6 @@ function over<B extends { stop(): void }>(
   const bus = new Kind({ backoffMs: (attempt) => (attempt === 0 ? 0 : 50) }, owner);
   t.after(() => bus.stop());
   return { bus, owner };
-}
-
-function becomeUser(uid: number): void {
-  process.setgroups?.([]);
-  process.setgid?.(uid);
-  process.setuid?.(uid);
-  process.env['XDG_RUNTIME_DIR'] = `/run/user/${uid}`;
-  delete process.env['DBUS_SESSION_BUS_ADDRESS'];
 }
 
 function declareTests(): void {
@@ -118,9 +109,5 @@ function declareTests(): void {
   });
 }
 
-// Without a user this file was not started by bus.ts, and has nothing to say.
-const [, , uid] = process.argv;
-if (uid !== undefined) {
-  becomeUser(Number(uid));
-  declareTests();
-}
+// Without the word this file was not started by bus.ts, and has nothing to say.
+if (process.argv[2] === 'inside') declareTests();

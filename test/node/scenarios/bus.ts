@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { Node } from '../node.js';
+import { NODE_PROGRAM, type Node } from '../node.js';
 
 const INSIDE = fileURLToPath(new URL('bus-inside.js', import.meta.url));
 
@@ -34,9 +34,8 @@ export function busScenarios(node: () => Node): void {
   test('the wrapper over the real systemd and logind', async () => {
     await node().writeUnit('user', 'tpl@.service', '[Service]\nExecStart=sleep infinity\n');
     const program = await installInside(node());
-    // Without the variable that tells a test file it is a child of another's test run.
-    const uid = String(node().uid);
-    const ran = await node().root('env', '-u', 'NODE_TEST_CONTEXT', process.execPath, program, uid);
+    // The address of the bus is to be found as without a login's environment.
+    const ran = await node().user('env', '-u', 'DBUS_SESSION_BUS_ADDRESS', NODE_PROGRAM, program, 'inside');
     assert.equal(ran.status, 0, ran.stdout + ran.stderr);
     assert.match(ran.stdout, /^# pass 4$/m);
   });

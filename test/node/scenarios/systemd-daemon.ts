@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
-import { NODE_USER } from '../node.js';
+import { NODE_PROGRAM, NODE_USER } from '../node.js';
 import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
 
 const PROGRAM = '/opt/tonearm';
@@ -28,7 +28,7 @@ export class SystemdDaemon extends HeldDaemon {
     await this.end();
     await this.node.writeFile(CONFIG, `systemd: ${lists}\n`);
     const script = `echo $$ > ${PID}; exec env ${environment.join(' ')} "$@"`;
-    const daemon = [process.execPath, `${PROGRAM}/main.js`, '--config', CONFIG];
+    const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
     this.node.spawnUser('sh', '-c', script, 'tonearm', ...daemon).stdout.resume();
     await this.is(state);
   }

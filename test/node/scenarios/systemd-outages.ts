@@ -124,6 +124,8 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     await node().root('systemctl', 'unmask', '--runtime', 'dbus.socket', 'dbus.service');
     await node().root('systemctl', 'start', 'dbus.socket', 'dbus.service');
+    // That of systemd 257 does not find the new bus by itself, and without it no user manager starts.
+    await node().root('systemctl', 'restart', 'systemd-logind.service');
     await daemon.is('up', /^$/);
     assert.deepEqual(
       (await daemon.services()).map(({ scope, name, running }) => [scope, name, running]),

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { until } from '../../until.js';
+import { NODE_PROGRAM } from '../node.js';
 import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
@@ -28,7 +29,7 @@ export interface Upgrade {
 }
 
 const SERVICE = `[Service]
-ExecStart=${process.execPath} /opt/tonearm/main.js
+ExecStart=${NODE_PROGRAM} /opt/tonearm/main.js
 `;
 
 const CONFIG = `pulseaudio: {enabled: false}
@@ -39,7 +40,7 @@ export class UpgradeDaemon extends HeldDaemon {
   /** Once per node: the program, the command and the unit, but no configuration. */
   async install(): Promise<void> {
     await this.node.install(DIST);
-    const command = `#!/bin/sh\nexec ${process.execPath} /opt/tonearm/main.js "$@"\n`;
+    const command = `#!/bin/sh\nexec ${NODE_PROGRAM} /opt/tonearm/main.js "$@"\n`;
     await this.node.writeFile('/usr/local/bin/tonearm', command, '755');
     await this.node.writeUnit('user', 'tonearm.service', SERVICE);
   }
@@ -108,7 +109,7 @@ export class UpgradeDaemon extends HeldDaemon {
   /** Starts an upgrade and kills the daemon in the moment of its answer. What the state file held then. */
   async startAndKill(): Promise<string> {
     const pid = (await this.shell('systemctl --user show -P MainPID tonearm.service')).trim();
-    const saved = await this.shell(`${process.execPath} -e '
+    const saved = await this.shell(`${NODE_PROGRAM} -e '
       require("http").request({ host: "127.0.0.1", port: 8018, method: "POST", path: "/upgrade/start" }, (response) => {
         process.kill(${pid}, "SIGKILL");
         const state = process.env.HOME + "/.local/state/tonearm/upgrade-run.json";

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
+import { NODE_PROGRAM } from '../node.js';
 import { READ_ONLY, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const SOCKET = '/run/user/$(id -u)/tonearm/upgrade.sock';
 
 export function inputScenarios(daemon: UpgradeDaemon): void {
-  const flood = (program: string) => daemon.shell(`SOCKET=${SOCKET} ${process.execPath} -e '${program}'`);
+  const flood = (program: string) => daemon.shell(`SOCKET=${SOCKET} ${NODE_PROGRAM} -e '${program}'`);
 
   test('ten thousand lines at once arrive all, in order', async () => {
     await daemon.begin(READ_ONLY);

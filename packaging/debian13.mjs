@@ -1,0 +1,120 @@
+// A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
+// Nothing writes to it after that: whoever uses it puts an overlay over it.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+
+const CACHE = '/var/cache/tonearm-test';
+const MAKING_DEADLINE_MS = 15 * 60_000;
+const MIRROR_DEADLINE_MS = 30_000;
+const SUITE = 'trixie';
+
+/** What a node has, and what the tests themselves call. */
+const PACKAGES = [
+  ...['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'dbus-user-session', 'polkitd', 'nodejs'],
+  ...['pulseaudio', 'pulseaudio-utils', 'pipewire', 'pipewire-pulse', 'wireplumber'],
+  ...['hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps'],
+];
+
+/**
+ * Makes $HOME_OF_ROOT: `root`, and `mount`, an empty folder where those who use it mount what is theirs. It gets its name
+ * when it is whole. Roots that nobody has used for a month go.
+ */
+const MAKE = `
+set -eu
+umask 022
+[ ! -d "$FINISHED" ] || exit 0
+rm -rf "$CACHE"/debian13-*.making
+find "$CACHE" -mindepth 1 -maxdepth 1 -name 'debian13-*' -type d -mtime +30 -exec rm -rf {} +
+mkdir "$FINISHED.making" "$FINISHED.making/mount"
+root=$FINISHED.making/root
+debootstrap --variant=minbase "$SUITE" "$root" $MIRROR
+# An interrupted making is thrown away: nothing in it need be safe from a power cut.
+echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/unsafe-io"
+mount -t proc proc "$root/proc"
+DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq install -y --no-install-recommends $PACKAGES
+umount "$root/proc"
+rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/*
+echo '127.0.0.1 localhost' > "$root/etc/hosts"
+mv "$FINISHED.making" "$FINISHED"
+`;
+
+/**
+ * Runs a command in the root, in namespaces of its own: what it writes is lost, except below $CHECKOUT and $TMPDIR, which lie
+ * inside where they lie outside, and its mounts end with its last process.
+ */
+const ENTER = `
+set -eu
+mount -t tmpfs -o mode=755 tonearm-debian13 "$KEPT/mount"
+cd "$KEPT/mount"
+mkdir upper work root
+mount -t overlay tonearm-debian13 -o "lowerdir=$KEPT/root,upperdir=upper,workdir=work" root
+cd root
+mount --rbind /dev dev
+mount --rbind /sys sys
+mount -t proc proc proc
+mount -t tmpfs -o mode=755 tonearm-debian13 run
+for folder in "$CHECKOUT" "$TMPDIR"; do
+  mkdir -p ".$folder"
+  mount --rbind "$folder" ".$folder"
+done
+exec chroot . env --chdir="$CHECKOUT" PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+`;
+
+/** Namespaces of its own, so that no mount is left, and no process when it is killed. */
+const OWN_MOUNTS = ['unshare', '--mount', '--propagation', 'private'];
+
+/** The mirror of this machine's own Debian; empty where there is none: debootstrap has a default. */
+function mirror() {
+  const filter = ['Origin: Debian', 'Label: Debian', 'Identifier: Packages'];
+  const asked = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter], {
+    encoding: 'utf8',
+    timeout: MIRROR_DEADLINE_MS,
+  });
+  return asked.stdout?.split('\n').find((line) => /^https?:/.test(line)) ?? '';
+}
+
+/**
+ * Where Debian 13 is kept, made first where it is missing.
+ * @returns {{ kept: string, root: string } | { trouble: string }}
+ */
+export function debian13() {
+  if (process.getuid() !== 0) return { trouble: 'Debian 13 needs root' };
+  const packages = PACKAGES.join(' ');
+  const recipe = createHash('sha256').update(`${MAKE}${SUITE}${packages}`).digest('hex').slice(0, 8);
+  const kept = join(CACHE, `debian13-${recipe}`);
+  if (!existsSync(kept)) {
+    console.log(`setup: making a root of Debian 13 in ${kept}, once`);
+    mkdirSync(CACHE, { recursive: true });
+    const lock = ['flock', '--no-fork', `${CACHE}/lock`];
+    const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+    const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', MAKE];
+    const made = spawnSync(command, args, {
+      encoding: 'utf8',
+      env: { ...process.env, CACHE, FINISHED: kept, SUITE, PACKAGES: packages, MIRROR: mirror() },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      maxBuffer: 64 << 20,
+      timeout: MAKING_DEADLINE_MS,
+    });
+    if (made.status !== 0) {
+      const said = `${made.stdout ?? ''}${made.stderr ?? ''}${made.error?.message ?? ''}`.trim();
+      return { trouble: `Debian 13 could not be made: ${said.split('\n').slice(-15).join('\n')}` };
+    }
+  }
+  // In use: a month from now it may go.
+  utimesSync(kept, new Date(), new Date());
+  return { kept, root: join(kept, 'root') };
+}
+
+/**
+ * The command that runs `command` in Debian 13, in the checkout, and the environment that it needs besides TMPDIR.
+ * @returns {{ command: string[], env: Record<string, string> }}
+ */
+export function insideDebian13(kept, checkout, command) {
+  return {
+    command: [...OWN_MOUNTS, 'sh', '-c', ENTER, 'enter', ...command],
+    env: { KEPT: kept, CHECKOUT: checkout },
+  };
+}
