@@ -97,6 +97,8 @@ export function debian13() {
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 64 << 20,
       timeout: MAKING_DEADLINE_MS,
+      // unshare waits for the end of its child, whatever gentler signal it gets.
+      killSignal: 'SIGKILL',
     });
     if (made.status !== 0) {
       const said = `${made.stdout ?? ''}${made.stderr ?? ''}${made.error?.message ?? ''}`.trim();

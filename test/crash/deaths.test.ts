@@ -109,8 +109,7 @@ test(
   'an actor that idles and never reads its mailbox is killed at the second chance',
   DEADLINE,
   async (t) => {
-    const heartbeat = { everyMs: 20, pongWithinMs: 300 };
-    const { witness } = stage(t, { audio: 'deaf' }, { heartbeat });
+    const { witness } = stage(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
     await witness.untilState('audio', 'restarting', 1);
     assert.match(witness.now('audio')?.detail ?? '', /^thread ended: deaf: idle and no answer/);
   },
