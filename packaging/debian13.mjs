@@ -19,8 +19,8 @@ const PACKAGES = [
 ];
 
 /**
- * Makes $HOME_OF_ROOT: `root`, and `mount`, an empty folder where those who use it mount what is theirs. It gets its name
- * when it is whole. Roots that nobody has used for a month go.
+ * Makes the folder $FINISHED with `root`, and `mount`, an empty folder where those who use it mount what is theirs. It gets
+ * that name when it is whole. Roots that nobody has used for a month go.
  */
 const MAKE = `
 set -eu
@@ -63,7 +63,7 @@ done
 exec chroot . env --chdir="$CHECKOUT" PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 `;
 
-/** Namespaces of its own, so that no mount is left, and no process when it is killed. */
+/** Whatever is mounted there ends with the last process in it. */
 const OWN_MOUNTS = ['unshare', '--mount', '--propagation', 'private'];
 
 /** The mirror of this machine's own Debian; empty where there is none: debootstrap has a default. */

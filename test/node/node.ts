@@ -18,9 +18,9 @@ export type { Ran } from './run.js';
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
 /** The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs). */
-const LOWER = process.env['TONEARM_NODE_ROOT'] || '/';
+export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
 /** Node as the node has it: of this machine, or of that Debian. */
-export const NODE_PROGRAM = LOWER === '/' ? process.execPath : '/usr/bin/node';
+export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
 
 const BOOT_DEADLINE_MS = 30_000;
 const WAKE_INTERVAL_MS = 50;
@@ -82,7 +82,7 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
     DIR: dir,
-    LOWER,
+    LOWER: NODE_ROOT,
     MACHINE_ID: randomBytes(16).toString('hex'),
     NODE_USER,
     NODE_HOSTNAME,

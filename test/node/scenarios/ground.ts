@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
+import { NODE_PROGRAM, NODE_ROOT, type Node } from '../node.js';
 
 const LOGIN1 = ['org.freedesktop.login1', '/org/freedesktop/login1', 'org.freedesktop.login1.Manager'];
 
@@ -14,6 +16,13 @@ const SERVER = `require('node:http').createServer((q, r) => r.end(require('node:
 
 /** Tests over a running node; `node()` gives it once it has booted. */
 export function groundScenarios(node: () => Node): void {
+  test('it is the Debian over whose root it was booted, with the Node of that Debian', async () => {
+    const { stdout } = await node().user('cat', '/etc/os-release');
+    assert.equal(stdout, readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
+    const ran = await node().user(NODE_PROGRAM, '--version');
+    assert.match(ran.stdout, /^v\d+\./, ran.stderr);
+  });
+
   test('root and pi are who they are', async () => {
     assert.equal((await node().root('id', '-un')).stdout, 'root\n');
     assert.equal((await node().user('id', '-un')).stdout, 'pi\n');
@@ -69,7 +78,7 @@ export function groundScenarios(node: () => Node): void {
     await node().install(import.meta.dirname, '/opt/ground');
     assert.match((await node().user('ls', '/opt/ground')).stdout, /^ground\.js$/m);
 
-    const server = node().spawnUser('node', '-e', SERVER);
+    const server = node().spawnUser(NODE_PROGRAM, '-e', SERVER);
     await once(server.stdout, 'data');
     const socketPath = await node().door(8099);
     const body = await new Promise((resolve, reject) => {
