@@ -49,7 +49,7 @@ async function main(request: Request): Promise<Exit | undefined> {
       if (process.getuid?.() === 0 && !request.allowRoot) {
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; give --allow-root if you mean it']);
       }
-      return run(firstThread(), await load(request.configPath));
+      return start(request.configPath);
   }
 }
 
@@ -81,6 +81,14 @@ function firstThread(): Threads {
   const threads = new Threads(HEAP_LIMITS, systemClock);
   threads.warmUp(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
   return threads;
+}
+
+async function start(configPath: string | undefined): Promise<Exit | undefined> {
+  const threads = firstThread();
+  const status = run(threads, await load(configPath));
+  // The process would wait for the thread that no child will use.
+  if (status !== undefined) await threads.endAll();
+  return status;
 }
 
 function run(threads: Threads, loaded: Loaded): Exit | undefined {
@@ -174,6 +182,9 @@ function put(stream: NodeJS.WriteStream, text: string, whenLost: Exit): void {
   });
   stream.write(text);
 }
+
+// Node's own answer is its inspector on 127.0.0.1:9229, by which any local user may run code as this one.
+process.on('SIGUSR1', () => undefined);
 
 // Not a top-level await: the bundle is CommonJS, which has none.
 main(parseArguments(process.argv.slice(2))).then((status) => {

@@ -1,8 +1,10 @@
-// The log: one JSON object per line on standard output, which journald keeps. The only file that knows pino.
+// The log: one JSON object per line on standard output, which journald keeps; on a terminal, lines for people. The only file
+// that knows pino.
 
 import { pino } from 'pino';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
 import { LogOutput, standardOutput } from './log-output.js';
+import { terminalLine } from './log-terminal.js';
 
 /** What the rest of the program sees of the log. Fields are flat: no object can carry a secret in by accident. */
 export interface Logger {
@@ -18,7 +20,7 @@ export interface LogSink {
 }
 
 /** Lines below `level` are dropped. Writing is synchronous: the line before a crash is the one that is needed, and lines are few. */
-export function createLogger(level: LogLevel, sink: LogSink = new LogOutput(standardOutput())): Logger {
+export function createLogger(level: LogLevel, sink: LogSink = processOutput()): Logger {
   const options = {
     level,
     // journald knows the process and the host.
@@ -31,4 +33,12 @@ export function createLogger(level: LogLevel, sink: LogSink = new LogOutput(stan
   return {
     log: (lineLevel, message, fields = {}) => log[lineLevel](fields, message),
   };
+}
+
+function processOutput(): LogOutput {
+  const { stdout } = process;
+  if (!stdout.isTTY) return new LogOutput(standardOutput());
+  // Node knows terminals by their names, and heeds NO_COLOR.
+  const colours = stdout.hasColors();
+  return new LogOutput(standardOutput(), (line) => terminalLine(line, colours));
 }

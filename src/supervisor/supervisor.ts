@@ -78,6 +78,8 @@ export class Supervisor implements Backends {
       this.#children.set(spec.backend, new Child(spec, settings[spec.backend], around));
     }
     this.#take({ kind: 'start' });
+    // The first child has taken it, or it is nobody's.
+    void this.#threads.endSpare();
   }
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {

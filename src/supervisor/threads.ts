@@ -162,18 +162,28 @@ export class Threads {
     };
   }
 
+  /** Ends the thread that has booted ahead, unless a `run` has taken it. */
+  async endSpare(): Promise<void> {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    if (spare !== undefined) await this.#gone(spare.entry, spare.cell.worker);
+  }
+
   /** Ends every thread, whatever it does. Fulfils when they have gone, or are known to be stuck. */
   async endAll(): Promise<void> {
-    await Promise.all([...this.#living].map(([worker, entry]) => this.#gone(entry, worker)));
+    const living = [...this.#living].map(([worker, entry]) => this.#gone(entry, worker));
+    await Promise.all([this.endSpare(), ...living]);
   }
 
   /** One that was meant for another task is ended: what its module does must not be another one's trouble. */
   #takeSpare(entry: string): Spare | undefined {
     const spare = this.#spare;
+    if (spare?.entry !== entry) {
+      void this.endSpare();
+      return undefined;
+    }
     this.#spare = undefined;
-    if (spare === undefined || spare.entry === entry) return spare;
-    void this.#gone(spare.entry, spare.cell.worker);
-    return undefined;
+    return spare;
   }
 
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
@@ -67,6 +67,14 @@ for (const [what, args, status, output] of rows) {
     assert.match(status === 0 ? result.stdout : result.stderr, output);
   });
 }
+
+test('problems end it although a thread boots for the audio backend meanwhile, and hangs', () => {
+  const dist = join(home, 'dist');
+  cpSync(dirname(ENTRY), dist, { recursive: true });
+  writeFileSync(join(dist, 'actors/audio/worker.js'), 'for (;;);');
+  const args = [join(dist, 'main.js'), '--allow-root', '--config', bad];
+  assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
+});
 
 test('the built entry runs by itself, as npm links it', () => {
   const result = spawnSync(ENTRY, ['--version'], { encoding: 'utf8', timeout: 20_000 });

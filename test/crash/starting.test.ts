@@ -1,9 +1,11 @@
 // The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it loads.
 
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/restarts.js';
-import { stage, THREW_AT_LOAD } from './harness.js';
+import { until } from '../until.js';
+import { prepare, stage, THREW_AT_LOAD } from './harness.js';
 import { ManualClock } from './manual-clock.js';
 
 const DEADLINE = { timeout: 60_000 };
@@ -79,3 +81,22 @@ test(
     assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
   },
 );
+
+test('a thread that has booted for a child, and that no child takes, ends', DEADLINE, async (t) => {
+  const { supervisor, witness } = prepare({}, { warmUp: 'holds-a-file' });
+  t.after(() => supervisor.stop());
+  const held = () =>
+    readdirSync('/proc/self/fd').some((descriptor) => linkOf(descriptor).endsWith('holds-a-file.js'));
+  await until('the thread lives', held);
+  supervisor.start(witness);
+  await until('the thread has gone', () => !held());
+});
+
+/** What a descriptor of this process leads to; nothing when it has been closed meanwhile. */
+function linkOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
+}

@@ -1,8 +1,12 @@
 // Lines to an output that refuses them: nothing throws, and what was lost is told.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { LogOutput } from '../../src/supervisor/log-output.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
@@ -11,10 +15,10 @@ import { lacks } from '../tools/requirements.js';
 test('lines that are refused are counted, and the count is told when there is room again', () => {
   const taken: string[] = [];
   let room = true;
-  const output = new LogOutput((text) => {
+  const output = new LogOutput((bytes) => {
     if (!room) throw new Error('ENOSPC');
-    taken.push(text);
-    return text.length;
+    taken.push(Buffer.from(bytes).toString());
+    return bytes.length;
   });
   output.write('one\n');
   room = false;
@@ -31,12 +35,81 @@ test('lines that are refused are counted, and the count is told when there is ro
   ]);
 });
 
+test('a line that was taken in part is completed before the next one, byte by byte if need be', () => {
+  let taken = '';
+  let room = 4;
+  const output = new LogOutput((bytes) => {
+    if (room === 0) throw new Error('EAGAIN');
+    const part = bytes.subarray(0, room);
+    room -= part.length;
+    taken += Buffer.from(part).toString('latin1');
+    return part.length;
+  });
+  // Two bytes per letter: what counts is bytes.
+  output.write('äöü\n');
+  output.write('lost, for the line before is still owed\n');
+  room = 2;
+  output.write('lost, for it is owed still\n');
+  room = 1000;
+  output.write('next\n');
+  const owed = Buffer.from('äöü\n').toString('latin1');
+  assert.equal(taken, `${owed}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
+});
+
+const MODULE = new URL('../../src/supervisor/log-output.js', import.meta.url).href;
+
+/** Writes long lines until one is refused, and then a short one for every byte of its standard input. */
+const FILL = `import { LogOutput, standardOutput } from '${MODULE}';
+  const write = standardOutput();
+  let refused = false;
+  const output = new LogOutput((bytes) => {
+    try {
+      return write(bytes);
+    } catch (error) {
+      refused = true;
+      throw error;
+    }
+  });
+  while (!refused) output.write('x'.repeat(99_999) + '\\n');
+  process.stderr.write('full');
+  process.stdin.on('data', () => output.write('short\\n'));`;
+
+/** Node gives its children sockets, as systemd does. */
+const OUTPUTS: readonly ('socket' | 'pipe')[] = ['socket', 'pipe'];
+
+for (const kind of OUTPUTS) {
+  test(`who reads a ${kind} slowly gets whole lines`, {
+    skip: lacks({ programs: ['mkfifo'] }),
+  }, async (t) => {
+    const pipe = kind === 'pipe' ? openPipe() : undefined;
+    t.after(() => pipe?.close());
+    const child = spawn(process.execPath, ['--input-type=module', '-e', FILL], {
+      stdio: ['pipe', pipe?.input ?? 'pipe', 'pipe'],
+      timeout: 20_000,
+    });
+    const output = pipe?.output ?? child.stdout ?? assert.fail('no output');
+    const { stdin, stderr } = child;
+    await once(stderr ?? assert.fail('no standard error'), 'data');
+    let text = '';
+    output.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+      // What was read has made room for one more.
+      if (text.endsWith('\nshort\n')) stdin?.end();
+      else if (stdin?.writable) stdin.write('.');
+    });
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    const broken = text
+      .split('\n')
+      .filter((line) => !/^(x{99999}|short|\{.*lines were lost"\})?$/.test(line));
+    assert.deepEqual(broken, []);
+  });
+}
+
 test('a socket with no room costs the line, and nobody waits', {
   skip: lacks({ programs: ['perl'] }),
 }, async () => {
   const { socket, close } = await fullSocket();
-  const module = new URL('../../src/supervisor/log-output.js', import.meta.url).href;
-  const script = `import { LogOutput, standardOutput } from '${module}';
+  const script = `import { LogOutput, standardOutput } from '${MODULE}';
     const output = new LogOutput(standardOutput());
     for (let line = 0; line < 1000; line += 1) output.write('x'.repeat(1000) + '\\n');`;
   const [program = '', ...before] = [...BLOCKING, process.execPath, '--input-type=module', '-e', script];
@@ -44,3 +117,24 @@ test('a socket with no room costs the line, and nobody waits', {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   close();
 });
+
+/** A named pipe: `input` is a descriptor for its writer, `output` reads from it. */
+function openPipe(): { readonly input: number; readonly output: Socket; close(): void } {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-pipe-'));
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const output = new Socket({
+    fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+  });
+  const input = openSync(path, 'w');
+  return {
+    input,
+    output,
+    close: () => {
+      output.destroy();
+      closeSync(input);
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// What the log looks like to whoever starts the daemon: lines for people on a terminal, JSON in a pipe.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { ENTRY, freePort } from './daemon.js';
+
+const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {10}listening addresses=.+ port=\d+\r\n/m;
+const COLOURED = '\x1b[32mINFO';
+/** What Ctrl-C at a terminal writes. */
+const CTRL_C = '\x03';
+
+/** Starts the daemon below `parent`; answers with all that it says in its life. */
+async function wholeLog(
+  t: TestContext,
+  parent: (command: string) => readonly string[],
+  env: Readonly<Record<string, string>>,
+  end: (child: ChildProcess) => void,
+): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), 'tonearm-terminal-'));
+  t.after(() => rmSync(home, { recursive: true }));
+  const config = join(home, 'config.yaml');
+  const port = await freePort();
+  writeFileSync(config, `api: {port: ${port}}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}\n`);
+  const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
+  const [program = '', ...args] = parent(command);
+  const path = process.env['PATH'] ?? '';
+  const child = spawn(program, args, {
+    env: { PATH: path, HOME: home, XDG_RUNTIME_DIR: home, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  t.after(() => child.kill('SIGKILL'));
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  // Not only says so: signals are heard a moment later.
+  await until('it answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
+  end(child);
+  assert.deepEqual(await ended, [0, null]);
+  return text;
+}
+
+/** On a terminal of its own, as util-linux' script makes one. */
+function onTerminal(t: TestContext, env: Readonly<Record<string, string>>): Promise<string> {
+  const parent = (command: string) => ['script', '--quiet', '--return', '--command', command, '/dev/null'];
+  return wholeLog(t, parent, env, (child) => child.stdin?.write(CTRL_C));
+}
+
+const skip = lacks({ programs: ['script'] });
+
+test('on a terminal a line is for people, in colours', { skip }, async (t) => {
+  const text = await onTerminal(t, { TERM: 'xterm-256color' });
+  assert.ok(text.includes(COLOURED), text);
+  assert.match(stripVTControlCharacters(text), LISTENING);
+});
+
+for (const env of [{ TERM: 'dumb' }, { TERM: 'xterm-256color', NO_COLOR: '1' }]) {
+  test(`without colours where they are not wanted: ${JSON.stringify(env)}`, { skip }, async (t) => {
+    assert.match(await onTerminal(t, env), LISTENING);
+  });
+}
+
+test('in a pipe each line is a JSON object', async (t) => {
+  const text = await wholeLog(
+    t,
+    (command) => ['sh', '-c', command],
+    { TERM: 'xterm-256color', FORCE_COLOR: '1' },
+    (child) => child.kill(),
+  );
+  for (const line of text.trimEnd().split('\n')) {
+    const { level, time, msg } = JSON.parse(line);
+    assert.ok(typeof level === 'string' && typeof msg === 'string' && !Number.isNaN(Date.parse(time)), line);
+  }
+});
