@@ -7,6 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ending, spawnBound } from './bound-child.mjs';
+import { NO_INSPECTOR } from './no-inspector.mjs';
 import { openSandbox } from './sandbox.mjs';
 import { ensure } from './setup.mjs';
 import { reachableSoundServer } from './sound-address.mjs';
@@ -113,7 +114,7 @@ function onceNpmHasGone(callback) {
 /** Runs the daemon until it ends, passing signals on; resolves with its exit status. */
 async function run(args, env) {
   // A group of its own, else the terminal and this process would both tell it of one Ctrl-C, and the second ends it at once.
-  const daemon = spawnBound(process.execPath, [MAIN, ...args], {
+  const daemon = spawnBound(process.execPath, [NO_INSPECTOR, MAIN, ...args], {
     deathSignal: 'TERM',
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -142,6 +143,8 @@ async function run(args, env) {
 }
 
 async function start(args) {
+  // Else Node opens its inspector, also in this process.
+  process.on('SIGUSR1', () => undefined);
   const brief = args.some((argument) => BRIEF.includes(argument));
   await ensure(brief ? 'brief' : 'start');
   buildIfStale();

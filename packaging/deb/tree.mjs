@@ -4,6 +4,7 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { NO_INSPECTOR } from '../no-inspector.mjs';
 import { nativeFiles } from './architectures.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 
@@ -14,7 +15,7 @@ import { thirdPartyNotices } from './notices.mjs';
  * slower; --single-threaded-gc and --v8-pool-size=1 saved nothing. The bound of the old generation is also a limit: a leak
  * ends one thread instead of the machine's memory.
  */
-const NODE_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=128'];
+const NODE_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=128', NO_INSPECTOR];
 
 /** A day, as in a man page's footer. */
 const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);

@@ -162,6 +162,15 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   });
 }
 
+test('SIGUSR1 opens no inspector', async () => {
+  const daemon = await Daemon.start({ config: QUIET });
+  daemon.signal('SIGUSR1');
+  // Node would open it within a turn of its loop: these answers take several.
+  for (let round = 0; round < 10; round += 1) await daemon.read('/server');
+  assert.doesNotMatch(daemon.log, /Debugger/);
+  await daemon.stop();
+});
+
 test('a log that cannot be written costs lines, not the service', async () => {
   const port = await freePort();
   const config = file('full.yaml', `api: {port: ${port}}\n${QUIET}`);

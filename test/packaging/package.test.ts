@@ -158,6 +158,23 @@ describe('the packages', { skip }, () => {
     }
   });
 
+  test('the unit takes away every variable by which Node says that it can be changed', async () => {
+    const { path } = folder ?? assert.fail('nothing was built');
+    const tree = join(path, 'unit');
+    await run('dpkg-deb', ['--raw-extract', packageOf('amd64'), tree]);
+    const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
+    const taken = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    const help = await output(process.execPath, '--help');
+    const known = [...help.matchAll(/^ *(NODE_[A-Z0-9_]+)/gm)].map(([, name = '']) => name);
+    assert.ok(known.includes('NODE_V8_COVERAGE'), help);
+    assert.deepEqual(
+      ['NODE_OPTIONS', ...known].filter((name) => !taken.includes(name)),
+      [],
+    );
+  });
+
   test('the same sources and time give the same bytes', async () => {
     const again = tempFolder();
     try {

@@ -8,6 +8,8 @@ import { ask, read } from './package-client.js';
 import { CONFIG, property, restartService, shell } from './package-shell.js';
 
 const DEADLINE_MS = 20_000;
+/** As the kernel's table of sockets writes 9229. */
+const INSPECTOR_PORT_HEX = '240D';
 
 interface Health {
   readonly backends: Readonly<Record<string, { readonly state: string }>>;
@@ -89,6 +91,33 @@ export function serviceScenarios(node: () => Node): void {
       },
       DEADLINE_MS,
     );
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+  });
+
+  test('SIGUSR1 opens no inspector, not even before anything of ours runs', async () => {
+    await shell(node(), `kill -USR1 ${await property(node(), 'MainPID')}`);
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    // The flags of the shipped command with another program: it must be they that keep it closed.
+    const said = await shell(
+      node(),
+      `flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
+      node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!
+      until grep -q runs /tmp/said; do sleep 0.05; done
+      kill -USR1 $pid
+      until grep -q inspector /tmp/said || grep -q Debugger /tmp/said; do sleep 0.05; done
+      kill $pid
+      cat /tmp/said`,
+    );
+    assert.match(said, /Starting inspector on \S+ failed/);
+    assert.doesNotMatch(said, /Debugger listening/);
+    assert.doesNotMatch(await shell(node(), 'cat /proc/net/tcp'), new RegExp(`:${INSPECTOR_PORT_HEX} `));
+  });
+
+  test("Node's variables in the environment of the user do not change it", async (t) => {
+    const set = 'NODE_OPTIONS=--require=/nowhere.js';
+    assert.equal((await node().user('systemctl', '--user', 'set-environment', set)).status, 0);
+    t.after(() => node().user('systemctl', '--user', 'unset-environment', 'NODE_OPTIONS'));
+    await restartService(node());
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
   });
 
