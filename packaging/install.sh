@@ -2,7 +2,7 @@
 # Installs tonearm from a checkout below /usr/local and sets it up for a user; takes that back. Where apt brings Node 20,
 # the Debian package (`npm run package`) does the same and is upgraded and removed by apt.
 #
-#   sudo packaging/install.sh --user NAME [--with-upgrade] [--dry-run]
+#   sudo packaging/install.sh --user NAME [--bind WHAT] [--unit NAME] ... [--dry-run]     as tonearm-setup(8) takes them
 #   sudo packaging/install.sh --uninstall
 set -eu
 
@@ -12,9 +12,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 
 die() { printf 'install: %s\n' "$1" >&2; exit 1; }
 
-[ "$(id -u)" = 0 ] || die 'must be run by root'
-
 if [ "${1:-}" = --uninstall ]; then
+  [ "$(id -u)" = 0 ] || die 'must be run by root'
   [ $# -eq 1 ] || die '--uninstall stands alone'
   [ -f "$LIST" ] || die "nothing is installed below $PREFIX"
   "$PREFIX/sbin/tonearm-setup" --uninstall --all
@@ -28,6 +27,9 @@ if [ "${1:-}" = --uninstall ]; then
   exit 0
 fi
 
+case " $* " in *' --uninstall '*) die '--uninstall stands alone' ;; esac
+sh "$here/packaging/tonearm-setup" --check-arguments "$@"
+case " $* " in *' --help '* | *' -h '*) exit 0 ;; esac
 [ -e "$here/node_modules" ] || die 'run `npm ci` first: nothing is downloaded here'
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask } from './package-client.js';
-import { installPlain, POWER_CONFIG, property, RULE, setUp, setUpPi, shell } from './package-shell.js';
+import { ask, read } from './package-client.js';
+import { CONFIG, installPlain, POWER_CONFIG, property, RULE, setUp, setUpPi, shell } from './package-shell.js';
 
 const DEADLINE_MS = 20_000;
+const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
+const ADDRESS = '10.77.0.5';
 const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
@@ -23,6 +25,15 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['a name that is none', ['--user', 'pi";x'], 67, /not a user name/],
   ['a path for a name', ['--user', '../pi'], 67, /not a user name/],
   ['--all without --uninstall', ['--all'], 64, /--all goes with --uninstall/],
+  ['an option without its value', ['--user', 'pi', '--bind'], 64, /--bind needs a value/],
+  ['an empty value', ['--user', 'pi', '--unit='], 64, /a value is empty/],
+  ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /holds a line feed/],
+  [
+    '--unit with --uninstall',
+    ['--uninstall', '--user', 'pi', '--unit', 'a.service'],
+    64,
+    /--uninstall takes/,
+  ],
 ];
 
 export function installScenarios(node: () => Node): void {
@@ -110,5 +121,69 @@ export function installScenarios(node: () => Node): void {
     assert.doesNotMatch(said, /: (?:write|make|enable|start|remove) /);
     assert.equal(await property(node(), 'MainPID'), pid);
     assert.equal(await shell(node(), TRACES), before);
+  });
+
+  test('--bind, --unit and --system-unit make a node that others reach, in one command', async (t) => {
+    // The node's network is a loopback of its own.
+    await shell(node(), `ip address add ${ADDRESS}/24 dev lo`);
+    t.after(() => shell(node(), `ip address delete ${ADDRESS}/24 dev lo`));
+    const before = await shell(node(), TRACES);
+    const flags = [
+      '--bind',
+      'all',
+      '--unit',
+      'mpd.service',
+      '--unit=a\\x27b.service',
+      '--system-unit',
+      'ssh.service',
+    ];
+    assert.match(await setUpPi(node(), ...flags, '--dry-run'), /would write .*50-setup\.yaml/);
+    assert.equal(await shell(node(), TRACES), before);
+    const said = await setUpPi(node(), ...flags);
+    assert.equal(said.trimEnd().split('\n').at(-1), `tonearm-setup: open http://${ADDRESS}:8018/`);
+    assert.equal((await shell(node(), `curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
+    assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
+    const written = await shell(node(), `stat -c "%U" ${ASKED}; cat ${ASKED}`);
+    assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['all'\]\n/);
+    assert.doesNotMatch(await setUpPi(node(), ...flags), /: (?:write|make|enable|start|remove) /);
+  });
+
+  test('what the daemon refuses changes nothing', async () => {
+    const before = await shell(node(), TRACES);
+    const pid = await property(node(), 'MainPID');
+    for (const [option, value] of [
+      ['--unit', 'no unit'],
+      ['--unit', "mpd'}]"],
+      ['--bind', '10.0.0.300'],
+    ] as const) {
+      const ran = await setUp(node(), '--user', 'pi', option, value);
+      assert.equal(ran.status, 78, `${ran.stdout}${ran.stderr}`);
+      assert.match(ran.stderr, /^\/home\/pi\/\.config\/tonearm\/conf\.d\/50-setup\.yaml:\d+:\d+: \w/);
+      assert.match(ran.stderr, /nothing was changed/);
+    }
+    assert.equal(await shell(node(), TRACES), before);
+    assert.equal(await property(node(), 'MainPID'), pid);
+    assert.equal(await shell(node(), 'ls -d /tmp/tmp.* 2> /dev/null || true'), '');
+  });
+
+  test('a run without them leaves them, and one with others is the new truth', async () => {
+    const before = await shell(node(), TRACES);
+    await setUpPi(node());
+    assert.equal(await shell(node(), TRACES), before);
+    const said = await setUpPi(node(), '--bind', 'lo');
+    assert.match(
+      said,
+      /open http:\/\/localhost:8018\/ on this machine; for others .*--user pi --bind all\n$/,
+    );
+    assert.equal(await shell(node(), `grep -v '^#' ${ASKED}`), "bind: ['lo']\n");
+    assert.deepEqual(await unitsOf(node()), []);
+  });
+}
+
+/** Names of the units that clients see, once the backend is up. */
+function unitsOf(node: Node): Promise<readonly string[]> {
+  return until('the units', async () => {
+    const units = (await read(node, '/services')) as readonly { readonly name: string }[];
+    return units.map(({ name }) => name);
   });
 }

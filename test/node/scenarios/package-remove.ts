@@ -70,6 +70,20 @@ export function removeScenarios(node: () => Node): void {
     assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
+  test('of a user who is gone nothing stays, lingering neither', async () => {
+    const config = '/home/carl/.config/tonearm/config.yaml';
+    await shell(node(), 'useradd --create-home carl');
+    await shell(node(), `install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND`);
+    await shell(node(), 'chown -R carl: /home/carl; tonearm-setup --user carl');
+    await shell(node(), 'test -e /var/lib/systemd/linger/carl; systemctl stop user@$(id -u carl).service');
+    await shell(node(), 'userdel --force --remove carl 2> /dev/null');
+    assert.match(
+      (await setUp(node(), '--uninstall', '--user', 'carl')).stdout,
+      /remove \/var\/lib\/systemd\/linger\/carl/,
+    );
+    assert.equal(await shell(node(), `ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
+  });
+
   test('an upgrade of the package restarts the running service', async () => {
     const pid = await property(node(), 'MainPID');
     await apt(node(), 'install', './tonearm_0.1.0-2_*.deb');
@@ -95,6 +109,16 @@ export function removeScenarios(node: () => Node): void {
     const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');
     assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local/, rehearsed.stderr);
     assert.equal(await shell(node(), LEFT), before);
+    for (const [args, status] of [
+      [['--user', 'nobody-here'], 67],
+      [['--user', 'pi', '--now', '--dry-run'], 64],
+      [['--user', 'pi', '--uninstall'], 1],
+    ] as const) {
+      const refused = await node().root(INSTALL, ...args);
+      assert.equal(refused.status, status, `${refused.stdout}${refused.stderr}`);
+      assert.equal(refused.stdout, '');
+      assert.equal(await shell(node(), LEFT), before);
+    }
     const installed = await node().root(INSTALL, '--user', 'pi');
     assert.equal(installed.status, 0, `${installed.stdout}${installed.stderr}`);
     assert.equal(await property(node(), 'FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
