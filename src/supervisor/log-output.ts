@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer';
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-const STDOUT = 1;
+export const STDOUT = 1;
 
 /** Writes to a file descriptor; throws what writeSync(2) throws. Answers how many bytes were taken, which may be fewer. */
 export type WriteBytes = (bytes: Uint8Array) => number;

@@ -1,9 +1,10 @@
 // The log: one JSON object per line on standard output, which journald keeps; on a terminal, lines for people. The only file
 // that knows pino.
 
+import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
-import { LogOutput, standardOutput } from './log-output.js';
+import { LogOutput, STDOUT, standardOutput } from './log-output.js';
 import { terminalLine } from './log-terminal.js';
 
 /** What the rest of the program sees of the log. Fields are flat: no object can carry a secret in by accident. */
@@ -36,9 +37,9 @@ export function createLogger(level: LogLevel, sink: LogSink = processOutput()): 
 }
 
 function processOutput(): LogOutput {
-  const { stdout } = process;
-  if (!stdout.isTTY) return new LogOutput(standardOutput());
+  // Asked of the descriptor: process.stdout would wrap it in a stream that nothing else here needs.
+  if (!isatty(STDOUT)) return new LogOutput(standardOutput());
   // Node knows terminals by their names, and heeds NO_COLOR.
-  const colours = stdout.hasColors();
+  const colours = process.stdout.hasColors();
   return new LogOutput(standardOutput(), (line) => terminalLine(line, colours));
 }

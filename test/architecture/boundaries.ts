@@ -45,7 +45,16 @@ export const BOUNDARIES: readonly Boundary[] = [
     of: 'src/supervisor/',
     may: SHARED,
     builtins: [
-      ...['node:buffer', 'node:fs', 'node:net', 'node:os', 'node:path', 'node:url', 'node:worker_threads'],
+      ...[
+        'node:buffer',
+        'node:fs',
+        'node:net',
+        'node:os',
+        'node:path',
+        'node:tty',
+        'node:url',
+        'node:worker_threads',
+      ],
     ],
   },
   {
