@@ -166,7 +166,7 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await shell(node(), 'ls -d /tmp/tmp.* 2> /dev/null || true'), '');
   });
 
-  test('a run without them leaves them, and one with others is the new truth', async () => {
+  test('a run without them leaves them, and what is given anew replaces what was given for it', async () => {
     const before = await shell(node(), TRACES);
     await setUpPi(node());
     assert.equal(await shell(node(), TRACES), before);
@@ -175,8 +175,10 @@ export function installScenarios(node: () => Node): void {
       said,
       /open http:\/\/localhost:8018\/ on this machine; for others .*--user pi --bind all\n$/,
     );
-    assert.equal(await shell(node(), `grep -v '^#' ${ASKED}`), "bind: ['lo']\n");
-    assert.deepEqual(await unitsOf(node()), []);
+    const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
+    assert.equal(await shell(node(), `grep -v '^#' ${ASKED}`), `bind: ['lo']\nsystemd:\n${units}`);
+    await setUpPi(node(), '--unit', 'mpd.service');
+    assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
   });
 }
 
