@@ -44,11 +44,11 @@ export class Router {
     }));
   }
 
-  /** `path` is percent-encoded. A slash in its encoded form is part of a name. */
+  /** `path` is percent-encoded. A slash in its encoded form is part of a name; repeated slashes count as one (contract, section 3). */
   match(path: string): Match | Problem {
     const fixed = this.#fixed.get(path);
     if (fixed !== undefined) return fixed;
-    const segments = decodeSegments(path);
+    const segments = decodeSegments(path.replace(/\/{2,}/g, '/'));
     if (segments === undefined) return problem('bad-path', 'The percent-encoding is not that of UTF-8 text');
     if (segments.some((segment) => segment.includes('\0')))
       return problem('bad-path', 'The path holds a NUL');

@@ -31,12 +31,14 @@ export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 /** Host headers whose check is remembered. Honest clients write a handful. */
 const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
+/** Below these, routers and mDNS give the node its name; no public name server serves them (contract, section 6). */
+const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain'] as const;
 
 export function trustRules(settings: TrustSettings): TrustRules {
   const hostname = plainName(settings.hostname);
-  // mDNS publishes the first label only, also where the hostname is a full domain name.
+  // mDNS and DHCP know the first label only, also where the hostname is a full domain name.
   const label = hostname.split('.')[0] ?? hostname;
-  const own = hostname === '' ? [] : [hostname, `${hostname}.local`, `${label}.local`];
+  const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
   return {
     names: new Set(['localhost', ...own, ...settings.hosts.map(plainName)]),
     anyOrigin: settings.origins.includes('*'),

@@ -44,7 +44,21 @@ describe('Host', () => {
     ['evil.example', false, 'a name of somebody else'],
     ['kitchen.evil.example', false, 'our name as a subdomain'],
     ['evilkitchen', false, 'our name as a suffix'],
-    ['kitchen.lan', false, 'our name in a domain that is not ours'],
+    ['kitchen.lan', true, 'as a router names it'],
+    ['kitchen.home', true, 'as a router names it'],
+    ['kitchen.home.arpa', true, 'as a router names it (RFC 8375)'],
+    ['kitchen.internal', true, 'as a router names it'],
+    ['kitchen.localdomain', true, 'as a router names it'],
+    ['Kitchen.LAN.:8018', true, 'as a router names it, with capitals, trailing dot and port'],
+    ['kitchen.com', false, 'our name in a domain that is not ours'],
+    ['kitchen.arpa', false, 'our name in half of a suffix'],
+    ['kitchen.lan.evil.example', false, 'a router name as a subdomain'],
+    ['kitchen.home.lan', false, 'two suffixes'],
+    ['a.kitchen.lan', false, 'a name below ours'],
+    ['other.lan', false, 'another machine of the router'],
+    ['lan', false, 'a suffix alone'],
+    ['.lan', false, 'a suffix with nothing before it'],
+    ['kitchen.lan..', false, 'a router name with two trailing dots'],
     ['localhost.evil.example', false, 'localhost as a subdomain'],
     ['127.0.0.1.evil.example', false, 'an address as a subdomain'],
     ['127.0.0.1.nip.io', false, 'a name that resolves to an address'],
@@ -71,11 +85,14 @@ describe('Host', () => {
     });
   }
 
-  test('a full hostname is also known by the mDNS name of its first label', () => {
+  test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
     const full = trustRules({ hostname: 'kitchen.example.org', hosts: [], origins: [] });
     assert.ok(isTrustedHost('kitchen.example.org', full));
     assert.ok(isTrustedHost('kitchen.local', full));
-    assert.ok(!isTrustedHost('kitchen', full));
+    assert.ok(isTrustedHost('kitchen.lan', full));
+    assert.ok(isTrustedHost('kitchen', full));
+    assert.ok(!isTrustedHost('kitchen.example', full));
+    assert.ok(!isTrustedHost('example.org', full));
   });
 
   test('a node without a hostname trusts no empty name', () => {
