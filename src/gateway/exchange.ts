@@ -52,6 +52,8 @@ export class Exchange {
   #request: HttpRequest | undefined;
   #state: State = 'open';
   #headers: readonly HeaderPair[] = [];
+  #isCollecting = false;
+  #isPaused = false;
   #onGone: (() => void) | undefined;
 
   /**
@@ -98,6 +100,7 @@ export class Exchange {
     this.#request = undefined;
     if (this.#isOver()) return false;
     this.#response.onAborted(() => this.#lose());
+    if (!this.#isCollecting) this.#pause();
     return true;
   }
 
@@ -113,6 +116,7 @@ export class Exchange {
       };
       const deadline = setTimeout(() => settle({ kind: 'too-slow' }), BODY_DEADLINE_MS);
       this.#onGone = () => settle({ kind: 'gone' });
+      this.#isCollecting = true;
       this.#collect(settle);
     });
   }
@@ -186,6 +190,7 @@ export class Exchange {
     const chunks: Buffer[] = [];
     let size = 0;
     this.#response.onData((chunk, isLast) => {
+      if (isLast) this.#pause();
       size += chunk.byteLength;
       if (size > BODY_LIMIT_BYTES) {
         chunks.length = 0;
@@ -194,12 +199,32 @@ export class Exchange {
       }
       // The memory behind a chunk is taken away when this returns.
       if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk)));
-      if (isLast) settle({ kind: 'whole', bytes: Buffer.concat(chunks) });
+      // Not before the rest of the packet has been looked at: a request in it ends the connection, and had better end it while
+      // this one has had no effect.
+      if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
     });
+  }
+
+  /**
+   * Reads nothing more until the answer is written. uWebSockets.js ends the connection, without an answer, of a client that sends
+   * its next request, or that it will send nothing more, while this one is under way (measured). It cannot help that in one packet.
+   * A client that leaves is noticed with the answer, so streams are not paused.
+   */
+  #pause(): void {
+    if (this.#state !== 'open' || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#response.pause();
+  }
+
+  /** While the response can be touched. To resume what is not paused would leave it deaf (measured). */
+  #resume(): void {
+    if (this.#isPaused) this.#response.resume();
+    this.#isPaused = false;
   }
 
   #write(reply: Reply): void {
     const { body, close = false } = reply;
+    this.#resume();
     this.#response.writeStatus(statusLine(reply.status));
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);

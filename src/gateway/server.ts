@@ -1,6 +1,7 @@
 // The HTTP server: listens, hands each request over as an exchange, closes. It knows neither routes nor backends.
 // With exchange.ts the only file that knows uWebSockets.js.
 
+import './header-limit.js';
 import {
   App,
   type HttpResponse,

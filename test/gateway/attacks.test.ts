@@ -173,6 +173,20 @@ describe('ambiguous requests', () => {
       'a length and chunks',
       `${start}Host: 127.0.0.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
     ],
+    ['another coding than chunked', `${start}Host: 127.0.0.1\r\nTransfer-Encoding: gzip\r\n\r\n`],
+    [
+      'another coding before chunked',
+      `${start}Host: 127.0.0.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'chunked twice',
+      `${start}Host: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'another coding and a length',
+      `${start}Host: 127.0.0.1\r\nTransfer-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`,
+    ],
+    ['a header without a name in front', `${start}: z\r\nHost: 127.0.0.1\r\n\r\n`],
     ['a length that is no number', `${start}Host: 127.0.0.1\r\nContent-Length: x\r\n\r\n`],
     // Without any header at all uWebSockets.js waits for more, and closes after its own time-out.
     ['no host', `${start}Accept: x\r\n\r\n`],
@@ -183,6 +197,21 @@ describe('ambiguous requests', () => {
       assert.deepEqual(under.backends.asked, []);
     });
   }
+
+  const unclear = `${start}Host: 127.0.0.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
+
+  test('what follows an ambiguous request has no effect, whether it came with it or later', async () => {
+    const together = await new RawConnection(under.port)
+      .write(unclear + start + 'Host: 127.0.0.1\r\n\r\n')
+      .closed();
+    assert.equal(together, '');
+    const one = new RawConnection(under.port).write(unclear);
+    await one.until((text) => text.includes('}'));
+    const apart = await one.write(`${start}Host: 127.0.0.1\r\n\r\n`).closed();
+    assert.match(apart, /^HTTP\/1\.1 400 /);
+    assert.equal(apart.split('HTTP/1.1 ').length, 2);
+    assert.deepEqual(under.backends.asked, []);
+  });
 
   test('a GET is judged by its first host, since whatever stands behind it changes nothing', async () => {
     const [own, foreign] = ['Host: 127.0.0.1\r\n', 'Host: evil.example\r\n'];

@@ -71,13 +71,49 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['200', '404', '200']);
   });
 
-  test('is closed when a request comes behind one that waits for a backend', async () => {
+  test('keeps a request that comes behind one that waits for a backend, and answers both in order', async () => {
     const settle = heldAnswer();
     const one = connection().write(mute(''));
     await asked(1);
-    one.write(get('/server'));
+    one.write(get('/server') + get('/power/'));
+    await under.fetch({ path: '/server' });
+    assert.equal(one.received, '');
+    settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
+    const text = await one.until((all) => statuses(all).length === 3);
+    assert.deepEqual(statuses(text), ['202', '200', '200']);
+  });
+
+  test('answers command behind question behind command, each of which waits for a backend', async () => {
+    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+    const one = connection();
+    for (let count = 1; count <= 6; count += 1) {
+      one.write(count % 2 === 0 ? get('/power/') : mute(''));
+      await asked(count);
+    }
+    const text = await one.until((all) => statuses(all).length === 6);
+    assert.deepEqual(statuses(text), ['202', '200', '202', '200', '202', '200']);
+  });
+
+  for (const request of [
+    mute(''),
+    mute(`${JSON_TYPE}Content-Length: 14\r\n`) + '{"muted":true}',
+    get('/power/'),
+  ]) {
+    test(`answers one who says that nothing follows: ${request.slice(0, 18)}`, async () => {
+      const settle = heldAnswer();
+      const one = connection().write(request).end();
+      await asked(1);
+      await under.fetch({ path: '/server' });
+      settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
+      assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
+    });
+  }
+
+  test('ends when two commands come in one packet, before either has an effect', async () => {
+    const one = connection().write(mute('') + mute(''));
     assert.equal(await one.closed(), '');
-    settle({ ok: true });
+    await under.fetch({ path: '/server' });
+    assert.deepEqual(under.backends.asked, []);
   });
 });
 
@@ -161,9 +197,12 @@ describe('clients that go away', () => {
 describe('heads', () => {
   const rows: [what: string, text: string, status: number][] = [
     ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],
-    ['headers of 8 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(8000)}\r\n\r\n`, 431],
+    ['headers of 15 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(15_000)}\r\n\r\n`, 200],
+    ['headers of 17 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+    ['97 headers', `GET /server HTTP/1.1\r\n${HOST}${'X: y\r\n'.repeat(96)}\r\n`, 200],
+    ['120 headers', `GET /server HTTP/1.1\r\n${HOST}${'X: y\r\n'.repeat(119)}\r\n`, 431],
     ['a path of 3 kB', get(`/${'x'.repeat(3000)}`), 404],
-    ['a path of 8 kB', get(`/${'x'.repeat(8000)}`), 431],
+    ['a path of 17 kB', get(`/${'x'.repeat(17_000)}`), 431],
     ['HTTP/1.0', `GET /server HTTP/1.0\r\n${HOST}\r\n`, 505],
     ['bytes that are not ASCII', get('/\xff\xfe'), 404],
   ];

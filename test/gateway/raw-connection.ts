@@ -9,7 +9,8 @@ export class RawConnection {
   #onChange: (() => void) | undefined;
 
   constructor(port: number) {
-    this.#socket = connect(port, '127.0.0.1');
+    this.#socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    this.#socket.on('end', () => this.#socket.end());
     this.#socket.setEncoding('latin1');
     this.#socket.on('data', (text: string) => {
       this.#received += text;
@@ -29,6 +30,12 @@ export class RawConnection {
 
   write(text: string | Uint8Array): this {
     this.#socket.write(text);
+    return this;
+  }
+
+  /** Says that nothing will be sent any more, and goes on to read. */
+  end(): this {
+    this.#socket.end();
     return this;
   }
 
