@@ -2,12 +2,14 @@
 // The program: reads the command line, loads the configuration, wires supervisor and gateway, and answers signals.
 // The only file that ends the process, and the only one that knows exit statuses.
 
+import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, parseArguments, type Request } from './arguments.js';
-import { resolveBind } from './gateway/bind.js';
+import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { readNodeInfo } from './gateway/node-info.js';
+import { whyRefused } from './gateway/why-refused.js';
 import { homeDirectory } from './home-directory.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
@@ -24,6 +26,15 @@ const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot:
 
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
+
+/** There when the kernel has IPv6 at all. */
+const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
+
+/** Of the kernel's words those that waiting does not change. An address that is new may need a second before it can be used. */
+const UNLISTENABLE: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'a port this low is for those who may',
+};
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
 
@@ -85,13 +96,13 @@ function firstThread(): Threads {
 
 async function start(configPath: string | undefined): Promise<Exit | undefined> {
   const threads = firstThread();
-  const status = run(threads, await load(configPath));
+  const status = await run(threads, await load(configPath));
   // The process would wait for the thread that no child will use.
   if (status !== undefined) await threads.endAll();
   return status;
 }
 
-function run(threads: Threads, loaded: Loaded): Exit | undefined {
+async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
@@ -101,6 +112,7 @@ function run(threads: Threads, loaded: Loaded): Exit | undefined {
     settings,
     node: readNodeInfo(),
     backends: supervisor,
+    interfaces: networkInterfaces,
     version: VERSION,
     log: (level, message, fields) => logger.log(level, message, fields),
     date: Date.now,
@@ -108,8 +120,11 @@ function run(threads: Threads, loaded: Loaded): Exit | undefined {
     random: Math.random,
   });
   // Before the actors start: an address that is taken must end the program without a trace.
-  const unheard = listen(gateway, settings, logger);
-  if (unheard !== undefined) return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
+  const unheard = await listen(gateway, settings);
+  if (unheard !== undefined) {
+    await gateway.close(0);
+    return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
+  }
   const listener = readyWith(gateway.listener, {
     directory: process.env['RUNTIME_DIRECTORY'],
     pid: process.pid,
@@ -122,16 +137,15 @@ function run(threads: Threads, loaded: Loaded): Exit | undefined {
   return undefined;
 }
 
-/** Undefined: listens on every address of `bind`. Else one line that says where it cannot. */
-function listen(gateway: Gateway, settings: Settings, logger: Logger): string | undefined {
-  const bound = resolveBind(settings.bind, networkInterfaces());
-  if (!bound.ok) return `cannot listen on ${bound.name}: there is no such interface, or it has no address`;
-  for (const note of bound.notes) logger.log('warn', note);
-  const result = gateway.listen(bound.addresses, settings.api.port);
-  if (!result.ok) {
-    return `cannot listen on ${result.address} port ${settings.api.port}: the port is taken, or the address is not of this machine`;
+/** Undefined: listens on what is there of `bind`, and will on what comes. Else one line that says where it never can. */
+async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
+  if (canNeverBe(bind, existsSync(IPV6_OF_THE_KERNEL))) {
+    return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
   }
-  logger.log('info', 'listening', { addresses: bound.addresses.join(' '), port: result.port });
+  for (const address of gateway.listen(bind, api.port).refused) {
+    const why = UNLISTENABLE[(await whyRefused(address, api.port)) ?? ''];
+    if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why}`;
+  }
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 // Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed it.
 
+import { networkInterfaces } from 'node:os';
 import { createGateway } from '../../src/gateway/gateway.js';
 import { obey, ownCpu } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';
@@ -18,6 +19,7 @@ const gateway = createGateway({
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
   backends: { ask: () => Promise.resolve({ ok: true }) },
+  interfaces: networkInterfaces,
   version: '0',
   log: () => undefined,
   date: Date.now,
@@ -25,7 +27,7 @@ const gateway = createGateway({
   random: Math.random,
 });
 const result = gateway.listen(['127.0.0.1'], 0);
-if (!result.ok) throw new Error('cannot listen');
+if (result.refused.length > 0) throw new Error('cannot listen');
 gateway.listener.health('audio', { state: 'up', since: Date.now(), restarts: 0 });
 
 let timer: NodeJS.Timeout | undefined;

@@ -6,10 +6,19 @@ import type { NetworkInterfaceInfo } from 'node:os';
 /** As `os.networkInterfaces()` gives them: only interfaces that are up and have an address. */
 export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-export type BindResult =
-  | { readonly ok: true; readonly addresses: readonly string[]; readonly notes: readonly string[] }
-  /** `name` is neither an address nor an interface with one. */
-  | { readonly ok: false; readonly name: string };
+export interface Wanted {
+  readonly address: string;
+  /** What of `bind` names it. */
+  readonly name: string;
+}
+
+export interface Bound {
+  readonly wanted: readonly Wanted[];
+  /** What of `bind` is not there: an interface without an address that can be listened on, an address that no interface has. */
+  readonly waiting: readonly string[];
+  /** For people: what is there and left out, and why. */
+  readonly notes: readonly string[];
+}
 
 /** Listens for IPv4 too: uWebSockets.js makes it a dual-stack socket (measured). */
 const EVERY_ADDRESS = '::';
@@ -21,23 +30,37 @@ const IPV4_MAPPED = '::ffff:';
  * `bind` holds interface names, IP addresses or `all`. The order is kept, duplicates are left out, and so is what another
  * address contains: the second socket of the two would be refused as taken.
  */
-export function resolveBind(bind: readonly string[], interfaces: Interfaces): BindResult {
-  if (bind.includes('all')) return { ok: true, addresses: [everywhere(interfaces)], notes: [] };
-  const addresses = new Set<string>();
+export function resolveBind(bind: readonly string[], interfaces: Interfaces): Bound {
+  if (bind.includes('all')) {
+    return { wanted: [{ address: everywhere(interfaces), name: 'all' }], waiting: [], notes: [] };
+  }
+  const wanted = new Map<string, Wanted>();
+  const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
     const written = isIP(name) !== 0;
-    const found = written ? zoned(plain(name), interfaces) : addressesOf(name, interfaces);
+    const found = written ? present(plain(name), interfaces) : addressesOf(name, interfaces);
     const usable = found.filter((address) => written || !isLinkLocal(address));
     for (const address of found) {
       // They need a zone, which clients cannot write into a URL; an interface has other addresses.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
     }
-    if (usable.length === 0) return { ok: false, name };
-    for (const address of usable) addresses.add(address);
+    if (usable.length === 0) waiting.add(name);
+    for (const address of usable) if (!wanted.has(address)) wanted.set(address, { address, name });
   }
-  return { ok: true, addresses: withoutContained([...addresses]), notes };
+  return { wanted: withoutContained([...wanted.values()]), waiting: [...waiting], notes };
+}
+
+/** Whether what `bind` names can come and go: all but loopback, and the sockets that take in every address that there is. */
+export function canChange(bind: readonly string[]): boolean {
+  const isSteady = (name: string): boolean => name === 'lo' || name === '::1' || isAlwaysThere(plain(name));
+  return !bind.includes('all') && !bind.every(isSteady);
+}
+
+/** Whether nothing of `bind` can ever be there: IPv6 addresses where the kernel has no IPv6. */
+export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
+  return !hasIpv6 && bind.every((name) => isIP(plain(name)) === 6);
 }
 
 function addressesOf(name: string, interfaces: Interfaces): readonly string[] {
@@ -51,10 +74,18 @@ function everywhere(interfaces: Interfaces): string {
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
 
-function withoutContained(addresses: readonly string[]): readonly string[] {
-  if (addresses.includes(EVERY_ADDRESS)) return [EVERY_ADDRESS];
-  if (!addresses.includes(EVERY_IPV4)) return addresses;
-  return addresses.filter((address) => address === EVERY_IPV4 || isIP(address) !== 4);
+function withoutContained(wanted: readonly Wanted[]): readonly Wanted[] {
+  const every = wanted.find(({ address }) => address === EVERY_ADDRESS);
+  if (every !== undefined) return [every];
+  if (!wanted.some(({ address }) => address === EVERY_IPV4)) return wanted;
+  return wanted.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
+}
+
+/** No interface lists them: sockets for every address, and the addresses of 127.0.0.0/8 but one. */
+function isAlwaysThere(address: string): boolean {
+  return (
+    address === EVERY_ADDRESS || address === EVERY_IPV4 || (isIP(address) === 4 && address.startsWith('127.'))
+  );
 }
 
 /**
@@ -62,7 +93,7 @@ function withoutContained(addresses: readonly string[]): readonly string[] {
  * to listen on both is to listen twice on one.
  */
 function plain(address: string): string {
-  if (isIP(address) === 4) return address;
+  if (isIP(address) !== 6) return address;
   const [bare = '', zone] = address.split('%');
   const usual = new SocketAddress({ address: bare, family: 'ipv6' }).address;
   const mapped = usual.startsWith(IPV4_MAPPED) ? usual.slice(IPV4_MAPPED.length) : '';
@@ -70,11 +101,13 @@ function plain(address: string): string {
   return zone === undefined ? usual : `${usual}%${zone}`;
 }
 
-/** A link-local address means nothing without its zone: those of the interfaces that have it, where none is written. */
-function zoned(address: string, interfaces: Interfaces): readonly string[] {
-  if (!isLinkLocal(address) || address.includes('%')) return [address];
-  const zones = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(address));
-  return zones.length === 0 ? [address] : zones.map((zone) => `${address}%${zone}`);
+/** The address as it can be listened on now, if at all. A link-local one means nothing without the zones that have it. */
+function present(address: string, interfaces: Interfaces): readonly string[] {
+  if (isAlwaysThere(address)) return [address];
+  const [bare = '', zone] = address.split('%');
+  const names = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(bare));
+  if (!isLinkLocal(address)) return names.length === 0 ? [] : [address];
+  return names.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
 }
 
 function isLinkLocal(address: string): boolean {

@@ -1,5 +1,5 @@
 // How many connections there may be: as many as the configuration has use for, and no more than the process can hold. Out of
-// descriptors the main thread would spin in accept and answer nobody (measured). Pure.
+// descriptors the main thread would spin in accept and answer nobody (measured). And who gets them. Pure.
 
 /** For requests, when every stream that is allowed is open. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
@@ -26,30 +26,146 @@ function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }
 
-/** Counts the connections that are open, and says which is one too many. */
-export class ConnectionCount {
+/** Kept free of other peers for the node's own programs, a reverse proxy among them: one connection in so many. */
+const LOOPBACK_PART = 8;
+/** What one peer may have of the rest; the last quarter is always for others. */
+const PEER_PART = 0.75;
+
+/** All programs of this machine are one peer. */
+export const LOOPBACK = 'loopback';
+
+/**
+ * Who counts as one peer, from an address of 4 or 16 bytes: an IPv4 address, also when it is written as an IPv6 one, and a whole
+ * /64 of IPv6, in which a machine has as many addresses as it likes. All link-local ones lie in one /64: there each counts.
+ */
+export function peerOf(address: ArrayBuffer): string {
+  const whole = Buffer.from(address);
+  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
+  const bytes = isMapped ? whole.subarray(12) : whole;
+  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
+  if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK;
+  const isLinkLocal = bytes[0] === 0xfe && ((bytes[1] ?? 0) & 0xc0) === 0x80;
+  return bytes.toString('hex', 0, isLinkLocal ? 16 : 8);
+}
+
+const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
+const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
+
+interface Peer {
+  readonly name: string;
+  /** How many of its connections nobody else could have. */
+  readonly reserved: number;
+  open: number;
+}
+
+interface Held<C> {
+  readonly connection: C;
+  readonly peer: Peer;
+}
+
+/**
+ * Shares the connections among the peers: whoever comes is let in, and when there are too many, whoever has most gives way with
+ * the one that has been silent longest. `C` is a connection.
+ */
+export class ConnectionShares<C> {
   readonly #max: number;
-  readonly #onFull: () => void;
-  #open = 0;
+  readonly #reserved: number;
+  readonly #isSilent: (connection: C) => boolean;
+  readonly #onFull: (most: string) => void;
+  readonly #peers = new Map<string, Peer>();
+  /** In the order in which they came. */
+  readonly #held: Held<C>[] = [];
+  /** Of `#held`, where the last one left: when many leave they leave in order, and are found without a search. */
+  #lastLeft = 0;
+  /** Connections beyond what is reserved for their peers. */
+  #shared = 0;
   #isFull = false;
 
-  /** `onFull` is called once in a spell of too many, which lasts until half of them have gone. */
-  constructor(max: number, onFull: () => void) {
+  /**
+   * `isSilent`: has nothing under way, and may be closed. `onFull` is called once in a spell of too many, which lasts until half
+   * of them have gone, with the peer that has most.
+   */
+  constructor(max: number, isSilent: (connection: C) => boolean, onFull: (most: string) => void) {
     this.#max = max;
+    this.#reserved = Math.floor(max / LOOPBACK_PART);
+    this.#isSilent = isSilent;
     this.#onFull = onFull;
   }
 
-  /** False: it must be closed, and will be counted by `closed` too. */
-  opened(): boolean {
-    this.#open += 1;
-    if (this.#open <= this.#max) return true;
-    if (!this.#isFull) this.#onFull();
-    this.#isFull = true;
-    return false;
+  /** Takes one in. What must be closed for it, which is forgotten already: nothing, another one, or itself. */
+  entered(connection: C, peerName: string): C | undefined {
+    const peer = this.#peers.get(peerName) ?? {
+      name: peerName,
+      reserved: peerName === LOOPBACK ? this.#reserved : 0,
+      open: 0,
+    };
+    this.#peers.set(peerName, peer);
+    peer.open += 1;
+    if (peer.open > peer.reserved) this.#shared += 1;
+    this.#held.push({ connection, peer });
+    const isTooMany = peer.open > peer.reserved && this.#shared > this.#max - this.#reserved;
+    const hasTooMany = peer.name !== LOOPBACK && peer.open > this.#peerMax;
+    if (!isTooMany && !hasTooMany) return undefined;
+    this.#tellFull();
+    const index = this.#giving(peer, hasTooMany);
+    const giver = this.#held[index]?.connection;
+    this.#remove(index);
+    return giver;
   }
 
-  closed(): void {
-    this.#open -= 1;
-    if (this.#open <= this.#max / 2) this.#isFull = false;
+  /** Forgets the one that `isIt`. */
+  left(isIt: (connection: C) => boolean): void {
+    const held = this.#held;
+    const found = (index: number): boolean => {
+      const one = held[index];
+      return one !== undefined && isIt(one.connection);
+    };
+    for (let distance = 0; distance <= held.length; distance += 1) {
+      for (const index of [this.#lastLeft + distance, this.#lastLeft - 1 - distance]) {
+        if (!found(index)) continue;
+        this.#remove(index);
+        return;
+      }
+    }
   }
+
+  get #peerMax(): number {
+    return Math.max(1, Math.floor((this.#max - this.#reserved) * PEER_PART));
+  }
+
+  /** Whose share is largest gives way, with its oldest silent one; without any, the newest of all does, which has just come. */
+  #giving(newcomer: Peer, onlyItself: boolean): number {
+    const last = this.#held.length - 1;
+    let [best, bestShare] = [last, -1];
+    for (let index = 0; index < last; index += 1) {
+      const one = this.#held[index];
+      if (one === undefined || (onlyItself && one.peer !== newcomer)) continue;
+      const share = shareOf(one.peer);
+      if (share <= bestShare || share < shareOf(newcomer)) continue;
+      if (this.#isSilent(one.connection)) [best, bestShare] = [index, share];
+    }
+    return best;
+  }
+
+  #remove(index: number): void {
+    const [gone] = this.#held.splice(index, 1);
+    if (gone === undefined) return;
+    this.#lastLeft = index;
+    const { peer } = gone;
+    if (peer.open > peer.reserved) this.#shared -= 1;
+    peer.open -= 1;
+    if (peer.open === 0) this.#peers.delete(peer.name);
+    if (this.#held.length <= this.#max / 2) this.#isFull = false;
+  }
+
+  #tellFull(): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    const most = [...this.#peers.values()].reduce((one, other) => (other.open > one.open ? other : one));
+    this.#onFull(most.name);
+  }
+}
+
+function shareOf({ open, reserved }: Peer): number {
+  return Math.max(0, open - reserved);
 }

@@ -2,20 +2,22 @@
 
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import type { Interfaces } from './bind.js';
 import { closeAll } from './closing.js';
-import { ConnectionCount, type ConnectionLimits, connectionLimits } from './connection-limits.js';
+import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
 import type { Schedule } from './events/keepalive.js';
 import { parseEventQuery } from './events/query.js';
 import { type Log, RequestHandler } from './handler.js';
+import { Listening, NO_DOORS } from './listening.js';
 import { Mirror } from './mirror.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
 import { OwnName } from './own-name.js';
 import { PageMaker } from './page.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
-import { createServer, type ListenResult } from './server.js';
+import { createServer } from './server.js';
 import type { EventStreams } from './streams.js';
 import { trustRules } from './trust.js';
 
@@ -23,6 +25,8 @@ export interface GatewayOptions {
   readonly settings: RouteSettings;
   readonly node: NodeInfo;
   readonly backends: Backends;
+  /** `os.networkInterfaces`. */
+  readonly interfaces: () => Interfaces;
   readonly version: string;
   readonly log: Log;
   /** Milliseconds since the epoch. */
@@ -33,10 +37,21 @@ export interface GatewayOptions {
   readonly random: () => number;
 }
 
+export interface ListenResult {
+  readonly port: number;
+  /** As they are now, of which those of `bind` that are not there are none. */
+  readonly addresses: readonly string[];
+  /** Addresses that are there and cannot be listened on. */
+  readonly refused: readonly string[];
+}
+
 export interface Gateway {
   readonly listener: BackendListener;
-  /** All addresses or none. Port 0 takes a free one. Does not throw: what cannot be listened on is a result. */
-  listen(addresses: readonly string[], port: number): ListenResult;
+  /**
+   * Listens on what `bind` names, once, and follows it from then on as it comes and goes. Port 0 takes a free one, the same for
+   * all. Does not throw: what cannot be listened on is `refused` now, and tried again.
+   */
+  listen(bind: readonly string[], port: number): ListenResult;
   /**
    * Refuses what comes, lets the answers under way end, says `bye` to the streams, and cuts whatever is left after
    * `withinMs`. Resolves by then, and never rejects. The first call counts; later ones get its promise.
@@ -67,6 +82,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const backends = new CountedBackends(options.backends);
+  let listening: Listening | undefined;
   const handler = new RequestHandler({
     router: new Router(routes),
     ownName: new OwnName(
@@ -81,24 +97,34 @@ export function createGateway(options: GatewayOptions): Gateway {
     pages,
     backends,
     streams: streamsOf(hub),
+    doors: () => listening?.doors ?? NO_DOORS,
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
     version,
     date,
     uptimeMs: () => monotonic() - started,
     log,
   });
-  const connections = new ConnectionCount(limits.connections, () =>
-    log('warn', 'too many connections: further ones are closed', { allowed: limits.connections }),
-  );
-  const server = createServer(handler, later, connections);
+  const server = createServer(handler, later, {
+    max: limits.connections,
+    onFull: (most) =>
+      log('warn', 'too many connections: the longest silent ones are closed', {
+        allowed: limits.connections,
+        most,
+      }),
+  });
   let closing: Promise<void> | undefined;
   return {
     listener: {
       changes: (_backend, changes) => hub.publish(mirror.apply(changes)),
       health: (backend, health) => hub.publish(mirror.health(backend, health)),
     },
-    listen: (addresses, port) => server.listen(addresses, port),
+    listen: (bind, port) => {
+      const { interfaces } = options;
+      listening = new Listening({ bind, port, interfaces, open: server.open, schedule: later, log });
+      return { port: listening.port, addresses: listening.doors.listening, refused: listening.refused };
+    },
     close: (withinMs) => {
+      listening?.stop();
       const parts = { handler, answers: backends.pending, streams: hub, server, monotonic, schedule: later };
       closing ??= closeAll(parts, withinMs);
       return closing;

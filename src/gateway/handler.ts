@@ -5,7 +5,8 @@ import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.j
 import { type BodyName, decodeBody } from './body.js';
 import { corsHeaders, optionsReply } from './cors.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
-import { healthRecord } from './health-record.js';
+import { HealthText } from './health-record.js';
+import type { Doors } from './listening.js';
 import type { Mirror } from './mirror.js';
 import type { OwnName } from './own-name.js';
 import { type Page, type PageMaker, pageReply, RememberedPage } from './page.js';
@@ -16,7 +17,7 @@ import type { Endpoint, Match, Router } from './router.js';
 import type { Action, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import type { EventStreams } from './streams.js';
-import { distrustOrigin, HostCheck, type OriginStanding, originStanding } from './trust.js';
+import { distrustOrigin, HostCheck, originStanding } from './trust.js';
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
@@ -26,6 +27,7 @@ export interface HandlerParts {
   readonly pages: PageMaker;
   readonly backends: Backends;
   readonly streams: EventStreams;
+  readonly doors: () => Doors;
   readonly ownName: OwnName;
   /** The text of `GET /openapi.json`; asked for until it was given once. */
   readonly openapi: () => Promise<string>;
@@ -64,6 +66,7 @@ const TOO_MANY_STREAMS = problem(
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   readonly #power: RememberedPage;
+  readonly #health: HealthText;
   readonly #started: number;
   #openapi: Promise<Page> | undefined;
   readonly #hosts: HostCheck;
@@ -72,6 +75,7 @@ export class RequestHandler implements ExchangeHandler {
   constructor(parts: HandlerParts) {
     this.#parts = parts;
     this.#power = new RememberedPage(parts.pages);
+    this.#health = new HealthText(parts.version);
     this.#started = parts.date();
     this.#hosts = new HostCheck(parts.ownName);
   }
@@ -191,9 +195,9 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #healthReply(): Reply {
-    const { version, uptimeMs, mirror, streams } = this.#parts;
-    const record = healthRecord(version, uptimeMs(), mirror.allHealth(), streams.stats());
-    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body: JSON.stringify(record) };
+    const { uptimeMs, streams, mirror, doors } = this.#parts;
+    const body = this.#health.of(uptimeMs(), streams.stats(), mirror.allHealth(), doors());
+    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
   }
 
   async #answerOpenapi(exchange: Exchange): Promise<void> {

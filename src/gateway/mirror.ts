@@ -43,7 +43,7 @@ interface Run {
  */
 export class Mirror implements SnapshotSource {
   readonly #shelves: ReadonlyMap<Collection, Shelf>;
-  readonly #health = new Map<Backend, BackendHealth>();
+  #health: ReadonlyMap<Backend, BackendHealth>;
   readonly #pages = new Map<Resource, Page>();
   readonly #changedAt = new Map<Resource, number>();
   readonly #maker: PageMaker;
@@ -58,11 +58,12 @@ export class Mirror implements SnapshotSource {
         (name) => [name, { live: new Map(), places: new Map(), remembered: new Map() }] as const,
       ),
     );
-    for (const backend of BACKENDS) {
-      if (enabled.includes(backend)) {
-        this.#health.set(backend, { state: 'connecting', since: date(), restarts: 0 });
-      }
-    }
+    this.#health = new Map(
+      BACKENDS.filter((backend) => enabled.includes(backend)).map((backend) => [
+        backend,
+        { state: 'connecting', since: date(), restarts: 0 },
+      ]),
+    );
   }
 
   /** Takes a batch in; what comes back is what clients have to be told, in order. Equal texts are no change. */
@@ -101,7 +102,7 @@ export class Mirror implements SnapshotSource {
   health(backend: Backend, health: BackendHealth): readonly Occurrence[] {
     const before = this.#health.get(backend);
     if (before === undefined) return [];
-    this.#health.set(backend, health);
+    this.#health = new Map(this.#health).set(backend, health);
     // A resource that no record has touched has been what it is since its backend came up.
     if (health.state === 'up' && before.state !== 'up') this.#renew((spec) => spec.backend === backend);
     const told = before.state === health.state && before.detail === health.detail;
@@ -118,7 +119,7 @@ export class Mirror implements SnapshotSource {
     return this.#health.get(backend);
   }
 
-  /** All enabled backends, in start order. */
+  /** All enabled backends, in start order. Another map with each change. */
   allHealth(): ReadonlyMap<Backend, BackendHealth> {
     return this.#health;
   }

@@ -47,18 +47,6 @@ const rows: readonly (readonly [what: string, args: string[], status: number, ou
   ['an unknown key names its neighbour', ['--check-config', '--config', bad], 78, /logLevl.*logLevel/],
   ['problems end the start', ['--allow-root', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
   ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
-  [
-    'an absent interface',
-    ['--allow-root', '--config', file('bind.yaml', 'bind: nowhere7\n')],
-    69,
-    /nowhere7/,
-  ],
-  [
-    'an absent address',
-    ['--allow-root', '--config', file('ip.yaml', 'bind: 192.0.2.1\n')],
-    69,
-    /192\.0\.2\.1/,
-  ],
 ];
 for (const [what, args, status, output] of rows) {
   test(`${what}: exit ${status}`, () => {
@@ -113,6 +101,23 @@ test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, ()
   const result = run();
   assert.equal(result.status, 77);
   assert.equal(result.stderr.split('\n').length, 2);
+});
+
+test('with nothing of bind there it waits, says for what, and ends as always', async () => {
+  const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${QUIET}`);
+  const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
+  });
+  let log = '';
+  child.stdout.on('data', (text) => {
+    log += text;
+  });
+  await until(
+    'it says so',
+    () => /not there yet.*nowhere7 192\.0\.2\.1/.test(log) || child.exitCode !== null,
+  );
+  child.kill();
+  assert.deepEqual(await once(child, 'exit'), [0, null], log);
 });
 
 test('a taken port: exit 69, one line that names it, and no second listener', async () => {

@@ -202,7 +202,7 @@ describe('ambiguous requests', () => {
 
   test('what follows an ambiguous request has no effect, whether it came with it or later', async () => {
     const together = await new RawConnection(under.port)
-      .write(unclear + start + 'Host: 127.0.0.1\r\n\r\n')
+      .write(`${unclear}${start}Host: 127.0.0.1\r\n\r\n`)
       .closed();
     assert.equal(together, '');
     const one = new RawConnection(under.port).write(unclear);

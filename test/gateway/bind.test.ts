@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { type BindResult, type Interfaces, resolveBind } from '../../src/gateway/bind.js';
+import { type Bound, canChange, canNeverBe, type Interfaces, resolveBind } from '../../src/gateway/bind.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 
 function v4(address: string): NetworkInterfaceInfo {
@@ -25,8 +25,9 @@ const hasNoIpv6 = !Object.values(networkInterfaces()).some((infos) =>
   infos?.some(({ family }) => family === 'IPv6'),
 );
 
-function outcome(result: BindResult): string {
-  return result.ok ? result.addresses.join(' ') : `absent ${result.name}`;
+function outcome({ wanted, waiting }: Bound): string {
+  const there = wanted.map(({ address }) => address);
+  return [...there, ...(waiting.length > 0 ? ['absent', ...waiting] : [])].join(' ');
 }
 
 const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
@@ -34,7 +35,10 @@ const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
   [['eth0'], machine, '10.0.0.2 fd00::2'],
   [['lo', 'eth0'], machine, '127.0.0.1 ::1 10.0.0.2 fd00::2'],
   [['127.0.0.1'], machine, '127.0.0.1'],
-  [['192.0.2.9'], machine, '192.0.2.9'],
+  [['192.0.2.9'], machine, 'absent 192.0.2.9'],
+  [['10.0.0.2'], machine, '10.0.0.2'],
+  [['lo', '192.0.2.9', 'eth1'], machine, '127.0.0.1 ::1 absent 192.0.2.9 eth1'],
+  [['127.0.0.2'], machine, '127.0.0.2'],
   [['::1', 'lo'], machine, '::1 127.0.0.1'],
   [['all'], machine, '::'],
   [['lo', 'all'], machine, '::'],
@@ -45,25 +49,28 @@ const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
   [['0.0.0.0', '127.0.0.1'], machine, '0.0.0.0'],
   [['lo', '0.0.0.0', 'eth0'], machine, '::1 0.0.0.0 fd00::2'],
   [['0.0.0.0', '::1'], machine, '0.0.0.0 ::1'],
-  [['::', 'eth1'], machine, 'absent eth1'],
+  [['::', 'eth1'], machine, ':: absent eth1'],
   [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], machine, '::1 fd00::2'],
-  [['::ffff:192.0.2.9'], machine, '192.0.2.9'],
+  [['::ffff:10.0.0.2'], machine, '10.0.0.2'],
+  [['::ffff:192.0.2.9'], machine, 'absent ::ffff:192.0.2.9'],
   [['127.0.0.1', '::ffff:127.0.0.1'], machine, '127.0.0.1'],
   [['::FFFF:7f00:1', 'lo'], machine, '127.0.0.1 ::1'],
   [['0:0:0:0:0:ffff:127.0.0.1', '127.0.0.1'], machine, '127.0.0.1'],
   [['0.0.0.0', '::ffff:127.0.0.1'], machine, '0.0.0.0'],
   [['::ffff:0:0', '127.0.0.1'], machine, '0.0.0.0'],
   [['::', '::ffff:127.0.0.1'], machine, '::'],
-  [['::ffff:0:7f00:1', '127.0.0.1'], machine, '::ffff:0:7f00:1 127.0.0.1'],
+  [['::ffff:0:7f00:1', '127.0.0.1'], machine, '127.0.0.1 absent ::ffff:0:7f00:1'],
   [['fe80::2'], machine, 'fe80::2%eth0'],
   [['fe80::2%eth0'], machine, 'fe80::2%eth0'],
   [['FE80:0::2', 'fe80::2%eth0'], machine, 'fe80::2%eth0'],
-  [['fe80::9'], machine, 'fe80::9'],
-  [['fe80::1%nowhere'], machine, 'fe80::1%nowhere'],
+  [['fe80::9'], machine, 'absent fe80::9'],
+  [['fe80::2%wlan0'], machine, 'absent fe80::2%wlan0'],
+  [['fe80::1%nowhere'], machine, 'absent fe80::1%nowhere'],
   [['fe80::1'], { eth0: [v6('fe80::1')], eth1: [v6('fe80::1')] }, 'fe80::1%eth0 fe80::1%eth1'],
   [['wlan0'], machine, 'absent wlan0'],
   [['eth1'], machine, 'absent eth1'],
-  [['lo', 'eth1'], machine, 'absent eth1'],
+  [['lo', 'eth1'], machine, '127.0.0.1 ::1 absent eth1'],
+  [['eth1', 'eth1'], machine, 'absent eth1'],
   [['localhost'], machine, 'absent localhost'],
   [['constructor'], machine, 'absent constructor'],
 ];
@@ -87,14 +94,36 @@ for (const bind of LISTENED) {
   test(`bind ${bind.join(', ')} can be listened on`, { skip }, async (context) => {
     const under = new GatewayUnderTest();
     context.after(() => under.close());
-    const result = resolveBind(bind, networkInterfaces());
-    assert.ok(result.ok);
-    assert.equal(under.gateway.listen(result.addresses, 0).ok, true, result.addresses.join(' '));
+    assert.deepEqual(under.gateway.listen(bind, 0).refused, []);
   });
 }
 
 test('a link-local address is left out with a note', () => {
-  const result = resolveBind(['eth0'], machine);
-  assert.ok(result.ok);
-  assert.deepEqual(result.notes, ['bind: eth0: the link-local address fe80::2 is left out']);
+  assert.deepEqual(resolveBind(['eth0'], machine).notes, [
+    'bind: eth0: the link-local address fe80::2 is left out',
+  ]);
+});
+
+const CHANGEABLE: readonly (readonly [bind: string[], changeable: boolean])[] = [
+  [['lo'], false],
+  [['127.0.0.1', '::1', '127.0.0.2'], false],
+  [['::ffff:127.0.0.1'], false],
+  [['all'], false],
+  [['eth0', 'all'], false],
+  [['0.0.0.0', '::'], false],
+  [['lo', 'eth0'], true],
+  [['10.0.0.2'], true],
+  [['fd00::2'], true],
+];
+for (const [bind, changeable] of CHANGEABLE) {
+  test(`bind ${bind.join(', ')} ${changeable ? 'is asked for again' : 'costs no wake-up'}`, () =>
+    assert.equal(canChange(bind), changeable));
+}
+
+test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
+  assert.equal(canNeverBe(['::1', 'fd00::2'], false), true);
+  for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']]) {
+    assert.equal(canNeverBe(bind, false), false, bind.join());
+  }
+  assert.equal(canNeverBe(['::1'], true), false);
 });

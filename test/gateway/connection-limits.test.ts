@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { test } from 'node:test';
-import { ConnectionCount, connectionLimits } from '../../src/gateway/connection-limits.js';
+import { describe, test } from 'node:test';
+import { ConnectionShares, connectionLimits, LOOPBACK, peerOf } from '../../src/gateway/connection-limits.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
@@ -34,24 +34,118 @@ test('the shipped unit lets the largest maxClients be', () => {
   assert.equal(connectionLimits(10_000, descriptors).streams, 10_000);
 });
 
-test('a spell of too many is told once, and is over when half of them have gone', () => {
-  let told = 0;
-  const count = new ConnectionCount(4, () => {
-    told += 1;
+const PEERS: readonly (readonly [address: number[], peer: string, why: string])[] = [
+  [[192, 168, 1, 5], '192.168.1.5', 'IPv4'],
+  [[127, 0, 0, 1], LOOPBACK, 'loopback'],
+  [[127, 9, 9, 9], LOOPBACK, 'all of 127.0.0.0/8'],
+  [[...Array(10).fill(0), 255, 255, 192, 168, 1, 5], '192.168.1.5', 'IPv4 as IPv6'],
+  [[...Array(10).fill(0), 255, 255, 127, 0, 0, 1], LOOPBACK, 'loopback as IPv6'],
+  [[...Array(15).fill(0), 1], LOOPBACK, 'loopback of IPv6'],
+  [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000001', 'a /64'],
+  [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 8, 7, 6, 5, 4, 3, 2, 1], '20010db800000001', 'the same /64'],
+  [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000002', 'another /64'],
+  [[0xfe, 0x80, ...Array(13).fill(0), 9], `fe80${'0'.repeat(26)}09`, 'link-local'],
+];
+for (const [address, peer, why] of PEERS) {
+  test(`the peer of ${address.join('.')} is ${peer}: ${why}`, () =>
+    assert.equal(peerOf(new Uint8Array(address).buffer), peer));
+}
+
+/** Connections by name, such as `a1`: the letters are the peer; `l` is loopback. Capitals have something under way. */
+class House {
+  readonly told: string[] = [];
+  readonly shares: ConnectionShares<string>;
+
+  constructor(max: number) {
+    this.shares = new ConnectionShares<string>(
+      max,
+      (name) => name === name.toLowerCase(),
+      (most) => this.told.push(most),
+    );
+  }
+
+  /** What is closed for these, one after the other. */
+  enter(...names: readonly string[]): string {
+    const closed = names.map((name) => {
+      const peer = name.toLowerCase().replace(/\d+$/, '');
+      return this.shares.entered(name, peer === 'l' ? LOOPBACK : peer);
+    });
+    return closed.filter((name) => name !== undefined).join(' ');
+  }
+
+  leave(...names: readonly string[]): void {
+    for (const name of names) this.shares.left((one) => one === name);
+  }
+}
+
+function many(peer: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${peer}${index + 1}`);
+}
+
+describe('sharing', () => {
+  test('one peer has at most three quarters, and gives way to itself, the longest silent first', () => {
+    const house = new House(32);
+    assert.equal(house.enter(...many('a', 21)), '');
+    assert.equal(house.enter('a22', 'a23'), 'a1 a2');
+    assert.equal(house.enter('b1', 'c1'), '');
   });
-  const open = (times: number): boolean[] => Array.from({ length: times }, () => count.opened());
-  const close = (times: number): void => {
-    for (let left = times; left > 0; left -= 1) count.closed();
-  };
-  assert.deepEqual(open(6), [true, true, true, true, false, false]);
-  close(2);
-  close(1);
-  assert.deepEqual(open(2), [true, false]);
-  assert.equal(told, 1);
-  close(1);
-  close(2);
-  assert.deepEqual(open(3), [true, true, false]);
-  assert.equal(told, 2);
+
+  test('in a full house whoever has most gives way, whoever comes', () => {
+    const house = new House(32);
+    house.enter(...many('a', 18), ...many('b', 10));
+    assert.equal(house.enter('c1', 'c2'), 'a1 a2');
+    assert.equal(house.enter('b11'), 'a3');
+    assert.equal(house.enter('a19'), 'a4');
+    assert.deepEqual(house.told, ['a']);
+  });
+
+  test('what has something under way is not closed; then the newcomer is', () => {
+    const house = new House(8);
+    house.enter('A1', 'A2', 'A3', 'A4', 'B1', 'B2');
+    assert.equal(house.enter('b3'), '');
+    assert.equal(house.enter('c1'), 'b3');
+    assert.equal(house.enter('a5', 'b4'), 'a5 b4');
+    assert.equal(house.enter('d1'), 'c1');
+  });
+
+  test('a house full of single connections lets the next one in', () => {
+    const house = new House(8);
+    assert.equal(house.enter('a1', 'b1', 'c1', 'd1', 'e1', 'f1', 'g1'), '');
+    assert.equal(house.enter('h1', 'i1'), 'a1 b1');
+  });
+
+  test('a part is for loopback, which may have all', () => {
+    const house = new House(16);
+    house.enter(...many('a', 10), ...many('b', 4));
+    assert.equal(house.enter('l1', 'l2'), '');
+    assert.equal(house.enter('l3'), 'a1');
+    const alone = new House(16);
+    assert.equal(alone.enter(...many('l', 16)), '');
+    assert.equal(alone.enter('l17', 'a1'), 'l1 l2');
+  });
+
+  test('whoever leaves makes room, in whatever order they go', () => {
+    const house = new House(8);
+    const order = ['a3', 'a1', 'a5', 'a2', 'a4'];
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal(house.enter(...many('a', 5)), '');
+      house.leave(...order);
+    }
+    house.leave('nobody');
+    assert.equal(house.enter(...many('b', 5), 'c1', 'c2'), '');
+  });
+
+  test('a spell of too many is told once, and is over when half of them have gone', () => {
+    const house = new House(8);
+    house.enter(...many('a', 5), 'b1', 'b2');
+    assert.equal(house.enter('b3', 'b4'), 'a1 a2');
+    house.leave('a3', 'a4');
+    assert.equal(house.enter('c1', 'c2', 'c3'), 'b1');
+    assert.deepEqual(house.told, ['a']);
+    house.leave('a5', 'b2', 'b3');
+    assert.equal(house.enter(...many('d', 4)), 'd1');
+    assert.deepEqual(house.told, ['a', 'd']);
+  });
 });
 
 /** Of this process: both ends of each connection. */
@@ -66,24 +160,30 @@ async function answered(port: number, count: number): Promise<readonly RawConnec
   return connections;
 }
 
-test('connections beyond the bound are closed, those within are served, and room that is made is used', async (context) => {
+test('of connections beyond the bound the longest silent are closed, the others are served, and streams stay', async (context) => {
   const bound = 20;
-  const told = 'warn too many connections: further ones are closed';
+  const told = 'warn too many connections: the longest silent ones are closed';
   const under = new GatewayUnderTest(SETTINGS, 2 * bound);
   context.after(() => under.close());
   for (let spell = 1; spell <= 2; spell += 1) {
     const before = openDescriptors();
-    const seated = await answered(under.port, bound);
-    const further = Array.from({ length: 5 }, () => new RawConnection(under.port).write(REQUEST));
-    for (const connection of further) assert.equal(await connection.closed(), '');
+    const stream = new RawConnection(under.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    await stream.until((text) => text.includes('connected'));
+    const silent = [new RawConnection(under.port)];
+    await until('it has come', () => openDescriptors() === before + 4);
+    const seated = await answered(under.port, bound - 2);
+    const further = await answered(under.port, 5);
+    assert.equal(await silent[0]?.closed(), '');
+    await Promise.all(seated.slice(0, 4).map((connection) => connection.closed()));
+    const rest = [...seated.slice(4), ...further];
     await Promise.all(
-      seated.map((connection) => {
+      rest.map((connection) => {
         const once = connection.received.length;
         return connection.write(REQUEST).until((text) => text.length === 2 * once);
       }),
     );
     assert.deepEqual(under.logged, Array(spell).fill(told));
-    for (const connection of seated) connection.destroy();
+    for (const connection of [...rest, stream]) connection.destroy();
     await until('all have left', () => openDescriptors() <= before);
   }
 });

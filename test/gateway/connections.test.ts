@@ -96,7 +96,7 @@ describe('one connection', () => {
 
   for (const request of [
     mute(''),
-    mute(`${JSON_TYPE}Content-Length: 14\r\n`) + '{"muted":true}',
+    `${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted":true}`,
     get('/power/'),
   ]) {
     test(`answers one who says that nothing follows: ${request.slice(0, 18)}`, async () => {

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectionCount } from '../../src/gateway/connection-limits.js';
 import type { ByteSink } from '../../src/gateway/events/occurrence.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { createServer } from '../../src/gateway/server.js';
@@ -44,10 +43,10 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
     new ManualClock().schedule,
-    new ConnectionCount(100, () => assert.fail('too many connections')),
+    { max: 100, onFull: () => assert.fail('too many connections') },
   );
-  const listening = server.listen(['127.0.0.1'], 0);
-  assert.ok(listening.ok);
+  const listening = server.open('127.0.0.1', 0);
+  assert.ok(listening);
   const client = new RawConnection(listening.port).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   context.after(async () => {
     client.destroy();

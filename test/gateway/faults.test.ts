@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectionCount } from '../../src/gateway/connection-limits.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
+import { NO_DOORS } from '../../src/gateway/listening.js';
 import { Mirror } from '../../src/gateway/mirror.js';
 import { OwnName } from '../../src/gateway/own-name.js';
 import { PageMaker } from '../../src/gateway/page.js';
@@ -21,7 +21,7 @@ import { ScriptedBackends } from './scripted-backends.js';
 const UNWRITABLE = {} as never;
 
 /** More connections than any test opens. */
-const boundless = (): ConnectionCount => new ConnectionCount(1000, () => assert.fail('too many connections'));
+const BOUNDLESS = { max: 1000, onFull: () => assert.fail('too many connections') };
 
 interface Context {
   after(end: () => Promise<void>): void;
@@ -60,15 +60,16 @@ class FaultyGateway {
         },
         stats: () => ({ open: 0, closedSlow: 0 }),
       },
+      doors: () => NO_DOORS,
       openapi: () => this.openapi(),
       version: '0',
       date: () => 0,
       uptimeMs: () => 0,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
-    const server = createServer(handler, this.clock.schedule, boundless());
-    const listening = server.listen(['127.0.0.1'], 0);
-    assert.ok(listening.ok);
+    const server = createServer(handler, this.clock.schedule, BOUNDLESS);
+    const listening = server.open('127.0.0.1', 0);
+    assert.ok(listening);
     this.port = listening.port;
     // The clock stands still: this ends only if every exchange has been counted as settled.
     context.after(() => server.close(1));
@@ -140,10 +141,10 @@ test('an exchange that was cut is over: it is answered no more, and the server d
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
     clock.schedule,
-    boundless(),
+    BOUNDLESS,
   );
-  const listening = server.listen(['127.0.0.1'], 0);
-  assert.ok(listening.ok);
+  const listening = server.open('127.0.0.1', 0);
+  assert.ok(listening);
   for (const path of ['/now', '/later']) {
     const connection = new RawConnection(listening.port).write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
     assert.equal(await connection.closed(), '');

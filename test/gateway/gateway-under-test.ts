@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { type IncomingHttpHeaders, request } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
@@ -43,6 +44,7 @@ export interface TestResponse {
 
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
+  /** Warnings and worse. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
   /** What the machine is called now. */
@@ -56,14 +58,17 @@ export class GatewayUnderTest {
       settings,
       node: this.#node(descriptorsMax),
       backends: this.backends,
+      interfaces: networkInterfaces,
       version: '1.2.3',
-      log: (level, message) => this.logged.push(`${level} ${message}`),
+      log: (level, message) => {
+        if (level !== 'info') this.logged.push(`${level} ${message}`);
+      },
       date: Date.now,
       monotonic: () => performance.now(),
       random: Math.random,
     });
     const result = this.gateway.listen(['127.0.0.1'], 0);
-    assert.ok(result.ok);
+    assert.deepEqual(result.refused, []);
     this.port = result.port;
   }
 

@@ -1,48 +1,58 @@
 // Listening and closing.
 
 import assert from 'node:assert/strict';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { whyRefused } from '../../src/gateway/why-refused.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
+import { until } from '../until.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
-test('a port that another gateway has is refused, not shared', async (context) => {
+test('a port that another gateway has is refused, not shared, and the kernel says why', async (context) => {
   const gateways = [GatewayUnderTest.up(), GatewayUnderTest.up()] as const;
   context.after(() => Promise.all(gateways.map((one) => one.close())));
   // A port that was asked for by number: only such a one can be shared, and at this address it is free.
   const { port } = gateways[0];
-  assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port), { ok: true, port });
-  assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), { ok: false, address: '127.0.0.2' });
+  assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
+  assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), {
+    port,
+    addresses: [],
+    refused: ['127.0.0.2'],
+  });
+  assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
 });
 
-test('a port that another program has is refused', async (context) => {
+test('a port that another program has is refused, and taken when it is free', async (context) => {
   const under = GatewayUnderTest.up();
   const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  context.after(async () => {
-    other.close();
-    await under.close();
-  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve));
+  context.after(() => under.close());
   const address = other.address();
   assert.ok(address !== null && typeof address === 'object');
-  assert.equal(under.gateway.listen(['127.0.0.1'], address.port).ok, false);
+  assert.deepEqual(under.gateway.listen(['127.0.0.2'], address.port).refused, ['127.0.0.2']);
+  assert.equal(await whyRefused('127.0.0.2', address.port), 'EADDRINUSE');
+  const health = async () => JSON.parse((await under.fetch({ path: '/health' })).text);
+  assert.deepEqual((await health()).waiting, ['127.0.0.2']);
+  await new Promise((resolve) => other.close(resolve));
+  await until('it listens', async () => (await health()).listening.includes('127.0.0.2'));
+  assert.deepEqual((await health()).waiting, []);
+  assert.equal(await whyRefused('127.0.0.3', address.port), undefined);
 });
 
-test('an address of another machine is named, and none of the others is listened on', async (context) => {
+test('an address of another machine is waited for, and the others are listened on', async (context) => {
   const under = GatewayUnderTest.up();
   context.after(() => under.close());
   const result = under.gateway.listen(['127.0.0.2', '192.0.2.1'], under.port);
-  assert.deepEqual(result, { ok: false, address: '192.0.2.1' });
-  const refused = new Promise((resolve) => connect(under.port, '127.0.0.2').once('error', resolve));
-  assert.match(String(await refused), /ECONNREFUSED/);
+  assert.deepEqual(result, { port: under.port, addresses: ['127.0.0.2'], refused: [] });
+  assert.equal(await whyRefused('192.0.2.1', under.port), 'EADDRNOTAVAIL');
 });
 
 test('several addresses share one port', async (context) => {
   const under = GatewayUnderTest.up();
   context.after(() => under.close());
   const result = under.gateway.listen(['127.0.0.2', '127.0.0.3'], 0);
-  assert.ok(result.ok);
+  assert.deepEqual(result.addresses, ['127.0.0.2', '127.0.0.3']);
   assert.notEqual(result.port, 0);
 });
 

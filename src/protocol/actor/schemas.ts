@@ -64,6 +64,8 @@ export const HealthRecord = Type.Object(
     status: oneOf('ok', 'degraded'),
     version: Type.String(),
     uptime_s: Type.Integer({ minimum: 0 }),
+    listening: Type.Array(Type.String(), { description: 'Addresses that are listened on' }),
+    waiting: Type.Array(Type.String(), { description: 'Names of bind that are not there' }),
     backends: mapOf<Partial<Record<Backend, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
     streams: Type.Object(
       { open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) },

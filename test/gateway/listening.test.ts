@@ -1,0 +1,143 @@
+// Following addresses as they come and go, with a machine whose interfaces the test decides. Real ones: test/contract/addresses.test.ts.
+
+import assert from 'node:assert/strict';
+import type { NetworkInterfaceInfo } from 'node:os';
+import { test } from 'node:test';
+import type { Interfaces } from '../../src/gateway/bind.js';
+import { Listening } from '../../src/gateway/listening.js';
+
+function v4(address: string): NetworkInterfaceInfo {
+  return { family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr: null };
+}
+
+class Machine {
+  interfaces: Record<string, NetworkInterfaceInfo[]> = { lo: [v4('127.0.0.1')] };
+  readonly taken = new Set<string>();
+  readonly open: string[] = [];
+  readonly logged: string[] = [];
+  /** The delay of the next look; undefined: there will be none. */
+  delay: number | undefined;
+  #next: (() => void) | undefined;
+  readonly listening: Listening;
+
+  constructor(bind: readonly string[], change: (machine: Machine) => void = () => undefined) {
+    change(this);
+    this.listening = new Listening({
+      bind,
+      port: 8018,
+      interfaces: (): Interfaces => this.interfaces,
+      open: (address, port) => {
+        if (this.taken.has(address)) return undefined;
+        this.open.push(address);
+        return { port, close: () => this.open.splice(this.open.indexOf(address), 1) };
+      },
+      schedule: (delayMs, callback) => {
+        [this.delay, this.#next] = [delayMs, callback];
+        return () => {
+          this.delay = undefined;
+        };
+      },
+      log: (level, message, fields) =>
+        this.logged.push(
+          `${level} ${message} ${fields?.['addresses'] ?? fields?.['bind'] ?? fields?.['reason'] ?? ''}`,
+        ),
+    });
+  }
+
+  get doors(): string {
+    const { listening, waiting } = this.listening.doors;
+    return `${listening.join(' ')} | ${waiting.join(' ')}`;
+  }
+
+  look(): void {
+    assert.ok(this.delay !== undefined && this.delay < 10_000, 'nobody looks in time');
+    this.delay = undefined;
+    this.#next?.();
+  }
+}
+
+test('an interface is waited for, served when it comes, and closed when it goes, each told once', () => {
+  const machine = new Machine(['lo', 'wlan0']);
+  assert.equal(machine.doors, '127.0.0.1 | wlan0');
+  machine.look();
+  machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.2')] };
+  machine.look();
+  machine.look();
+  assert.equal(machine.doors, '127.0.0.1 10.0.0.2 | ');
+  machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.3')] };
+  machine.look();
+  assert.deepEqual(machine.open, ['127.0.0.1', '10.0.0.3']);
+  machine.interfaces = { lo: [v4('127.0.0.1')] };
+  machine.look();
+  assert.equal(machine.doors, '127.0.0.1 | wlan0');
+  assert.deepEqual(machine.open, ['127.0.0.1']);
+  const absent = 'warn not there yet, and will be listened on when it comes wlan0';
+  assert.deepEqual(machine.logged, [
+    'info listening 127.0.0.1',
+    absent,
+    'info listening 10.0.0.2',
+    'info listens no longer 10.0.0.2',
+    'info listening 10.0.0.3',
+    'info listens no longer 10.0.0.3',
+    absent,
+  ]);
+});
+
+test('what cannot be listened on is named, told once, tried again soon and then less often', () => {
+  const machine = new Machine(['eth0'], (one) => {
+    one.interfaces = { eth0: [v4('10.0.0.2')] };
+    one.taken.add('10.0.0.2');
+  });
+  assert.deepEqual(machine.listening.refused, ['10.0.0.2']);
+  assert.equal(machine.doors, ' | eth0');
+  const delays: unknown[] = [];
+  for (let looks = 0; looks < 8; looks += 1) {
+    delays.push(machine.delay);
+    machine.look();
+  }
+  assert.deepEqual(delays, [1000, 1000, 1000, 1000, 1000, 8000, 8000, 8000]);
+  assert.equal(machine.logged.length, 1);
+  machine.taken.clear();
+  machine.look();
+  assert.equal(machine.doors, '10.0.0.2 | ');
+});
+
+test('loopback is not looked for again once it is there', () => {
+  const machine = new Machine(['lo'], (one) => {
+    one.interfaces = {};
+  });
+  assert.equal(machine.doors, ' | lo');
+  machine.interfaces = { lo: [v4('127.0.0.1')] };
+  machine.look();
+  assert.equal(machine.doors, '127.0.0.1 | ');
+  assert.equal(machine.delay, undefined);
+});
+
+test('a machine that does not tell its addresses for a while changes nothing', () => {
+  const machine = new Machine(['eth0'], (one) => {
+    one.interfaces = { eth0: [v4('10.0.0.2')] };
+  });
+  const { doors } = machine.listening;
+  const told = machine.interfaces;
+  Object.defineProperty(machine, 'interfaces', {
+    configurable: true,
+    get: () => {
+      throw new Error('too many open files');
+    },
+  });
+  machine.look();
+  machine.look();
+  assert.deepEqual(machine.open, ['10.0.0.2']);
+  Object.defineProperty(machine, 'interfaces', { value: told });
+  machine.look();
+  assert.equal(machine.listening.doors, doors);
+  assert.deepEqual(machine.logged.slice(1), [
+    'warn the network addresses cannot be read Error: too many open files',
+  ]);
+});
+
+test('when it is stopped, nobody looks', () => {
+  const machine = new Machine(['eth0']);
+  machine.listening.stop();
+  assert.equal(machine.delay, undefined);
+});

@@ -1,0 +1,35 @@
+// Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made and taken away
+// without anybody else noticing. They go with it.
+
+import { execFile, execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { lacks } from './requirements.js';
+
+const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
+const DEADLINE_MS = 120_000;
+
+/** `ip` of iproute2, in the namespace of this process. */
+export function ip(...args: readonly string[]): void {
+  execFileSync('ip', args);
+}
+
+/** `url` is the file's own `import.meta.url`; `declare` declares its tests, and is called inside only, where `lo` is up. */
+export function inOwnNetwork(url: string, declare: () => void): void {
+  if (process.env[INSIDE] === '1') {
+    ip('link', 'set', 'lo', 'up');
+    declare();
+    return;
+  }
+  test('in a network of its own', { skip: lacks({ programs: ['unshare', 'ip'], root: true }) }, async () => {
+    // Else the inner run would report in the form that is meant for a parent of the test runner.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const args = ['--net', process.execPath, '--test-reporter=tap', fileURLToPath(url)];
+    try {
+      await promisify(execFile)('unshare', args, { env: { ...env, [INSIDE]: '1' }, timeout: DEADLINE_MS });
+    } catch (error) {
+      throw new Error(`failed inside:\n${(error as { stdout?: string }).stdout}`, { cause: error });
+    }
+  });
+}
