@@ -103,7 +103,7 @@ test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, ()
   assert.equal(result.stderr.split('\n').length, 2);
 });
 
-test('with nothing of bind there it waits, says for what, and ends as always', async () => {
+test('with nothing of bind there it waits, says for what, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${QUIET}`);
   const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
