@@ -3,9 +3,18 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
@@ -103,6 +112,12 @@ test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, ()
   assert.equal(result.stderr.split('\n').length, 2);
 });
 
+/** Whether the process has a handler of its own for the signal (proc(5)). */
+function hears(pid: number, signal: number): boolean {
+  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
 test('with nothing of bind there it waits, says for what, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${QUIET}`);
   const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
@@ -115,6 +130,7 @@ test('with nothing of bind there it waits, says for what, and ends as always', a
   });
   await until('it says so', () => log.includes('not there yet') || child.exitCode !== null);
   assert.match(log, /"bind":"nowhere7 192\.0\.2\.1"/);
+  await until('it hears signals', () => hears(child.pid ?? 0, constants.signals.SIGTERM));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log);
 });
