@@ -5,7 +5,16 @@ import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { ask, read } from './package-client.js';
-import { CONFIG, installPlain, POWER_CONFIG, property, RULE, setUp, setUpPi, shell } from './package-shell.js';
+import {
+  CONFIG,
+  installPlain,
+  POWER_CONFIG,
+  property,
+  RULE,
+  setUp,
+  setUpPi,
+  shell,
+} from './package-shell.js';
 
 const DEADLINE_MS = 20_000;
 const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
