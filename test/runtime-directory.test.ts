@@ -6,7 +6,7 @@ import { candidatePaths } from '../src/actors/audio/address.js';
 import { userBusPaths } from '../src/actors/bus-address.js';
 import { parseProgress } from '../src/progress.js';
 import { runtimeDirectory } from '../src/runtime-directory.js';
-import { directoriesOf } from '../src/supervisor/config/directories.js';
+import { KEYS } from '../src/supervisor/config/keys.js';
 
 const UID = 7;
 const ROWS: readonly (readonly [value: string | undefined, expected: string])[] = [
@@ -36,7 +36,11 @@ describe('a relative XDG_RUNTIME_DIR is ignored', () => {
     ['by the audio actor', socket, '/run/user/7/pulse/native'],
     ['by those who seek the bus', bus.ok && bus.paths[0], '/run/user/7/bus'],
     ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
-    ['by the configuration', directoriesOf({ env, home: '/h', uid: UID }).runtime, '/run/user/7'],
+    [
+      'by the configuration',
+      KEYS.upgrade.progressSocket.byDefault({ env, home: '/h', uid: UID }),
+      '/run/user/7/tonearm/upgrade.sock',
+    ],
   ];
   for (const [who, path, expected] of rows) test(who, () => assert.equal(path, expected));
 });

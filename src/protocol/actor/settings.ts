@@ -34,9 +34,9 @@ export interface PowerSettings {
 
 export interface UpgradeSettings {
   readonly enabled: boolean;
-  readonly resultFile?: string;
-  readonly checkUnit?: string;
-  readonly upgradeUnit?: string;
+  readonly resultFile?: string | undefined;
+  readonly checkUnit?: string | undefined;
+  readonly upgradeUnit?: string | undefined;
   readonly progressSocket: string;
   readonly stateFile: string;
 }

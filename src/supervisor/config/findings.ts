@@ -7,12 +7,6 @@ export interface Place {
   readonly col: number;
 }
 
-/** Collects what is found. `key` is the dotted path as the administrator spelled it. */
-export interface Report {
-  problem(at: Place, key: string, text: string): void;
-  warning(at: Place, key: string, text: string): void;
-}
-
 interface Finding {
   readonly at: Place;
   readonly key: string;
@@ -42,7 +36,8 @@ export function keyPath(parent: string, name: string): string {
   return parent === '' ? shown : `${parent}.${shown}`;
 }
 
-export class Findings implements Report {
+/** Collects what is found. `key` is the dotted path as the administrator spelled it. */
+export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 

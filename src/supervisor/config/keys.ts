@@ -1,20 +1,32 @@
-// Every key of the configuration as one table: its type, default, meaning and reader. It drives the check, the hints for
-// unknown keys, the effective configuration and the documentation. Pure.
+// Every key of the configuration as one table in the shape of the file: type, default, meaning and reader. It drives the walk,
+// the hints for unknown keys, the effective configuration and the documentation. Pure.
 
-import { bindTarget, corsOrigin, hostName } from './addresses.js';
-import type { Directories } from './directories.js';
-import { filePath, socketPath } from './paths.js';
-import { flag, integer, listOf, oneOrMore, type Reader, text, word } from './readers.js';
-import { unitName, units } from './units.js';
+import type { Settings } from '../../protocol/actor/settings.js';
+import { runtimeDirectory, xdgDirectory } from '../../runtime-directory.js';
+import { flag, integer, listOf, oneOrMore, type Reader, text, unit, units, word } from './readers.js';
+import { bindTarget, corsOrigin, filePath, hostName, socketPath } from './texts.js';
+
+/** What the defaults, the paths and the place of the configuration depend on. */
+export interface Environment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Home directory; '' when there is none. */
+  readonly home: string;
+  readonly uid: number;
+}
 
 /** One key, whose value is a `T`; `D` is `T`, or includes `undefined` where a key has no default. */
 export interface KeyRow<T, D = T> {
   readonly type: string;
   readonly meaning: string;
-  readonly byDefault: (directories: Directories) => D;
+  readonly byDefault: (environment: Environment) => D;
   /** How the default is documented when it depends on the environment. */
   readonly shownDefault?: string;
   readonly read: Reader<T>;
+}
+
+/** A section's keys and inner sections, by their names. */
+export interface KeyTable {
+  readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
 function key<T>(type: string, byDefault: NoInfer<T>, meaning: string, read: Reader<T>): KeyRow<T> {
@@ -27,7 +39,9 @@ function optional<T>(type: string, meaning: string, read: Reader<T>): KeyRow<T, 
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
-const ROWS = {
+const readFile = text('an absolute path', filePath);
+
+export const KEYS = {
   bind: key(
     'string or list',
     ['lo'],
@@ -40,59 +54,78 @@ const ROWS = {
     'least level that is logged (any case)',
     word(LOG_LEVELS),
   ),
-  'api.port': key('1..65535', 8018, 'TCP port', integer(1, 65535)),
-  'api.cors.origins': key(
-    'list of origins, `*` allowed',
-    [],
-    'browser origins that may call the API',
-    listOf(text('an origin', corsOrigin)),
-  ),
-  'api.hosts': key(
-    'list of host names',
-    [],
-    'further names under which the node may be addressed',
-    listOf(text('a host name', hostName)),
-  ),
-  'api.sse.enabled': key('boolean', true, '`GET /events` exists', flag),
-  'api.sse.maxClients': key('1..10000', 256, 'further streams get 503', integer(1, 10000)),
-  'systemd.enabled': key('boolean', true, 'service-unit backend', flag),
-  'systemd.system': key('list of units', [], 'read-only monitored units, system scope', units),
-  'systemd.user': key('list of units', [], 'controllable units, user scope', units),
-  'pulseaudio.enabled': key('boolean', true, 'audio backend', flag),
-  'pulseaudio.serve_cookie': key('boolean', false, 'exposes `GET /audio/cookie`', flag),
-  'power.enabled': key('boolean', false, 'power backend', flag),
-  'power.capabilities.poweroff': key('boolean', false, 'allows powering off', flag),
-  'power.capabilities.reboot': key('boolean', false, 'allows rebooting', flag),
-  'upgrade.enabled': key('boolean', false, 'upgrade backend', flag),
-  'upgrade.resultFile': optional(
-    'absolute path',
-    'required when enabled; alone it gives read-only `GET /upgrade`',
-    filePath,
-  ),
-  'upgrade.checkUnit': optional('unit name', 'enables `POST /upgrade/check`', unitName),
-  'upgrade.upgradeUnit': optional('unit name', 'enables `POST /upgrade/start`', unitName),
-  'upgrade.progressSocket': {
-    type: 'absolute path',
-    meaning: 'tmpfs: no flash writes',
-    byDefault: ({ runtime }: Directories): string => `${runtime}/tonearm/upgrade.sock`,
-    shownDefault: '$XDG_RUNTIME_DIR/tonearm/upgrade.sock',
-    read: socketPath,
+  api: {
+    port: key('1..65535', 8018, 'TCP port', integer(1, 65535)),
+    cors: {
+      origins: key(
+        'list of origins, `*` allowed',
+        [],
+        'browser origins that may call the API',
+        listOf(text('an origin', corsOrigin)),
+      ),
+    },
+    hosts: key(
+      'list of host names',
+      [],
+      'further names under which the node may be addressed',
+      listOf(text('a host name', hostName)),
+    ),
+    sse: {
+      enabled: key('boolean', true, '`GET /events` exists', flag),
+      maxClients: key('1..10000', 256, 'further streams get 503', integer(1, 10000)),
+    },
   },
-  'upgrade.stateFile': {
-    type: 'absolute path',
-    meaning: 'written at run transitions only, never per progress line',
-    byDefault: ({ state }: Directories): string => `${state}/tonearm/upgrade-run.json`,
-    shownDefault: '$XDG_STATE_HOME/tonearm/upgrade-run.json',
-    read: filePath,
+  systemd: {
+    enabled: key('boolean', true, 'service-unit backend', flag),
+    system: key('list of units', [], 'read-only monitored units, system scope', units),
+    user: key('list of units', [], 'controllable units, user scope', units),
+  },
+  pulseaudio: {
+    enabled: key('boolean', true, 'audio backend', flag),
+    serve_cookie: key('boolean', false, 'exposes `GET /audio/cookie`', flag),
+  },
+  power: {
+    enabled: key('boolean', false, 'power backend', flag),
+    capabilities: {
+      poweroff: key('boolean', false, 'allows powering off', flag),
+      reboot: key('boolean', false, 'allows rebooting', flag),
+    },
+  },
+  upgrade: {
+    enabled: key('boolean', false, 'upgrade backend', flag),
+    resultFile: optional(
+      'absolute path',
+      'required when enabled; alone it gives read-only `GET /upgrade`',
+      readFile,
+    ),
+    checkUnit: optional('unit name', 'enables `POST /upgrade/check`', unit),
+    upgradeUnit: optional('unit name', 'enables `POST /upgrade/start`', unit),
+    progressSocket: {
+      type: 'absolute path',
+      meaning: 'tmpfs: no flash writes',
+      byDefault: ({ env, uid }: Environment): string => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
+      shownDefault: '$XDG_RUNTIME_DIR/tonearm/upgrade.sock',
+      read: text('an absolute path', socketPath),
+    },
+    stateFile: {
+      type: 'absolute path',
+      meaning: 'written at run transitions only, never per progress line',
+      byDefault: (environment: Environment): string =>
+        `${stateDirectory(environment)}/tonearm/upgrade-run.json`,
+      shownDefault: '$XDG_STATE_HOME/tonearm/upgrade-run.json',
+      read: readFile,
+    },
   },
 };
 
-/** The value of each key, plain and complete. */
-export type Values = { readonly [K in keyof typeof ROWS]: ReturnType<(typeof ROWS)[K]['byDefault']> };
+type ValuesIn<T> = {
+  readonly [K in keyof T]: T[K] extends { readonly byDefault: (environment: Environment) => infer D }
+    ? D
+    : ValuesIn<T[K]>;
+};
 
-export type Key = keyof Values;
-
-export const KEYS: { readonly [K in Key]: KeyRow<NonNullable<Values[K]>, Values[K]> } = ROWS;
+/** The value of each key, plain and complete, in the shape of the file. */
+export type Values = ValuesIn<typeof KEYS>;
 
 /** Other names of whole sections, accepted for the sake of configurations that exist. */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
@@ -100,14 +133,54 @@ export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
   ['sound_server', 'pulseaudio'],
 ]);
 
-export function isKey(path: string): path is Key {
-  return Object.hasOwn(KEYS, path);
+export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
+  return typeof row['read'] === 'function';
 }
 
-/** Every section's path, from the keys below it: `api`, `api.cors`, ... */
-export const SECTIONS: ReadonlySet<string> = new Set(
-  Object.keys(KEYS).flatMap((path) => {
-    const parts = path.split('.').slice(0, -1);
-    return parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-  }),
-);
+/** Dotted paths of all keys and sections below a table, each section before what is in it. */
+export function pathsIn(table: KeyTable, path = ''): readonly string[] {
+  return Object.entries(table).flatMap(([name, row]) => {
+    const inner = path === '' ? name : `${path}.${name}`;
+    return isRow(row) ? [inner] : [inner, ...pathsIn(row, inner)];
+  });
+}
+
+/** What the parts of the service receive: in the settings every backend's part has the backend's name. */
+export function settingsOf({ pulseaudio, systemd, ...others }: Values): Settings {
+  const { checkUnit, upgradeUnit } = others.upgrade;
+  const internal = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
+  return {
+    ...others,
+    systemd: { ...systemd, internal: [...new Set(internal)] },
+    audio: { enabled: pulseaudio.enabled, serveCookie: pulseaudio.serve_cookie },
+  };
+}
+
+/** The same values again, in the shape of the file. */
+export function valuesOf({ bind, logLevel, api, systemd, audio, power, upgrade }: Settings): Values {
+  const { enabled, system, user } = systemd;
+  const { resultFile, checkUnit, upgradeUnit, ...paths } = upgrade;
+  return {
+    bind,
+    logLevel,
+    api,
+    systemd: { enabled, system, user },
+    pulseaudio: { enabled: audio.enabled, serve_cookie: audio.serveCookie },
+    power,
+    upgrade: { ...paths, resultFile, checkUnit, upgradeUnit },
+  };
+}
+
+/** Undefined when there is neither a home nor an XDG variable to find it by. */
+export function configDirectory({ env, home }: Environment): string | undefined {
+  return xdgDirectory(env['XDG_CONFIG_HOME']) ?? below(home, '.config');
+}
+
+/** Without a home nothing outlives a reboot; the run's state then lies beside the socket. */
+function stateDirectory({ env, home, uid }: Environment): string {
+  return xdgDirectory(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtimeDirectory(env, uid);
+}
+
+function below(home: string, folder: string): string | undefined {
+  return home.startsWith('/') ? `${home.replace(/\/+$/, '')}/${folder}` : undefined;
+}

@@ -3,9 +3,9 @@
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { firstConfig, namedConfig } from './config-files.js';
-import { directoriesOf, type Environment } from './directories.js';
 import { Findings } from './findings.js';
-import { judge } from './judge.js';
+import { configDirectory, type Environment } from './keys.js';
+import { settingsFrom } from './walk.js';
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
@@ -29,14 +29,14 @@ export type Loaded =
 /** Never rejects over what the files hold or whether they can be read. */
 export async function loadSettings(request: LoadRequest): Promise<Loaded> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
-  const directories = directoriesOf(request);
-  const ownConfig = directories.config === undefined ? [] : [`${directories.config}/tonearm/config.yaml`];
+  const directory = configDirectory(request);
+  const ownConfig = directory === undefined ? [] : [`${directory}/tonearm/config.yaml`];
   const found =
     configPath === undefined ? firstConfig([...ownConfig, systemConfig]) : namedConfig(configPath);
   if (!found.ok) return { ok: false, problems: found.problems, warnings: [] };
   const source = found.files[0]?.path;
   if (source === undefined) {
-    return { ok: true, settings: judge(undefined, directories, new Findings()), warnings: [] };
+    return { ok: true, settings: settingsFrom([], request, new Findings()), warnings: [] };
   }
   const { resolve } = await import('./resolve.js');
   const resolved = resolve(found.files, request);

@@ -1,27 +1,28 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
-import { quoted, type Report } from './findings.js';
-import { type ConfigNode, described, isNull } from './tree.js';
-
-/** A text's fate: what it means, or why it means nothing. */
-export type Verdict<T> = { readonly value: T } | { readonly wrong: string };
+import { type Findings, keyPath, type Place, quoted } from './findings.js';
+import { nearestKey } from './nearest.js';
+import { unitName, type Verdict } from './texts.js';
+import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
 
 /** What a reader knows besides the value. */
 export interface Reading {
-  /** Dotted path, as spelled. */
-  readonly key: string;
   /** Home directory; '' when there is none. */
   readonly home: string;
-  readonly report: Report;
+  readonly findings: Findings;
 }
 
 /** Answers with nothing only after it has reported a problem. */
-export type Reader<T> = (node: ConfigNode, reading: Reading) => T | undefined;
+export type Reader<T> = (node: ConfigValue, reading: Reading) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-export function expected(what: string, node: ConfigNode, reading: Reading): undefined {
-  reading.report.problem(node.at, reading.key, `must be ${what}, not ${described(node)}`);
+function expected(what: string, node: ConfigValue, { findings }: Reading): undefined {
+  findings.problem(node.at, node.key, `must be ${what}, not ${described(node)}`);
   return undefined;
+}
+
+function textIn(node: ConfigValue | undefined): string | undefined {
+  return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
 }
 
 export const flag: Reader<boolean> = (node, reading) =>
@@ -30,20 +31,18 @@ export const flag: Reader<boolean> = (node, reading) =>
     : expected('true or false', node, reading);
 
 export function integer(min: number, max: number): Reader<number> {
-  return (node, reading) =>
-    node.kind === 'scalar' &&
-    Number.isInteger(node.value) &&
-    Number(node.value) >= min &&
-    Number(node.value) <= max
-      ? Number(node.value)
+  return (node, reading) => {
+    const value = node.kind === 'scalar' && Number.isInteger(node.value) ? Number(node.value) : Number.NaN;
+    return value >= min && value <= max
+      ? value
       : expected(`a whole number from ${min} to ${max}`, node, reading);
+  };
 }
 
 /** One of a few words; upper and lower case are the same. */
 export function word<W extends string>(words: readonly W[]): Reader<W> {
   return (node, reading) => {
-    const text =
-      node.kind === 'scalar' && typeof node.value === 'string' ? node.value.toLowerCase() : undefined;
+    const text = textIn(node)?.toLowerCase();
     return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, node, reading);
   };
 }
@@ -51,10 +50,11 @@ export function word<W extends string>(words: readonly W[]): Reader<W> {
 /** A text that `check` accepts; `what` names the kind, with its article. */
 export function text<T>(what: string, check: (value: string, home: string) => Verdict<T>): Reader<T> {
   return (node, reading) => {
-    if (node.kind !== 'scalar' || typeof node.value !== 'string') return expected(what, node, reading);
-    const verdict = check(node.value, reading.home);
+    const value = textIn(node);
+    if (value === undefined) return expected(what, node, reading);
+    const verdict = check(value, reading.home);
     if ('value' in verdict) return verdict.value;
-    reading.report.problem(node.at, reading.key, `${quoted(node.value)} is not ${what}: ${verdict.wrong}`);
+    reading.findings.problem(node.at, node.key, `${quoted(value)} is not ${what}: ${verdict.wrong}`);
     return undefined;
   };
 }
@@ -62,25 +62,82 @@ export function text<T>(what: string, check: (value: string, home: string) => Ve
 /** A list whose every item is read; an empty value is an empty list, as when all its lines are commented out. */
 export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
   return (node, reading) => {
-    if (isNull(node)) return [];
+    if (isNothing(node)) return [];
     if (node.kind !== 'list') return expected('a list', node, reading);
-    const values = node.items.map((each, index) =>
-      item(each, { ...reading, key: `${reading.key}[${index}]` }),
-    );
-    const whole = values.filter((value) => value !== undefined);
-    return whole.length === values.length ? whole : undefined;
+    const values = node.items.map((each) => item(each, reading)).filter((value) => value !== undefined);
+    return values.length === node.items.length ? values : undefined;
   };
 }
 
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: Reader<T>): Reader<readonly T[]> {
   return (node, reading) => {
-    if (node.kind === 'list') {
-      if (node.items.length > 0) return listOf(item)(node, reading);
-      reading.report.problem(node.at, reading.key, 'must not be an empty list');
-      return undefined;
+    if (node.kind !== 'list') {
+      const value = item(node, reading);
+      return value === undefined ? undefined : [value];
     }
-    const value = item(node, reading);
-    return value === undefined ? undefined : [value];
+    if (node.items.length > 0) return listOf(item)(node, reading);
+    reading.findings.problem(node.at, node.key, 'must not be an empty list');
+    return undefined;
   };
+}
+
+/** As protocol/actor's UnitEntry. */
+interface Unit {
+  readonly name: string;
+  readonly url?: string;
+}
+
+const UNIT_KEYS = ['name', 'url'];
+
+export const unit: Reader<string> = text('a unit name', unitName);
+
+const url: Reader<string> = text('a URL', (value) => (value === '' ? { wrong: 'it is empty' } : { value }));
+
+/** `mpd.service` or `{name, url}`. */
+const listedUnit: Reader<Unit> = (node, reading) => {
+  if (node.kind === 'map') return unitWithUrl(node, reading);
+  if (node.kind === 'list') return expected('a unit name or a map of name and url', node, reading);
+  const name = unit(node, reading);
+  return name === undefined ? undefined : { name };
+};
+
+function unitWithUrl({ entries, at, key }: ConfigMap, reading: Reading): Unit | undefined {
+  for (const [spelled, entry] of entries) {
+    if (UNIT_KEYS.includes(spelled)) continue;
+    const hint = `unknown key; the nearest known key is ${nearestKey([spelled], UNIT_KEYS)}`;
+    reading.findings.warning(entry.at, entry.key, hint);
+  }
+  const given = entries.get('name');
+  if (given === undefined) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
+  const name = given && unit(given.value, reading);
+  const link = entries.get('url');
+  const address = link && url(link.value, reading);
+  if (name === undefined || (link !== undefined && address === undefined)) return undefined;
+  return address === undefined ? { name } : { name, url: address };
+}
+
+/** Units of one scope, in their order; the same name twice is a problem. */
+export const units: Reader<readonly Unit[]> = (node, reading) => {
+  const read = listOf(listedUnit)(node, reading);
+  const first = new Map<string, Place>();
+  for (const { name, at, key } of soundNames(node)) {
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, at);
+    else reading.findings.problem(at, key, `${name} is listed twice, first on line ${earlier.line}`);
+  }
+  return read;
+};
+
+/** Every item of a list of units whose name is sound, with the place and key of the name. */
+export function soundNames(
+  node: ConfigValue,
+): readonly { readonly name: string; readonly at: Place; readonly key: string }[] {
+  if (node.kind !== 'list') return [];
+  return node.items.flatMap((item) => {
+    const named = item.kind === 'map' ? item.entries.get('name')?.value : item;
+    const name = textIn(named);
+    if (named === undefined || name === undefined || !('value' in unitName(name))) return [];
+    return [{ name, at: named.at, key: named.key }];
+  });
 }

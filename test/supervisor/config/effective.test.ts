@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
-import { effectiveYaml } from '../../../src/supervisor/config/effective.js';
-import { resolve } from '../../../src/supervisor/config/resolve.js';
+import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.js';
 import { DEFAULT_SETTINGS, ENVIRONMENT, FULL_SETTINGS } from './full.js';
 
 test('the defaults print as the contract names them', () => {

@@ -1,7 +1,7 @@
 // A configuration that gives every key a value other than its default, with the settings that it means.
 
 import type { Settings } from '../../../src/protocol/actor/settings.js';
-import type { Environment } from '../../../src/supervisor/config/directories.js';
+import type { Environment } from '../../../src/supervisor/config/keys.js';
 
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', uid: 1000 };
 

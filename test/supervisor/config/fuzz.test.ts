@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { effectiveYaml } from '../../../src/supervisor/config/effective.js';
-import { resolve } from '../../../src/supervisor/config/resolve.js';
+import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.js';
 import { SeededRandom } from '../../seeded-random.js';
 import { ENVIRONMENT, FULL_YAML } from './full.js';
 

@@ -2,10 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { directoriesOf } from '../../../src/supervisor/config/directories.js';
-import { KEYS, type Key, SECTIONS } from '../../../src/supervisor/config/keys.js';
+import { isRow, KEYS, type KeyRow, type KeyTable, pathsIn } from '../../../src/supervisor/config/keys.js';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { ENVIRONMENT } from './full.js';
+
+function rowsIn(table: KeyTable, path = ''): readonly (readonly [string, KeyRow<unknown>])[] {
+  return Object.entries(table).flatMap(([name, row]) =>
+    isRow(row) ? [[path + name, row] as const] : rowsIn(row, `${path}${name}.`),
+  );
+}
+
+const ROWS = rowsIn(KEYS);
+const SECTIONS = pathsIn(KEYS).filter((path) => !ROWS.some(([key]) => key === path));
 
 const CONTRACT: readonly (readonly [string, string, unknown])[] = [
   ['bind', 'string or list', ['lo']],
@@ -32,39 +40,40 @@ const CONTRACT: readonly (readonly [string, string, unknown])[] = [
 ];
 
 test('the table is the contract', () => {
-  const directories = directoriesOf(ENVIRONMENT);
-  const rows = Object.entries(KEYS).map(([key, row]) => [
-    key,
-    row.type,
-    row.shownDefault ?? row.byDefault(directories),
-  ]);
+  const rows = ROWS.map(([key, row]) => [key, row.type, row.shownDefault ?? row.byDefault(ENVIRONMENT)]);
   assert.deepEqual(rows, CONTRACT);
 });
 
 test('every row has a meaning that fits a cell of a table', () => {
-  for (const [key, row] of Object.entries(KEYS)) assert.match(row.meaning, /^[^|\n]+$/, key);
+  for (const [key, row] of ROWS) assert.match(row.meaning, /^[^|\n]+$/, key);
 });
 
 test('a documented default is the real one with its variable left in', () => {
-  const directories = directoriesOf({
+  const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
     uid: 0,
-  });
-  for (const [key, row] of Object.entries(KEYS)) {
-    if (row.shownDefault !== undefined) assert.equal(row.byDefault(directories), `/${row.shownDefault}`, key);
+  };
+  for (const [key, row] of ROWS) {
+    if (row.shownDefault !== undefined) assert.equal(row.byDefault(environment), `/${row.shownDefault}`, key);
   }
 });
 
 test('the sections are those of the keys', () => {
-  assert.deepEqual(
-    [...SECTIONS],
-    ['api', 'api.cors', 'api.sse', 'systemd', 'pulseaudio', 'power', 'power.capabilities', 'upgrade'],
-  );
+  assert.deepEqual(SECTIONS, [
+    'api',
+    'api.cors',
+    'api.sse',
+    'systemd',
+    'pulseaudio',
+    'power',
+    'power.capabilities',
+    'upgrade',
+  ]);
 });
 
 // No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
-for (const path of [...(Object.keys(KEYS) as Key[]), ...SECTIONS]) {
+for (const path of pathsIn(KEYS)) {
   test(`${path} is read`, () => {
     const names = path.split('.');
     const text = `${names.map((name, depth) => `${' '.repeat(depth)}${name}:`).join('\n')} -7`;

@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unitNameFault } from '../../../src/supervisor/config/unit-name.js';
+import { unitName } from '../../../src/supervisor/config/texts.js';
 
 function accepted(name: string): void {
-  test(`accepts ${name.slice(0, 40)}`, () => assert.equal(unitNameFault(name), undefined));
+  test(`accepts ${name.slice(0, 40)}`, () => assert.deepEqual(unitName(name), { value: name }));
 }
 
 function refused(name: string, why: RegExp): void {
-  test(`refuses ${JSON.stringify(name.slice(0, 40))}`, () => assert.match(unitNameFault(name) ?? '', why));
+  test(`refuses ${JSON.stringify(name.slice(0, 40))}`, () => {
+    const verdict = unitName(name);
+    assert.match('wrong' in verdict ? verdict.wrong : '', why);
+  });
 }
 
 for (const suffix of [

@@ -2,9 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { valuesOf } from '../../../src/supervisor/config/keys.js';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
-import { valuesOf } from '../../../src/supervisor/config/values.js';
 import { ENVIRONMENT } from './full.js';
+
+function inside(section: unknown, name: string): unknown {
+  return Object.entries(section ?? {}).find(([key]) => key === name)?.[1];
+}
 
 /** `yaml` may give any keys; `key` comes out as `value`, without a word. */
 function accepted(yaml: string, key: string, value: unknown): void {
@@ -12,7 +16,8 @@ function accepted(yaml: string, key: string, value: unknown): void {
     const resolved = resolve([{ path: 'c', text: yaml }], ENVIRONMENT);
     assert.ok(resolved.ok, JSON.stringify(resolved));
     assert.deepEqual(resolved.warnings, []);
-    assert.deepEqual(Object.entries(valuesOf(resolved.settings)).find(([name]) => name === key)?.[1], value);
+    const found = key.split('.').reduce<unknown>(inside, valuesOf(resolved.settings));
+    assert.deepEqual(found, value);
   });
 }
 

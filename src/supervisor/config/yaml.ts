@@ -1,4 +1,5 @@
-// YAML text -> tree with positions. Pure. The only file that reads YAML (1.2, core schema), through the package `yaml`.
+// YAML text -> tree of values that know their place and key, and settings -> YAML text. Pure; knows no key. The only file that
+// knows the package `yaml` (1.2, core schema).
 
 import {
   Composer,
@@ -8,15 +9,22 @@ import {
   isMap,
   isScalar,
   LineCounter,
-  type Pair,
   type ParsedNode,
   Parser,
   type Scalar,
+  stringify,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { keyPath, onOneLine, type Place, quoted, type Report } from './findings.js';
-import { type ConfigEntry, type ConfigMap, type ConfigNode, described } from './tree.js';
+import { type Findings, keyPath, onOneLine, type Place, quoted } from './findings.js';
+import {
+  type ConfigEntry,
+  type ConfigList,
+  type ConfigMap,
+  type ConfigScalar,
+  type ConfigValue,
+  described,
+} from './tree.js';
 
 /** Deepest nesting of a document. The composer recurses, and running out of stack inside a RegExp aborts Node (measured, Node 20). */
 const MAX_DEPTH = 32;
@@ -50,30 +58,31 @@ const DOCUMENT = 'document';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** `empty`: no document, or one that says nothing. `unusable`: `report` has been told why. */
+/** `empty`: no document, or one that says nothing. `unusable`: `findings` has been told why. */
 export type Parsed = ConfigMap | 'empty' | 'unusable';
 
-export function parseConfig(file: string, text: string, report: Report): Parsed {
+export function parseConfig(file: string, text: string, findings: Findings): Parsed {
   const place = placesIn(file, text);
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
-    report.problem(place(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
+    findings.problem(place(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
     return 'unusable';
   }
   const tokens = [...new Parser().parse(text)];
   const excess = firstExcess(tokens);
   if (excess !== undefined) {
-    report.problem(place(excess.offset), SYNTAX, excess.text);
+    findings.problem(place(excess.offset), SYNTAX, excess.text);
     return 'unusable';
   }
   const documents = [...new Composer(COMPOSER_OPTIONS).compose(tokens, true, text.length)];
-  if (reportSyntax(documents, place, report)) return 'unusable';
+  if (reportSyntax(documents, place, findings)) return 'unusable';
   const contents = documents[0]?.contents ?? null;
   if (contents === null || (isScalar(contents) && contents.value === null)) return 'empty';
-  const root = new TreeBuilder(place, report).root(contents);
+  const root = new TreeBuilder(place, findings).root(contents);
   if (root?.kind === 'map') return root;
-  if (root !== undefined) report.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(root)}`);
+  if (root !== undefined)
+    findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(root)}`);
   return 'unusable';
 }
 
@@ -113,18 +122,18 @@ function firstExcess(tokens: readonly CST.Token[]): { offset: number; text: stri
 function reportSyntax(
   documents: readonly Document.Parsed[],
   place: (offset: number) => Place,
-  report: Report,
+  findings: Findings,
 ): boolean {
   const errors = documents.flatMap((document) => document.errors);
   for (const error of errors.slice(0, MAX_SYNTAX_PROBLEMS)) {
-    report.problem(place(error.pos[0]), SYNTAX, onOneLine(error.message));
+    findings.problem(place(error.pos[0]), SYNTAX, onOneLine(error.message));
   }
   for (const warning of documents.flatMap((document) => document.warnings).slice(0, MAX_SYNTAX_PROBLEMS)) {
-    report.warning(place(warning.pos[0]), SYNTAX, onOneLine(warning.message));
+    findings.warning(place(warning.pos[0]), SYNTAX, onOneLine(warning.message));
   }
   const second = documents[1];
   if (second !== undefined) {
-    report.problem(place(second.range[0]), DOCUMENT, 'a second YAML document in one file is not allowed');
+    findings.problem(place(second.range[0]), DOCUMENT, 'a second YAML document in one file is not allowed');
   }
   return errors.length > 0 || second !== undefined;
 }
@@ -132,85 +141,85 @@ function reportSyntax(
 /** Turns the package's nodes into ours, once, with a bound on how many aliases may make of them. */
 class TreeBuilder {
   readonly #place: (offset: number) => Place;
-  readonly #report: Report;
-  /** In document order an alias means the latest anchor of its name; `undefined` while that one is still being built. */
+  readonly #findings: Findings;
+  /** In document order an alias means the latest anchor of its name. */
   readonly #anchors = new Map<string, ParsedNode>();
+  /** Maps and lists that are still being built. */
   readonly #open = new Set<ParsedNode>();
   #values = 0;
 
-  constructor(place: (offset: number) => Place, report: Report) {
+  constructor(place: (offset: number) => Place, findings: Findings) {
     this.#place = place;
-    this.#report = report;
+    this.#findings = findings;
   }
 
-  root(contents: ParsedNode): ConfigNode | undefined {
-    return this.#node(contents, '', 0);
+  root(contents: ParsedNode): ConfigValue | undefined {
+    return this.#value(contents, '', 0);
   }
 
-  #node(node: ParsedNode, key: string, depth: number): ConfigNode | undefined {
+  #value(node: ParsedNode, key: string, depth: number): ConfigValue | undefined {
     const at = this.#place(node.range[0]);
     this.#values += 1;
     if (this.#values === MAX_VALUES + 1)
-      this.#report.problem(at, key, `more than ${MAX_VALUES} values in one file`);
+      this.#findings.problem(at, key, `more than ${MAX_VALUES} values in one file`);
     if (this.#values > MAX_VALUES) return undefined;
     if (isAlias(node)) return this.#aliased(node.source, at, key, depth);
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (isScalar(node)) return { kind: 'scalar', at, value: scalarValue(node) };
+    if (isScalar(node)) return scalar(node, at, key);
     this.#open.add(node);
     const built = isMap(node) ? this.#map(node, at, key, depth) : this.#list(node, at, key, depth);
     this.#open.delete(node);
     return built;
   }
 
-  #aliased(name: string, at: Place, key: string, depth: number): ConfigNode | undefined {
+  #aliased(name: string, at: Place, key: string, depth: number): ConfigValue | undefined {
     const target = this.#anchors.get(name);
     let wrong: string | undefined;
     if (target === undefined) wrong = `the alias ${quoted(`*${name}`)} has no anchor before it`;
     else if (this.#open.has(target)) wrong = `the alias ${quoted(`*${name}`)} contains itself`;
     else if (depth > MAX_DEPTH) wrong = `nested more than ${MAX_DEPTH} levels deep`;
-    else return this.#node(target, key, depth + 1);
-    this.#report.problem(at, key, wrong);
+    else return this.#value(target, key, depth + 1);
+    this.#findings.problem(at, key, wrong);
     return undefined;
   }
 
-  #list(node: YAMLSeq.Parsed, at: Place, key: string, depth: number): ConfigNode {
-    const items: ConfigNode[] = [];
-    for (const [index, item] of node.items.entries()) {
-      const built = this.#node(item as ParsedNode, `${key}[${index}]`, depth + 1);
-      if (built !== undefined) items.push(built);
-    }
-    return { kind: 'list', at, items };
+  #list(node: YAMLSeq.Parsed, at: Place, key: string, depth: number): ConfigList {
+    const items = node.items.map((item, index) =>
+      this.#value(item as ParsedNode, `${key}[${index}]`, depth + 1),
+    );
+    return { kind: 'list', at, key, items: items.filter((item) => item !== undefined) };
   }
 
   #map(node: YAMLMap.Parsed, at: Place, key: string, depth: number): ConfigMap {
     const entries = new Map<string, ConfigEntry>();
-    for (const pair of node.items) this.#entry(pair, key, depth, entries);
-    return { kind: 'map', at, entries };
-  }
-
-  #entry(
-    pair: Pair<ParsedNode, ParsedNode | null>,
-    parent: string,
-    depth: number,
-    entries: Map<string, ConfigEntry>,
-  ): void {
-    const at = this.#place(pair.key.range[0]);
-    // `stringKeys` has already refused any other kind of key.
-    const spelled = isScalar(pair.key) ? String(pair.key.value) : '';
-    const key = keyPath(parent, spelled);
-    const earlier = entries.get(spelled);
-    if (earlier !== undefined) {
-      this.#report.problem(at, key, `is given twice, first on line ${earlier.at.line}`);
-      return;
+    for (const { key: name, value } of node.items) {
+      // `stringKeys` has already refused any other kind of key.
+      const spelled = isScalar(name) ? String(name.value) : '';
+      const place = this.#place(name.range[0]);
+      const path = keyPath(key, spelled);
+      const earlier = entries.get(spelled);
+      if (earlier !== undefined) {
+        this.#findings.problem(place, path, `is given twice, first on line ${earlier.at.line}`);
+        continue;
+      }
+      const built = value === null ? nothing(place, path) : this.#value(value, path, depth + 1);
+      if (built !== undefined) entries.set(spelled, { at: place, key: path, value: built });
     }
-    const value: ConfigNode | undefined =
-      pair.value === null ? { kind: 'scalar', at, value: null } : this.#node(pair.value, key, depth + 1);
-    if (value !== undefined) entries.set(spelled, { at, spelled, value });
+    return { kind: 'map', at, key, entries };
   }
 }
 
-function scalarValue(node: Scalar): string | number | boolean | null {
-  const { value } = node;
-  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
-  return String(value);
+function nothing(at: Place, key: string): ConfigScalar {
+  return { kind: 'scalar', at, key, value: null };
+}
+
+function scalar({ value }: Scalar, at: Place, key: string): ConfigScalar {
+  const isPlain = value === null || typeof value === 'boolean' || typeof value === 'number';
+  return { kind: 'scalar', at, key, value: isPlain ? value : String(value) };
+}
+
+/** Plain values as one YAML document, which reads as the same values again. */
+export function printYaml(values: unknown): string {
+  // Folded lines are correct YAML but hard to grep.
+  return stringify(values, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
 }

@@ -1,7 +1,9 @@
-// How names and addresses in the configuration must look: where to listen, which origins and hosts to trust. Pure; resolves nothing.
+// Which texts of the configuration mean something: addresses, origins, host names, paths, unit names. Pure; resolves nothing.
 
 import { isIP } from 'node:net';
-import type { Verdict } from './readers.js';
+
+/** A text's fate: what it means, or why it means nothing. */
+export type Verdict<T> = { readonly value: T } | { readonly wrong: string };
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
@@ -60,4 +62,72 @@ function hostFault(host: string): string {
   if (host.length > MAX_HOST_CHARS) return `a host name has at most ${MAX_HOST_CHARS} characters`;
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
+}
+
+/** PATH_MAX counts the terminating zero (linux/limits.h). */
+const MAX_PATH_BYTES = 4095;
+
+/** sun_path of a sockaddr_un, less the terminating zero (unix(7)). */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+/** An absolute path of a file; a leading `~/` is the home directory. */
+export const filePath = pathOf(MAX_PATH_BYTES);
+
+/** As `filePath`, short enough for a Unix socket. */
+export const socketPath = pathOf(MAX_SOCKET_PATH_BYTES);
+
+function pathOf(maxBytes: number): (text: string, home: string) => Verdict<string> {
+  return (text, home) => {
+    const inHome = text.startsWith('~/');
+    if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };
+    const path = inHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
+    if (!path.startsWith('/')) return { wrong: 'it must begin with / or ~/' };
+    if (path.includes('\0')) return { wrong: 'it holds a zero character' };
+    if (path.endsWith('/')) return { wrong: 'it names a directory, not a file' };
+    const bytes = Buffer.byteLength(path);
+    return bytes > maxBytes
+      ? { wrong: `it has ${bytes} bytes, at most ${maxBytes} are allowed` }
+      : { value: path };
+  };
+}
+
+/** UNIT_NAME_MAX counts the terminating zero. */
+const MAX_UNIT_NAME_BYTES = 255;
+
+/** systemd.unit(5), in the order of enum UnitType. */
+const SUFFIXES = [
+  'service',
+  'mount',
+  'swap',
+  'socket',
+  'target',
+  'device',
+  'automount',
+  'timer',
+  'path',
+  'slice',
+  'scope',
+];
+
+const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
+
+/** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
+export function unitName(name: string): Verdict<string> {
+  const wrong = unitNameFault(name);
+  return wrong === undefined ? { value: name } : { wrong };
+}
+
+function unitNameFault(name: string): string | undefined {
+  if (name === '') return 'it is empty';
+  if (Buffer.byteLength(name) > MAX_UNIT_NAME_BYTES) return `it is longer than ${MAX_UNIT_NAME_BYTES} bytes`;
+  const dot = name.lastIndexOf('.');
+  if (dot < 0 || !SUFFIXES.includes(name.slice(dot + 1))) return 'it has no suffix such as .service';
+  const stem = name.slice(0, dot);
+  if (stem === '') return 'it has nothing before the suffix';
+  if (!STEM.test(stem)) return 'only letters, digits and : - _ . \\ @ are allowed';
+  if (stem.startsWith('@')) return 'it has nothing before the @';
+  // The first @ ends the template's name; what follows it is the instance, which may hold more of them.
+  if (stem.indexOf('@') === stem.length - 1)
+    return 'a template needs an instance, as in player@kitchen.service';
+  return undefined;
 }

@@ -1,0 +1,155 @@
+// Trees -> settings: one walk over the table of keys reads all of them, then what must hold between keys is checked. Pure.
+
+import type { Settings } from '../../protocol/actor/settings.js';
+import type { Findings } from './findings.js';
+import {
+  type Environment,
+  isRow,
+  KEYS,
+  type KeyTable,
+  pathsIn,
+  SECTION_ALIASES,
+  settingsOf,
+  type Values,
+} from './keys.js';
+import { nearestKey } from './nearest.js';
+import { type Reader, soundNames } from './readers.js';
+import {
+  type ConfigEntry,
+  type ConfigMap,
+  type ConfigValue,
+  described,
+  isNothing,
+  laidOver,
+} from './tree.js';
+
+const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
+
+/** Settings, complete when `findings` holds no problem. `files` in the order in which they are laid over each other. */
+export function settingsFrom(
+  files: readonly ConfigMap[],
+  environment: Environment,
+  findings: Findings,
+): Settings {
+  const walk = new Walk(environment, findings);
+  // A section's values have the shape of its table, which the types of a walk over any table cannot say.
+  const settings = settingsOf(walk.section(KEYS, files, '') as unknown as Values);
+  reportConflicts(settings, walk.given, findings);
+  return settings;
+}
+
+class Walk {
+  /** What is given, by dotted path. */
+  readonly given = new Map<string, ConfigValue>();
+  readonly #environment: Environment;
+  readonly #findings: Findings;
+
+  constructor(environment: Environment, findings: Findings) {
+    this.#environment = environment;
+    this.#findings = findings;
+  }
+
+  /** The values of a section's keys, those without a value left out. `maps` are laid over each other. */
+  section(table: KeyTable, maps: readonly ConfigMap[], path: string): Record<string, unknown> {
+    const entries = this.#entries(maps, path === '');
+    for (const [name, given] of entries) {
+      if (!Object.hasOwn(table, name)) this.#reportUnknown(join(path, name), given);
+    }
+    const values: Record<string, unknown> = {};
+    for (const [name, row] of Object.entries(table)) {
+      const given = laidOver((entries.get(name) ?? []).map(({ value }) => value));
+      const value = isRow(row)
+        ? (this.#read(row.read, given.at(-1), join(path, name)) ?? row.byDefault(this.#environment))
+        : this.section(row, this.#maps(given), join(path, name));
+      if (value !== undefined) values[name] = value;
+    }
+    return values;
+  }
+
+  /** What is given by each name, in the order of the files; a section may have one spelling in all of them. */
+  #entries(maps: readonly ConfigMap[], isTop: boolean): ReadonlyMap<string, readonly ConfigEntry[]> {
+    const entries = new Map<string, readonly ConfigEntry[]>();
+    for (const [spelled, entry] of maps.flatMap((map) => [...map.entries])) {
+      const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
+      const others = entries.get(name) ?? [];
+      const [first] = others;
+      if (first !== undefined && first.key !== entry.key) {
+        const place = `${first.key}, which is given at ${first.at.file}:${first.at.line}`;
+        this.#findings.problem(entry.at, entry.key, `is another spelling of ${place}; use one of them`);
+      }
+      entries.set(name, [...others, entry]);
+    }
+    return entries;
+  }
+
+  #read<T>(read: Reader<T>, value: ConfigValue | undefined, path: string): T | undefined {
+    if (value === undefined) return undefined;
+    this.given.set(path, value);
+    return read(value, { home: this.#environment.home, findings: this.#findings });
+  }
+
+  /** An empty section is an absent one. */
+  #maps(given: readonly ConfigValue[]): readonly ConfigMap[] {
+    return given.flatMap((value) => {
+      if (value.kind === 'map') return [value];
+      if (!isNothing(value))
+        this.#findings.problem(value.at, value.key, `must be a map of keys, not ${described(value)}`);
+      return [];
+    });
+  }
+
+  #reportUnknown(path: string, given: readonly ConfigEntry[]): void {
+    const last = given.at(-1);
+    if (last === undefined) return;
+    const near = nearestKey(path.split('.'), KNOWN_PATHS);
+    this.#findings.warning(last.at, last.key, `unknown key; the nearest known key is ${near}`);
+  }
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+type Given = ReadonlyMap<string, ConfigValue>;
+
+function reportConflicts({ upgrade }: Settings, given: Given, findings: Findings): void {
+  const enabled = given.get('upgrade.enabled');
+  // A result file that is given but wrong has been reported for what it is.
+  if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
+    findings.problem(enabled.at, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
+  reportSameFiles(upgrade, given, findings);
+  warnOfHiddenUnits(given, findings);
+  const twice = given.get('upgrade.upgradeUnit');
+  if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
+    findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so that every check starts an upgrade');
+}
+
+/** Two writers of one file would destroy it. */
+function reportSameFiles(upgrade: Settings['upgrade'], given: Given, findings: Findings): void {
+  const seen = new Map<string, string>();
+  for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
+    const path = upgrade[name];
+    if (path === undefined) continue;
+    const key = `upgrade.${name}`;
+    const other = seen.get(path);
+    // One of the two may be a default, which has no place.
+    const at = other === undefined ? undefined : (given.get(key) ?? given.get(other));
+    if (at !== undefined) findings.problem(at.at, at.key, `${key} and ${other} are the same file`);
+    seen.set(path, key);
+  }
+}
+
+/** Such a unit is hidden from `/services` (contract, section 1): whoever listed it may wonder where it is. */
+function warnOfHiddenUnits(given: Given, findings: Findings): void {
+  for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
+    const unit = given.get(owner);
+    if (unit?.kind !== 'scalar') continue;
+    for (const list of ['systemd.system', 'systemd.user']) {
+      const listed = given.get(list);
+      for (const { name, at, key } of listed === undefined ? [] : soundNames(listed)) {
+        if (name !== unit.value) continue;
+        findings.warning(at, key, `${name} is ${owner}, so it stays hidden from /services`);
+      }
+    }
+  }
+}
