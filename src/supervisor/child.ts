@@ -1,9 +1,9 @@
-// One child: it carries out what its lifecycle says, delivers what its thread publishes, and keeps its promises to those
-// who ask. Decisions are in lifecycle, health and heartbeat; this file is their hands.
+// One child: everything that happens to it is a signal to its lifecycle, whose effects it carries out. It delivers what its thread
+// publishes, and keeps its promises to those who ask. Decisions are in lifecycle.ts and incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
 import type { Backend, BackendHealth, BackendState } from '../protocol/actor/backends.js';
-import type { Command } from '../protocol/actor/commands.js';
+import type { Answer, Command } from '../protocol/actor/commands.js';
 import type {
   BackendListener,
   Change,
@@ -13,17 +13,21 @@ import type {
   LogLevel,
 } from '../protocol/actor/messages.js';
 import type { BackendSettings } from '../protocol/actor/settings.js';
-import { Asks, fault, type Settle } from './asks.js';
+import { Asks, fault } from './asks.js';
 import type { ChildSpec } from './children.js';
 import type { Clock } from './clock.js';
 import { type Death, RETURNED } from './death.js';
-import { healthAfter } from './health.js';
-import type { HeartbeatPolicy } from './heartbeat.js';
-import { Incarnation } from './incarnation.js';
-import type { Input } from './inputs.js';
-import { type Effect, type Lifecycle, type Signal, step, UNBORN } from './lifecycle.js';
+import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
+import {
+  type Effect,
+  healthAfter,
+  type Lifecycle,
+  type RestartPolicy,
+  type Signal,
+  step,
+  UNBORN,
+} from './lifecycle.js';
 import type { Logger } from './log.js';
-import type { RestartPolicy } from './restarts.js';
 import type { Threads } from './threads.js';
 
 /** What a child needs of the world. */
@@ -35,8 +39,8 @@ export interface Surroundings {
   readonly listener: BackendListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
-  /** The supervisor's loop. */
-  readonly take: (input: Input) => void;
+  /** The child has said something, or has ended. */
+  readonly onSign: () => void;
 }
 
 /** What a thread says beside changes of state. */
@@ -68,9 +72,9 @@ export class Child {
   #life: Lifecycle = UNBORN;
   #health: BackendHealth | undefined;
   #incarnation: Incarnation | undefined;
-  #incarnations = 0;
   #cancelTimer: (() => void) | undefined;
   #late = false;
+  #staysDown = false;
   #onStopped: (() => void) | undefined;
 
   constructor(spec: ChildSpec, settings: BackendSettings[Backend], around: Surroundings) {
@@ -78,10 +82,7 @@ export class Child {
     this.#spec = spec;
     this.#settings = settings;
     this.#around = around;
-    const { clock, take, askWithinMs } = around;
-    this.#asks = new Asks((id) =>
-      clock.after(askWithinMs, () => take({ kind: 'ask due', backend: spec.backend, id })),
-    );
+    this.#asks = new Asks((id) => around.clock.after(around.askWithinMs, () => this.#askDue(id)));
   }
 
   start(): void {
@@ -97,29 +98,21 @@ export class Child {
     });
   }
 
-  /** A child without a thread is not started again; one with a thread goes on. */
+  /** A child without a thread is not started again; one with a thread goes on until that ends. */
   stayDown(): void {
+    this.#staysDown = true;
     if (this.#incarnation === undefined) this.#signal({ kind: 'stop' });
   }
 
-  /** The child's timer fired. */
-  due(): void {
-    this.#signal({ kind: 'due' });
-  }
-
-  ask(command: Command, settle: Settle): void {
+  ask(command: Command): Promise<Answer> {
     const incarnation = this.#incarnation;
     if (incarnation === undefined || this.#life.phase === 'stopping') {
-      settle(fault('unavailable', absent(this.backend, this.#life)));
-      return;
+      return Promise.resolve(fault('unavailable', absent(this.backend, this.#life)));
     }
-    const id = this.#asks.open(settle);
-    if (id !== undefined) incarnation.send({ kind: 'command', id, command });
-  }
-
-  askDue(id: number): void {
-    const seconds = this.#around.askWithinMs / 1000;
-    this.#asks.settle(id, fault('timeout', `The ${this.backend} backend gave no answer within ${seconds} s`));
+    return new Promise((settle) => {
+      const id = this.#asks.open(settle);
+      if (id !== undefined) incarnation.send({ kind: 'command', id, command });
+    });
   }
 
   ping(policy: HeartbeatPolicy): boolean {
@@ -131,22 +124,20 @@ export class Child {
   }
 
   /** True when the child was given more time. */
-  judge(policy: HeartbeatPolicy): boolean {
-    return this.#incarnation?.judge(policy) ?? false;
+  checkPong(policy: HeartbeatPolicy): boolean {
+    return this.#incarnation?.checkPong(policy) ?? false;
   }
 
-  /** A batch of thread number `incarnation`. */
-  receive(incarnation: number, items: FromActor): void {
-    const current = this.#incarnation;
-    if (current === undefined || incarnation !== this.#incarnations || current.killed) return;
-    if (current.admits(items.length, this.#around.clock.monotonic())) this.#deliver(items);
-    else current.kill('flooded the main thread with messages');
+  /** What a thread says that is not the child's any more is discarded. */
+  #receive(from: Incarnation, items: FromActor): void {
+    if (from !== this.#incarnation || from.killed) return;
+    if (from.admits(items.length, this.#around.clock.monotonic())) this.#deliver(items);
+    else from.kill('flooded the main thread with messages');
+    this.#around.onSign();
   }
 
-  ended(incarnation: number, death: Death): void {
-    const current = this.#incarnation;
-    if (current === undefined || incarnation !== this.#incarnations) return;
-    for (const items of current.close()) this.#deliver(items);
+  #ended(incarnation: Incarnation, death: Death): void {
+    for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
     if (this.#life.phase === 'stopping' && death !== RETURNED) {
       this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
@@ -154,6 +145,13 @@ export class Child {
     this.#signal({ kind: 'ended', how: death.reason, at: this.#around.clock.monotonic() }, death.stack);
     // Behind the change of health: whoever hears of the fault and looks finds the reason.
     this.#asks.settleAll(fault('unavailable', absent(this.backend, this.#life)));
+    this.#around.onSign();
+    if (this.#staysDown) this.#signal({ kind: 'stop' });
+  }
+
+  #askDue(id: number): void {
+    const seconds = this.#around.askWithinMs / 1000;
+    this.#asks.settle(id, fault('timeout', `The ${this.backend} backend gave no answer within ${seconds} s`));
   }
 
   /** In the order in which it was said: changes are with the listener before the answer or the status behind them. */
@@ -209,8 +207,7 @@ export class Child {
   readonly #effects: Handlers<Effect> = {
     spawn: () => this.#spawn(),
     'set timer': ({ ms }) => {
-      const { clock, take } = this.#around;
-      this.#cancelTimer = clock.after(ms, () => take({ kind: 'due', backend: this.backend }));
+      this.#cancelTimer = this.#around.clock.after(ms, () => this.#signal({ kind: 'due' }));
     },
     'ask to stop': () => this.#incarnation?.send({ kind: 'stop' }),
     kill: () => {
@@ -220,18 +217,16 @@ export class Child {
   };
 
   #spawn(): void {
-    const { threads, root, clock, take } = this.#around;
-    const { backend } = this;
-    this.#incarnations += 1;
-    const incarnation = this.#incarnations;
-    this.#incarnation = new Incarnation({
+    const { threads, root, clock } = this.#around;
+    const incarnation = new Incarnation({
       threads,
       entry: fileURLToPath(new URL(this.#spec.entry, root)),
       settings: this.#settings,
       now: clock.monotonic(),
-      onBatch: (items) => take({ kind: 'batch', backend, incarnation, items }),
-      onEnded: (death) => take({ kind: 'ended', backend, incarnation, death }),
+      onBatch: (items) => this.#receive(incarnation, items),
+      onEnded: (death) => this.#ended(incarnation, death),
     });
+    this.#incarnation = incarnation;
   }
 
   #report(stack: string | undefined): void {

@@ -1,18 +1,28 @@
-// One thread of one child, from its start to its end: the mailbox, the pulse and the way to kill it. It does not know
-// whether there was one before or will be one after.
+// One thread of one child, from its start to its end: its messages, what it may say in a second, its heartbeat, and the way to
+// kill it. It does not know whether there was one before or will be one after.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { FromActor, ToActor } from '../protocol/actor/messages.js';
 import { type Port, typedPort } from '../protocol/actor/port.js';
 import type { Death } from './death.js';
-import { FloodGauge } from './flood.js';
-import { type HeartbeatPolicy, judge } from './heartbeat.js';
 import type { Thread, Threads } from './threads.js';
+
+export interface HeartbeatPolicy {
+  /** Between pings, and the age at which a thread gets its first one: loading is no reason for suspicion. */
+  readonly everyMs: number;
+  readonly pongWithinMs: number;
+}
+
+/** Seldom, because each beat wakes every thread. */
+export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000 };
+
+/** Not exactly 1: reading the clocks costs a little, and the loop may have idled just behind the ping. */
+const BUSY_UTILIZATION = 0.95;
 
 /** More than an actor says at its end; a thread that said more had lost its mind before. */
 const LAST_BATCHES_MAX = 1024;
 
-export interface Birth {
+export interface IncarnationOptions {
   readonly threads: Threads;
   readonly entry: string;
   readonly settings: unknown;
@@ -34,12 +44,12 @@ export class Incarnation {
   readonly #rawPort: MessagePort;
   readonly #port: Port<ToActor, FromActor>;
   readonly #thread: Thread;
-  readonly #flood = new FloodGauge();
+  readonly #said = new RateLimit();
   #awaited: Awaited | undefined;
   #lastPing = 0;
   #killed = false;
 
-  constructor({ threads, entry, settings, now, onBatch, onEnded }: Birth) {
+  constructor({ threads, entry, settings, now, onBatch, onEnded }: IncarnationOptions) {
     const { port1: here, port2: there } = new MessageChannel();
     this.#bornAt = now;
     this.#rawPort = here;
@@ -66,7 +76,7 @@ export class Incarnation {
 
   /** Takes note of `count` items; false when the thread floods. */
   admits(count: number, now: number): boolean {
-    return this.#flood.admits(count, now);
+    return this.#said.admits(count, now);
   }
 
   /** Pings unless the thread is too young or owes a pong already; true when it was pinged. */
@@ -88,10 +98,10 @@ export class Incarnation {
   }
 
   /** To be called when the pong is due: kills the thread, or gives it more time (true). */
-  judge(policy: HeartbeatPolicy): boolean {
+  checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#awaited === undefined) return false;
     const { id, missed } = this.#awaited;
-    const verdict = judge(this.#thread.utilization(), missed, policy);
+    const verdict = verdictOn(this.#thread.utilization(), missed, policy);
     if (verdict.kind === 'kill') {
       this.#awaited = undefined;
       this.kill(verdict.reason);
@@ -115,5 +125,47 @@ export class Incarnation {
     }
     this.#port.close();
     return last;
+  }
+}
+
+export type Verdict =
+  | { readonly kind: 'wait' }
+  /** The thread is to be killed, for this reason. */
+  | { readonly kind: 'kill'; readonly reason: string };
+
+/**
+ * What is to become of a thread whose pong did not come in time. `utilization` is that of its event loop since the ping or the last
+ * verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier verdicts on the same ping.
+ *
+ * A busy loop is hung. An idle loop without an answer has another explanation that is not the actor's fault: the whole
+ * process was frozen, or the main thread was, and the pong lies unread. So it gets the same time once more; after that
+ * its mailbox is broken, and a thread that nobody can stop or ask is as dead as a hung one.
+ */
+export function verdictOn(utilization: number | undefined, missed: number, policy: HeartbeatPolicy): Verdict {
+  const seconds = ((missed + 1) * policy.pongWithinMs) / 1000;
+  if (utilization !== undefined && utilization >= BUSY_UTILIZATION) {
+    return { kind: 'kill', reason: `hung: busy and no answer to a ping for ${seconds} s` };
+  }
+  if (missed === 0) return { kind: 'wait' };
+  return { kind: 'kill', reason: `deaf: idle and no answer to a ping for ${seconds} s` };
+}
+
+const WINDOW_MS = 1000;
+/** An audio storm of 1000 changes a second is far below; a thread that loops over `publish` reaches it within the window. */
+export const ITEMS_PER_WINDOW_MAX = 50_000;
+
+/** Bounds what one thread may say: its messages queue in the main thread's memory, where nothing else limits them. Times are monotonic ms. */
+export class RateLimit {
+  #windowStart = Number.NEGATIVE_INFINITY;
+  #items = 0;
+
+  /** False when with these `count` items the thread said more than it may within a second. */
+  admits(count: number, now: number): boolean {
+    if (now - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = now;
+      this.#items = 0;
+    }
+    this.#items += count;
+    return this.#items <= ITEMS_PER_WINDOW_MAX;
   }
 }

@@ -1,7 +1,7 @@
-// A child's life as a state machine: one state, one closed set of signals, and what is to be done at each step.
-// Pure: it starts no thread and sets no timer, it only says so.
+// A child's life as a state machine: one state, one closed set of signals, what is to be done at each step, when a dead one is
+// started again, and what clients are told (contract, section 7). Pure: it starts no thread and sets no timer, it only says so.
 
-import { afterDeath, type RestartPolicy } from './restarts.js';
+import type { BackendHealth, BackendState } from '../protocol/actor/backends.js';
 
 export type Phase = 'starting' | 'connecting' | 'up' | 'restarting' | 'failed' | 'stopping' | 'stopped';
 
@@ -100,4 +100,65 @@ export function step<K extends Signal['kind']>(
 ): Step {
   const handler: Handler<K> | undefined = TABLE[life.phase][signal.kind];
   return handler ? handler(life, signal, policy) : { next: life, effects: [] };
+}
+
+/** Policy as data; times in ms. */
+export interface RestartPolicy {
+  /** The wait after the first, second, ... death within the window. One death more than there are waits is too many. */
+  readonly waitsMs: readonly number[];
+  /** Deaths longer ago than this are forgotten. */
+  readonly windowMs: number;
+  /** How long a child rests that died too often. */
+  readonly restMs: number;
+}
+
+/** At once, then backed off; the sixth death within 60 s is one more than 5. No jitter: nobody restarts in step with us. */
+export const RESTARTS: RestartPolicy = {
+  waitsMs: [0, 250, 500, 1000, 2000],
+  windowMs: 60_000,
+  restMs: 60_000,
+};
+
+export interface Restart {
+  readonly verdict: 'restarting' | 'failed';
+  /** From now until the next start. */
+  readonly waitMs: number;
+  /** The deaths that still count, oldest first; never more than one above the number of waits. */
+  readonly deaths: readonly number[];
+}
+
+/** `deaths` are the times of earlier deaths on the clock of `now`, oldest first; this death is not among them. */
+export function afterDeath(deaths: readonly number[], now: number, policy: RestartPolicy): Restart {
+  const recent = [...deaths.filter((at) => now - at < policy.windowMs), now];
+  const waitMs = policy.waitsMs[recent.length - 1];
+  if (waitMs !== undefined) return { verdict: 'restarting', waitMs, deaths: recent };
+  return { verdict: 'failed', waitMs: policy.restMs, deaths: recent.slice(-policy.waitsMs.length - 1) };
+}
+
+type Report = (life: Lifecycle) => BackendState | undefined;
+
+/** A child that is being stopped reports nothing any more: its last word stands. */
+const STATES: { readonly [P in Phase]: Report } = {
+  // A new thread after a death has not proven itself before it speaks.
+  starting: ({ restarts }) => (restarts === 0 ? 'connecting' : 'restarting'),
+  connecting: () => 'connecting',
+  up: () => 'up',
+  restarting: () => 'restarting',
+  failed: () => 'failed',
+  stopping: () => undefined,
+  stopped: () => undefined,
+};
+
+/** The health after a step; the very object `before` when nothing that is reported changed. `date` is ms since the epoch. */
+export function healthAfter(
+  before: BackendHealth | undefined,
+  life: Lifecycle,
+  date: number,
+): BackendHealth | undefined {
+  const state = STATES[life.phase](life);
+  if (state === undefined) return before;
+  const { restarts, detail } = life;
+  if (before?.state === state && before.restarts === restarts && before.detail === detail) return before;
+  const since = before?.state === state ? before.since : date;
+  return { state, since, restarts, ...(detail === undefined ? {} : { detail }) };
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { prepare } from './harness.js';
 
 const DESCRIPTORS = 256;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
 import { stage } from './harness.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { stage, THREW_AT_LOAD } from './harness.js';
 import { ManualClock } from './manual-clock.js';
 

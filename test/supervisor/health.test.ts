@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendHealth } from '../../src/protocol/actor/backends.js';
-import { healthAfter } from '../../src/supervisor/health.js';
 import type { Lifecycle } from '../../src/supervisor/lifecycle.js';
+import { healthAfter } from '../../src/supervisor/lifecycle.js';
 
 const UP: BackendHealth = { state: 'up', since: 100, restarts: 1 };
 

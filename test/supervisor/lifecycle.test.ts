@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Lifecycle, type Phase, type Signal, step } from '../../src/supervisor/lifecycle.js';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { type Lifecycle, type Phase, RESTARTS, type Signal, step } from '../../src/supervisor/lifecycle.js';
 
 const POLICY = { restarts: RESTARTS, stopWithinMs: 700 };
 const START: Signal = { kind: 'start' };

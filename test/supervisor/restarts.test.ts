@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterDeath, RESTARTS } from '../../src/supervisor/restarts.js';
+import { afterDeath, RESTARTS } from '../../src/supervisor/lifecycle.js';
 
 interface Row {
   readonly name: string;
