@@ -20,8 +20,13 @@ export const BOUNDARIES: readonly Boundary[] = [
   // The type of a port between threads, and nothing of its module at run time.
   { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
   {
+    of: 'src/actors/bus/',
+    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/runtime-directory.ts'],
+    builtins: ['node:net'],
+  },
+  {
     of: 'src/actors/*/',
-    may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
+    may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: [
       ...[
         'node:buffer',
@@ -77,8 +82,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   piscina: { in: ['src/supervisor/'], files: 1 },
   pino: { in: ['src/supervisor/log.ts'] },
   yaml: { in: ['src/supervisor/config/'] },
-  // Its messages in one file, its values in the other.
-  'dbus-next': { in: ['src/actors/bus'], files: 2 },
+  'dbus-next': { in: ['src/actors/bus/connection.ts'] },
   // Loaded lazily in the gateway: its values weigh megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
@@ -88,9 +92,9 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
  * raw link to a bus would let any actor call anything.
  */
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
-  'src/actors/bus-logind.ts': ['src/actors/power/'],
-  'src/actors/bus-link.ts': ['src/actors/bus'],
-  'src/actors/bus-connection.ts': ['src/actors/bus'],
+  'src/actors/bus/logind.ts': ['src/actors/power/'],
+  'src/actors/bus/link.ts': ['src/actors/bus/'],
+  'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };
 
 /** Files that load typebox: the main thread reaches them by import() only. */
@@ -111,9 +115,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/gateway/exchange.ts': 'bounds the wait for a body',
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'looks again where nothing is told',
-  'src/actors/bus-connection.ts': 'bounds the greeting and each call',
-  'src/actors/bus-guard.ts': 'bounds the wait for the rest of a message',
-  'src/actors/bus-link.ts': 'connects and waits',
+  'src/actors/bus/connection.ts': 'bounds the greeting and each call',
+  'src/actors/bus/link.ts': 'connects and waits',
   'src/actors/clock.ts': 'is the clock of the D-Bus actors',
   'src/progress.ts': 'bounds the wait for the daemon',
   'src/actors/upgrade/socket-place.ts': 'bounds the wait for the owner of a socket',

@@ -2,8 +2,7 @@
 
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import { LOGIND_ERRORS } from '../../protocol/dbus/logind.js';
-import type { BusError } from '../bus.js';
-import { faultOf } from '../bus-fault.js';
+import { type BusError, faultOf } from '../bus/fault.js';
 import type { ActionRow } from './actions.js';
 
 /** A row of logind's ListInhibitors. */

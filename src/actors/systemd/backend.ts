@@ -5,7 +5,7 @@ import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/com
 import type { LogLevel } from '../../protocol/actor/messages.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
-import { type BusOptions, SystemBus, UserBus } from '../bus.js';
+import { type BusOptions, SystemBus, UserBus } from '../bus/bus.js';
 import type { Clock } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { Bulletin } from './bulletin.js';

@@ -3,10 +3,10 @@
 
 import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
-import type { BusError, Outcome, UserBus } from '../bus.js';
-import { faultOf } from '../bus-fault.js';
+import type { UserBus } from '../bus/bus.js';
+import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
+import { isAtRest } from '../bus/units.js';
 import { type Clock, delay } from '../clock.js';
-import { isAtRest } from '../unit-facts.js';
 import type { JobEnd } from './jobs.js';
 import { type Aim, judgeJob } from './judge.js';
 import type { Scope } from './scope.js';

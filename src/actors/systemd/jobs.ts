@@ -1,6 +1,6 @@
 // Jobs of a manager: who waits for which, and how it ends.
 
-import { JobEnds } from '../job-ends.js';
+import { JobEnds } from '../bus/units.js';
 
 /** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };

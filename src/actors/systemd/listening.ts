@@ -3,7 +3,7 @@
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { Match } from '../../protocol/dbus/method.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
-import type { BusError } from '../bus.js';
+import type { BusError } from '../bus/fault.js';
 import { type Depth, type ReadingBus, UnitReader } from './unit-reader.js';
 import type { UnitTable } from './unit-table.js';
 import { managerRules, unitRules } from './watch-rules.js';

@@ -3,7 +3,7 @@
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, type SignalRow, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
-import type { PropertyRecord } from '../unit-facts.js';
+import type { PropertyRecord } from '../bus/units.js';
 
 export interface ManagerEvents {
   /** `path` is that of the unit's object. */

@@ -1,7 +1,7 @@
 // A unit as clients see it: facts -> Service record (contract, section 2). Pure.
 
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
-import { isAtRest } from '../unit-facts.js';
+import { isAtRest } from '../bus/units.js';
 import type { ServiceFacts } from './service-facts.js';
 import type { Watched } from './whitelist.js';
 

@@ -5,8 +5,8 @@
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { backoffMs } from '../backoff.js';
-import type { BusError, BusOwner } from '../bus.js';
-import { sentence } from '../bus-fault.js';
+import type { BusOwner } from '../bus/bus.js';
+import { type BusError, sentence } from '../bus/fault.js';
 import { type Clock, Timers } from '../clock.js';
 import { Jobs } from './jobs.js';
 import { Listening } from './listening.js';

@@ -3,7 +3,7 @@
 
 import { readProperties } from '../../protocol/dbus/properties.js';
 import { UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
-import { NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../unit-facts.js';
+import { NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../bus/units.js';
 
 /** What only a reading tells. */
 interface FileFacts {

@@ -2,8 +2,8 @@
 // Reading a unit that is not loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
 
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS, UNIT_INTERFACE, unitPath } from '../../protocol/dbus/systemd.js';
-import type { BusError, Outcome, SystemBus, UserBus } from '../bus.js';
-import { isAbsence } from '../bus-fault.js';
+import type { SystemBus, UserBus } from '../bus/bus.js';
+import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
 import { ReadingQueue } from './reading-queue.js';
 import type { FileReading, UnitTable } from './unit-table.js';
 

@@ -1,9 +1,9 @@
 // What a manager says of units, and what has to be read because of it. Signals go into the table as they are; what they
 // leave open, and everything where there are none, is read. It knows no connection: its beginning and end are scope.ts's.
 
-import type { BusError } from '../bus.js';
+import type { BusError } from '../bus/fault.js';
+import type { PropertyRecord } from '../bus/units.js';
 import { type Clock, Timers } from '../clock.js';
-import type { PropertyRecord } from '../unit-facts.js';
 import type { Jobs } from './jobs.js';
 import type { ManagerEvents } from './manager-signals.js';
 import { isPassing } from './service-facts.js';

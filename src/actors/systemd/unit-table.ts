@@ -2,7 +2,7 @@
 // Pure: it reads nothing itself. Units are told apart by primary name, so that an alias shows the unit behind it.
 
 import { unitPath } from '../../protocol/dbus/systemd.js';
-import type { PropertyRecord } from '../unit-facts.js';
+import type { PropertyRecord } from '../bus/units.js';
 import { readingUnder, type ServiceFacts, unknownUnit, unloaded, withProperties } from './service-facts.js';
 import type { Watched } from './whitelist.js';
 

@@ -3,7 +3,7 @@
 
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import type { BusOptions } from '../bus.js';
+import type { BusOptions } from '../bus/bus.js';
 import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';

@@ -2,7 +2,7 @@
 
 import { readProperties } from '../../protocol/dbus/properties.js';
 import { MANAGER_PROPERTIES } from '../../protocol/dbus/systemd.js';
-import type { PropertyRecord } from '../unit-facts.js';
+import type { PropertyRecord } from '../bus/units.js';
 
 export interface ManagerFacts {
   /** This life of systemd: it is started once, and keeps the time over a reload or a re-execution; '' when it is not known. */

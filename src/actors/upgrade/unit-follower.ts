@@ -14,11 +14,10 @@ import {
   UNIT_INTERFACE,
   UNIT_PROPERTIES,
 } from '../../protocol/dbus/systemd.js';
-import { type BusOptions, type BusOwner, type Outcome, UserBus } from '../bus.js';
-import { sentence } from '../bus-fault.js';
+import { type BusOptions, type BusOwner, UserBus } from '../bus/bus.js';
+import { type Outcome, sentence } from '../bus/fault.js';
+import { JobEnds, type PropertyRecord } from '../bus/units.js';
 import type { Clock } from '../clock.js';
-import { JobEnds } from '../job-ends.js';
-import type { PropertyRecord } from '../unit-facts.js';
 import { type ManagerFacts, managerFacts } from './manager-facts.js';
 import { type Started, UnitStarter } from './unit-starter.js';
 import { NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';

@@ -3,10 +3,10 @@
 
 import type { Fault } from '../../protocol/actor/faults.js';
 import { SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
-import type { UserBus } from '../bus.js';
-import { faultOf } from '../bus-fault.js';
+import type { UserBus } from '../bus/bus.js';
+import { faultOf } from '../bus/fault.js';
+import type { JobEnds } from '../bus/units.js';
 import { type Clock, within } from '../clock.js';
-import type { JobEnds } from '../job-ends.js';
 import { isExited, type UpgradeFacts } from './upgrade-facts.js';
 
 /** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */

@@ -2,7 +2,7 @@
 
 import { readProperties } from '../../protocol/dbus/properties.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
-import { isAtRest, NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../unit-facts.js';
+import { isAtRest, NOTHING_RAN, type PropertyRecord, type RunFacts, withRun } from '../bus/units.js';
 
 export interface UpgradeFacts extends RunFacts {
   /**

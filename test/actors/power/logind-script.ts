@@ -1,7 +1,15 @@
 // A logind on a scripted bus: says what no real one can be made to say at will. Texts only; the real one is asked by the
 // scenarios of the real node.
 
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal, text } from '../bus-script.js';
+import {
+  errorReply,
+  type Heard,
+  reply,
+  type ScriptedBus,
+  scriptedBus,
+  signal,
+  text,
+} from '../bus/scripted-bus.js';
 
 /** An error's name and text; no answer at all; the bus goes away. */
 export type Trouble =

@@ -1,7 +1,8 @@
 // A manager that does what no real one can be made to do at the right moment: it says nothing of a reload's end, answers
 // late, refuses. It answers the few calls that a scope makes, and sends the signals that a test has it send.
 
-import type { BusOwner, CallOptions, Outcome } from '../../../src/actors/bus.js';
+import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
+import type { Outcome } from '../../../src/actors/bus/fault.js';
 import { PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import type { Match, Method, SignalRow } from '../../../src/protocol/dbus/method.js';
 import {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { SystemBus, UserBus } from '../../../src/actors/bus.js';
-import { LogindBus } from '../../../src/actors/bus-logind.js';
+import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
+import { LogindBus } from '../../../src/actors/bus/logind.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { signalValues } from '../../../src/protocol/dbus/method.js';
 import { readProperties } from '../../../src/protocol/dbus/properties.js';
@@ -19,7 +19,7 @@ import {
   UNIT_PROPERTIES,
   unitPath,
 } from '../../../src/protocol/dbus/systemd.js';
-import { NotingOwner } from '../../actors/bus-owner.js';
+import { NotingOwner } from '../../actors/bus/noting-owner.js';
 
 const run = promisify(execFile);
 

@@ -4,16 +4,18 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { UserBus } from '../../src/actors/bus.js';
-import type { LogindBus } from '../../src/actors/bus-logind.js';
-import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../src/protocol/dbus/daemon.js';
-import { LOGIND_METHODS } from '../../src/protocol/dbus/logind.js';
-import { signalValues } from '../../src/protocol/dbus/method.js';
-import { SYSTEMD_METHODS } from '../../src/protocol/dbus/systemd.js';
-import { NotingOwner } from './bus-owner.js';
-import { tempDir } from './bus-script.js';
+import { type SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
+import { connectBus } from '../../../src/actors/bus/connection.js';
+import type { LogindBus } from '../../../src/actors/bus/logind.js';
+import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
+import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
+import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
+import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
+import { NotingOwner } from './noting-owner.js';
+import { messageBytes, tempDir } from './scripted-bus.js';
 
 const run = promisify(execFile);
 
@@ -162,6 +164,51 @@ test('a bus that stands still times out, and goes on afterwards', async (t) => {
   assert.deepEqual(owner.notes, ['up']);
 });
 
+/** What a bus forwards from anybody to anybody: signature and body. */
+const TOO_MUCH: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
+  ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
+  ['such a descriptor in a variant', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],
+  ['5 MiB', 'ay', Buffer.concat([Buffer.from([0, 0, 0x50, 0]), Buffer.alloc(5 << 20)])],
+];
+
+for (const [what, signature, body] of TOO_MUCH) {
+  test(`a stranger's signal with ${what} is lost, and nothing else is`, async (t) => {
+    const bus = await daemon(t);
+    const owner = new NotingOwner();
+    const reached = await connectBus(bus.path, 5_000, {
+      signal: (signal: Signal) => owner.signal(signal),
+      lost: (reason) => owner.down(reason),
+    });
+    assert.ok('connection' in reached);
+    t.after(() => reached.connection.lose('the test is over'));
+    await owner.noted(/^signal: NameAcquired/);
+    const ours = String(owner.signals[0]?.values[0]);
+    const told = (member: string, bodySignature: string, bytes: Buffer): Buffer =>
+      messageBytes(
+        4,
+        [
+          [1, 'o', '/'],
+          [2, 's', 'a.b'],
+          [3, 's', member],
+          [6, 's', ours],
+          [8, 'g', bodySignature],
+        ],
+        bytes,
+      );
+    const hello = messageBytes(1, [
+      [1, 'o', '/org/freedesktop/DBus'],
+      [3, 's', 'Hello'],
+      [6, 's', BUS_NAME],
+    ]);
+    const stranger = connect(bus.path).resume();
+    t.after(() => stranger.destroy());
+    stranger.write('\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n');
+    stranger.write(Buffer.concat([hello, told('Bad', signature, body), told('Fine', 'u', Buffer.alloc(4))]));
+    await owner.noted(/^signal: Fine/);
+    assert.deepEqual(owner.notes, ['signal: NameAcquired', 'signal: Fine']);
+  });
+}
+
 test('nobody who calls us gets anything', async (t) => {
   const bus = await daemon(t);
   const { link } = await connected(t, bus);
@@ -178,7 +225,7 @@ test('nobody who calls us gets anything', async (t) => {
 
 test('three kinds of bus, each with its own methods', () => {
   // Never run: the compiler is the test.
-  const typed = (user: UserBus, logind: LogindBus): void => {
+  const typed = (user: UserBus, logind: LogindBus, system: SystemBus): void => {
     void user.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
     void logind.call(LOGIND_METHODS.reboot, [false]);
     void logind.call(LOGIND_METHODS.canReboot, []);
@@ -186,6 +233,8 @@ test('three kinds of bus, each with its own methods', () => {
     void logind.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
     // @ts-expect-error The machine is not restarted over the user's bus.
     void user.call(LOGIND_METHODS.reboot, [false]);
+    // @ts-expect-error A bus of one kind is none of another.
+    void (system satisfies UserBus);
     // @ts-expect-error Two arguments are wanted.
     void user.call(SYSTEMD_METHODS.startUnit, ['x.service']);
   };

@@ -1,7 +1,7 @@
 // Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
 // Reference: D-Bus Specification, "Server Addresses".
 
-import { runtimeDirectory } from '../runtime-directory.js';
+import { runtimeDirectory } from '../../runtime-directory.js';
 
 /** The paths to try, in order; or why there is none. */
 export type BusPaths =

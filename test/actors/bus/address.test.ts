@@ -7,7 +7,7 @@ import {
   type Environment,
   systemBusPaths,
   userBusPaths,
-} from '../../src/actors/bus-address.js';
+} from '../../../src/actors/bus/address.js';
 
 const UID = 1000;
 

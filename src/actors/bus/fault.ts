@@ -1,7 +1,27 @@
-// What a call's error means to a client: D-Bus errors -> faults, the same for every actor. Pure.
+// How a call over a bus ends, and what its error means to a client: errors -> faults, the same for every actor. Pure.
 
-import type { Fault, FaultCode } from '../protocol/actor/faults.js';
-import type { BusError } from './bus-outcome.js';
+import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+
+/** Errors of calls are values, and these are all of them. */
+export type BusError =
+  /** The peer, or the bus for it, answered with an error. `name` is the D-Bus error name, `text` for people, may be empty. */
+  | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
+  /** No answer within the call's deadline; what was asked may still happen. */
+  | { readonly kind: 'timeout' }
+  /** There is no connection, or it was lost before the answer; what was asked may have happened. */
+  | { readonly kind: 'closed' }
+  /** Refused here: nothing was sent, or the answer was not of the declared signature. */
+  | { readonly kind: 'local'; readonly detail: string };
+
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: BusError };
+
+export const CLOSED: Outcome<never> = { ok: false, error: { kind: 'closed' } };
+
+export function refusedHere(detail: string): Outcome<never> {
+  return { ok: false, error: { kind: 'local', detail } };
+}
 
 /** Longest text of another program that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;

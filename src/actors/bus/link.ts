@@ -1,7 +1,7 @@
 // A bus as an actor has it: it connects, comes back after every loss, and calls only what its kind may call.
-// Not for actors: they import bus.ts or bus-logind.ts, where the kinds are made.
+// Not for actors: they import bus.ts or logind.ts, where the kinds are made.
 
-import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../protocol/dbus/daemon.js';
+import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
   type Match,
@@ -9,10 +9,10 @@ import {
   matchRule,
   type Signal,
   signalValues,
-} from '../protocol/dbus/method.js';
-import type { BusPaths } from './bus-address.js';
-import { type Connection, connectBus, type Reached } from './bus-connection.js';
-import type { Outcome } from './bus-outcome.js';
+} from '../../protocol/dbus/method.js';
+import type { BusPaths, Environment } from './address.js';
+import { type Connection, connectBus, type Reached } from './connection.js';
+import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 const CONNECT_DEADLINE_MS = 2_000;
 const CALL_DEADLINE_MS = 8_000;
@@ -31,13 +31,12 @@ export interface BusOwner {
   signal(signal: Signal): void;
   /** A watched name has got an owner, another one, or none: subscriptions with it are gone. */
   ownerChanged?(name: string, owned: boolean): void;
-  /** A message could not be read and is lost; told once per connection. Worth a line in the log, no more. */
-  complaint?(reason: string): void;
 }
 
-export interface BusSettings {
-  /** Asked before each attempt: a session bus may come into being later. */
-  readonly paths: () => BusPaths;
+/** What an actor brings along. */
+export interface BusOptions {
+  /** Asked before each attempt: a session bus may come into being later. By default the process's environment tells. */
+  readonly paths?: () => BusPaths;
   /** The wait in ms before attempt number n since the loss; 0 for n = 0. */
   readonly backoffMs: (attempt: number) => number;
   readonly connectDeadlineMs?: number;
@@ -52,7 +51,8 @@ export interface CallOptions {
 
 export class BusLink<E extends Effect> {
   readonly #effect: E;
-  readonly #settings: BusSettings;
+  readonly #paths: () => BusPaths;
+  readonly #options: BusOptions;
   readonly #owner: BusOwner;
   /** Match rules that the bus has, or is being asked for. */
   readonly #rules = new Map<string, Promise<Outcome<undefined>>>();
@@ -66,9 +66,16 @@ export class BusLink<E extends Effect> {
   #stopped = false;
   #reason: string | undefined;
 
-  constructor(effect: E, settings: BusSettings, owner: BusOwner) {
+  constructor(
+    effect: E,
+    /** Where this bus is, if the options do not say. */
+    pathsOf: (env: Environment, uid: number) => BusPaths,
+    options: BusOptions,
+    owner: BusOwner,
+  ) {
     this.#effect = effect;
-    this.#settings = settings;
+    this.#paths = options.paths ?? (() => pathsOf(process.env, process.getuid?.() ?? 0));
+    this.#options = options;
     this.#owner = owner;
     this.#retry();
   }
@@ -81,17 +88,17 @@ export class BusLink<E extends Effect> {
   ): Promise<Outcome<Result>> {
     const { effect, member } = method;
     // The compiler refuses it already; this is for what got past it.
-    if (effect !== 'none' && effect !== this.#effect) return local(`${member} is not for this bus`);
+    if (effect !== 'none' && effect !== this.#effect) return refusedHere(`${member} is not for this bus`);
     const path = method.path ?? options.path;
-    if (path === undefined) return local(`${member} needs a path`);
-    if (this.#connection === undefined) return { ok: false, error: { kind: 'closed' } };
-    const deadlineMs = options.deadlineMs ?? this.#settings.callDeadlineMs ?? CALL_DEADLINE_MS;
+    if (path === undefined) return refusedHere(`${member} needs a path`);
+    if (this.#connection === undefined) return CLOSED;
+    const deadlineMs = options.deadlineMs ?? this.#options.callDeadlineMs ?? CALL_DEADLINE_MS;
     const { destination, interface: iface, in: signature } = method;
     const call = { destination, path, interface: iface, member, signature, values: args };
     const outcome = await this.#connection.call(call, deadlineMs);
     if (!outcome.ok) return outcome;
     const { signature: given, values } = outcome.value;
-    if (given !== method.out) return local(`${member} answered with the signature '${given}'`);
+    if (given !== method.out) return refusedHere(`${member} answered with the signature '${given}'`);
     // The signature was compared, so the values are what the type says.
     const result: unknown = values.length > 1 ? values : values[0];
     return { ok: true, value: result as Result };
@@ -121,7 +128,8 @@ export class BusLink<E extends Effect> {
 
   async #addMatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);
-    if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES) return local('too many match rules');
+    if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES)
+      return refusedHere('too many match rules');
     return shared(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
   }
 
@@ -134,14 +142,14 @@ export class BusLink<E extends Effect> {
     const matched = await this.#addMatch(ownerMatch(name));
     if (!matched.ok) return matched;
     const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
-    if (this.#connection !== connection) return { ok: false, error: { kind: 'closed' } };
+    if (this.#connection !== connection) return CLOSED;
     // A change that came in the meantime is newer than this answer. A name without owner is an error, and no failure.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
     return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
   }
 
   #retry(): void {
-    const waitMs = this.#settings.backoffMs(this.#attempt);
+    const waitMs = this.#options.backoffMs(this.#attempt);
     this.#attempt += 1;
     // Also a wait of 0 goes through the timer: the constructor's caller has its link before anything happens.
     this.#timer = setTimeout(() => void this.#try(), waitMs);
@@ -161,14 +169,13 @@ export class BusLink<E extends Effect> {
 
   /** The first of the paths that greets us; the reason of the last that does not. */
   async #reach(): Promise<Reached> {
-    const found = this.#settings.paths();
+    const found = this.#paths();
     if (!found.ok) return { failed: found.detail };
     let reached: Reached = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
-      reached = await connectBus(path, this.#settings.connectDeadlineMs ?? CONNECT_DEADLINE_MS, {
+      reached = await connectBus(path, this.#options.connectDeadlineMs ?? CONNECT_DEADLINE_MS, {
         signal: (signal) => this.#heard(signal),
-        complaint: (reason) => this.#owner.complaint?.(reason),
         lost: (reason) => this.#lost(reason, performance.now() - triedAt),
       });
       if ('connection' in reached) break;
@@ -236,8 +243,4 @@ async function shared(
   // By then there may be another connection, and its request.
   if (!outcome.ok && requests.get(key) === asked) requests.delete(key);
   return outcome;
-}
-
-function local(detail: string): Outcome<never> {
-  return { ok: false, error: { kind: 'local', detail } };
 }

@@ -4,13 +4,12 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { SystemBus, UserBus } from '../../src/actors/bus.js';
-import { BUS_METHODS, BUS_NAME } from '../../src/protocol/dbus/daemon.js';
-import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../src/protocol/dbus/systemd.js';
-import { NotingOwner } from './bus-owner.js';
+import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
+import { BUS_METHODS, BUS_NAME } from '../../../src/protocol/dbus/daemon.js';
+import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../../src/protocol/dbus/systemd.js';
+import { NotingOwner } from './noting-owner.js';
 import {
   errorReply,
-  messageBytes,
   reply,
   type Script,
   type ScriptedBus,
@@ -19,7 +18,7 @@ import {
   signature,
   tempDir,
   text,
-} from './bus-script.js';
+} from './scripted-bus.js';
 
 const SHORT_MS = 150;
 /** Enough for a bus that answers, also where the processor is short. */
@@ -40,6 +39,15 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
   return bus;
 }
 
+/** A UserBus that is up on this bus. */
+async function up(t: TestContext, bus: ScriptedBus, callDeadlineMs = SHORT_MS) {
+  const owner = new NotingOwner();
+  const link = new UserBus({ ...options(bus.path), callDeadlineMs }, owner);
+  t.after(() => link.stop());
+  await owner.noted(/^up/);
+  return { owner, link };
+}
+
 /** A bus that answers GetNameOwner with `:1.9`, and everything else with nothing. */
 const HONEST: Script = {
   call: (socket, { serial, text: heard }) => {
@@ -47,18 +55,11 @@ const HONEST: Script = {
   },
 };
 
-const HUGE = Buffer.from([0x6c, 2, 1, 1, 0, 0, 0, 0x20, 1, 0, 0, 0, 16, 0, 0, 0]);
-const LYING_ARRAY = Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0x7f]), Buffer.alloc(4)]);
-
 const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
   ['accepts and never answers', { greet: () => undefined }, /no greeting within/],
   ['closes during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
   ['rejects the mechanism', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
-  [
-    'says no line end in the handshake',
-    { greet: (socket) => socket.write('x'.repeat(9000)) },
-    /endless handshake/,
-  ],
+  ['says no line end', { greet: (socket) => socket.write('x'.repeat(9000)) }, /no greeting within/],
   ['never answers Hello', { hello: () => undefined }, /no greeting within/],
   ['closes at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
   [
@@ -68,32 +69,6 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
         socket.write(errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded')),
     },
     /refused the greeting: org.freedesktop.DBus.Error.LimitsExceeded/,
-  ],
-  [
-    'greets without a name',
-    { hello: (socket, serial) => socket.write(reply(serial)) },
-    /refused the greeting/,
-  ],
-  ['announces 512 MB', { hello: (socket) => socket.write(HUGE) }, /over the limit/],
-  [
-    'speaks another protocol',
-    { hello: (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n') },
-    /byte order/,
-  ],
-  [
-    'sends a body that is too short',
-    { hello: (socket, serial) => socket.write(reply(serial, 'ss', text('x'))) },
-    /broke the protocol/,
-  ],
-  [
-    'sends an array longer than its message',
-    { hello: (socket, serial) => socket.write(reply(serial, 'a(y)', LYING_ARRAY)) },
-    /an array longer than the message/,
-  ],
-  [
-    'sends an array of nothing',
-    { hello: (socket, serial) => socket.write(reply(serial, 'a()', LYING_ARRAY)) },
-    /bad signature/,
   ],
 ];
 
@@ -131,28 +106,10 @@ test('no socket is a reason, told once, and no end', async (t) => {
   });
 });
 
-test('a malformed message later settles the calls, and the connection is made anew', async (t) => {
-  const bus = await scripted(t, (connection) => ({
-    call: (socket, { serial }) => {
-      if (connection === 1) socket.write(reply(serial + 100, 'as', LYING_ARRAY));
-      else HONEST.call?.(socket, { serial, text: 'GetNameOwner' });
-    },
-  }));
-  const owner = new NotingOwner();
-  const link = new UserBus({ ...options(bus.path), callDeadlineMs: 5_000 }, owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
-  const calls = [link.call(BUS_METHODS.getNameOwner, ['a.b']), link.call(BUS_METHODS.getNameOwner, ['a.c'])];
-  for (const call of calls) assert.deepEqual(await call, { ok: false, error: { kind: 'closed' } });
-  await owner.noted(/^up/, await owner.noted(/^down: the bus broke the protocol/));
-  assert.equal((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok, true);
-});
-
 /** What a bus answers to the first call, and how that call ends. The next call works on the same connection. */
 const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Buffer, expected: object])[] = [
   ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
   ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],
-  ['an unknown message type', (serial) => messageBytes(9, [[5, 'u', serial]]), { kind: 'timeout' }],
   ['a reply to another call', (serial) => reply(serial + 1000), { kind: 'timeout' }],
   [
     'an error',
@@ -181,43 +138,28 @@ for (const [what, answer, expected] of ONE_CALL) {
         else HONEST.call?.(socket, heard);
       },
     }));
-    const owner = new NotingOwner();
-    const link = new UserBus(options(bus.path), owner);
-    t.after(() => link.stop());
-    await owner.noted(/^up/);
+    const { link } = await up(t, bus);
     assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: false, error: expected });
     assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
     assert.equal(bus.connections(), 1);
   });
 }
 
-test('an answer behind one that dbus-next throws at is still read, though nothing more arrives', async (t) => {
+test('an answer behind a message that dbus-next throws at is read, though nothing more arrives', async (t) => {
   const bus = await scripted(t, () => ({
     call: (socket, { serial }) => {
-      // Well-formed, but a path that is none: dbus-next refuses the message. Both go out in one piece.
-      const bad = messageBytes(4, [
-        [1, 'o', 'nonsense'],
-        [2, 's', 'a.b'],
-        [3, 's', 'C'],
-        [7, 's', ':1.9'],
-      ]);
-      socket.write(Buffer.concat([bad, reply(serial, 's', text(':1.9'))]));
+      const descriptor = signal(':1.66', 'a.b', 'C', 'h', Buffer.alloc(4));
+      socket.write(Buffer.concat([descriptor, reply(serial, 's', text(':1.9'))]));
     },
   }));
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { owner, link } = await up(t, bus);
   assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
-  assert.deepEqual(owner.notes, ['up', 'complaint: Invalid object path: nonsense']);
+  assert.deepEqual(owner.notes, ['up']);
 });
 
 test('arguments that are not of the signature are refused before anything is sent', async (t) => {
   const bus = await scripted(t, () => HONEST);
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { link } = await up(t, bus);
   const wrong = [7] as unknown as readonly [string];
   const outcome = await link.call(BUS_METHODS.getNameOwner, wrong);
   assert.equal(outcome.ok ? '' : outcome.error.kind, 'local');
@@ -257,10 +199,7 @@ test('a signal that cannot be handled costs the connection, not the thread', asy
       if (heard.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
     },
   }));
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { owner, link } = await up(t, bus);
   owner.onSignal = () => {
     throw new Error('a bug');
   };
@@ -290,10 +229,7 @@ test('only the owner of a watched name is heard, also when it changes', async (t
       socket.write(signal(':1.10', 'a.b', 'New'));
     },
   }));
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { owner, link } = await up(t, bus);
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
   await owner.noted(/New/);
   assert.deepEqual(owner.notes.slice(1), [
@@ -328,10 +264,7 @@ test('two that want the same signals wait for the same answer, and are refused t
       socket.write(refuses ? errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded') : reply(serial));
     },
   }));
-  const owner = new NotingOwner();
-  const link = new UserBus({ ...options(bus.path), callDeadlineMs: 10_000 }, owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { link } = await up(t, bus, 10_000);
   const match = { sender: BUS_NAME, member: 'NameOwnerChanged' };
   const together = await Promise.all([link.watch(match), link.watch(match)]);
   assert.deepEqual(
@@ -347,10 +280,7 @@ test('two that want the same signals wait for the same answer, and are refused t
 
 test('calls without an answer are bounded', async (t) => {
   const bus = await scripted(t, () => ({ call: () => undefined }));
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
-  await owner.noted(/^up/);
+  const { link } = await up(t, bus);
   const calls = Array.from({ length: 300 }, () => link.call(BUS_METHODS.getNameOwner, ['a.b']));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
   assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);

@@ -1,8 +1,8 @@
 // An actor's side of a bus, for tests: notes what it is told, and lets a test wait for it.
 
 import { EventEmitter, once } from 'node:events';
-import type { BusOwner } from '../../src/actors/bus.js';
-import type { Signal } from '../../src/protocol/dbus/method.js';
+import type { BusOwner } from '../../../src/actors/bus/bus.js';
+import type { Signal } from '../../../src/protocol/dbus/method.js';
 
 const DEADLINE_MS = 5_000;
 
@@ -32,10 +32,6 @@ export class NotingOwner implements BusOwner {
 
   ownerChanged(name: string, owned: boolean): void {
     this.#note(`owner of ${name}: ${owned}`);
-  }
-
-  complaint(reason: string): void {
-    this.#note(`complaint: ${reason}`);
   }
 
   #note(note: string): void {

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { faultOf, isAbsence } from '../../src/actors/bus-fault.js';
-import type { BusError } from '../../src/actors/bus-outcome.js';
-import type { FaultCode } from '../../src/protocol/actor/faults.js';
+import { type BusError, faultOf, isAbsence } from '../../../src/actors/bus/fault.js';
+import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 
 const dbus = (name: string, text = ''): BusError => ({ kind: 'dbus', name, text });
 const standard = (name: string, text?: string): BusError => dbus(`org.freedesktop.DBus.Error.${name}`, text);

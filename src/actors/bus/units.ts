@@ -1,8 +1,8 @@
-// What systemd tells of a unit's run, and how its properties change what is known. Pure.
+// What a manager tells of its units and jobs, for every actor that follows some: a unit's run, and how jobs have ended. Pure.
 // PropertiesChanged carries a fixed set of properties each time, the Service's first and then the Unit's (observed, systemd 252).
 
-import { readProperties } from '../protocol/dbus/properties.js';
-import { SERVICE_PROPERTIES, UNIT_PROPERTIES } from '../protocol/dbus/systemd.js';
+import { readProperties } from '../../protocol/dbus/properties.js';
+import { SERVICE_PROPERTIES, UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
 
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
@@ -53,4 +53,32 @@ const AT_REST: readonly string[] = ['inactive', 'failed', 'maintenance'];
 /** Whether the unit neither runs nor is on its way to it. */
 export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolean {
   return AT_REST.includes(activeState);
+}
+
+/** A start-up of a user's session ends some dozens at once. */
+const ENDS_MAX_JOBS = 256;
+
+/**
+ * How jobs of a manager have ended lately. A job may end before the reply that names it has been read (4 of 60, measured), so
+ * that its end must be known by whoever asks a moment later.
+ */
+export class JobEnds {
+  readonly #results = new Map<string, string>();
+
+  /** JobRemoved: `job` is its path. The oldest end is forgotten when there are too many. */
+  ended(job: string, result: string): void {
+    this.#results.set(job, result);
+    const [oldest] = this.#results.keys();
+    if (this.#results.size > ENDS_MAX_JOBS && oldest !== undefined) this.#results.delete(oldest);
+  }
+
+  /** The result of a job that has ended lately. */
+  resultOf(job: string): string | undefined {
+    return this.#results.get(job);
+  }
+
+  /** The manager is another one: it counts its jobs from the beginning. */
+  clear(): void {
+    this.#results.clear();
+  }
 }

@@ -38,19 +38,14 @@ function field([code, type, value]: Field): Buffer {
   return Buffer.concat([head, type === 'u' ? word(Number(value)) : text(String(value))]);
 }
 
-/** A whole message; `bodyBytes` may lie about the length. */
-export function messageBytes(
-  type: number,
-  fields: readonly Field[],
-  body: Buffer = Buffer.alloc(0),
-  bodyBytes = body.length,
-): Buffer {
+/** A whole message. */
+export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
   const packed = fields.map((one) => padded(field(one), 8));
   const last = fields.at(-1);
   // The length of the array does not count the padding behind its last element.
   const length =
     packed.slice(0, -1).reduce((sum, one) => sum + one.length, 0) + (last ? field(last).length : 0);
-  const head = Buffer.concat([Buffer.from([0x6c, type, 1, 1]), word(bodyBytes), word(1), word(length)]);
+  const head = Buffer.concat([Buffer.from([0x6c, type, 1, 1]), word(body.length), word(1), word(length)]);
   return Buffer.concat([head, ...packed, body]);
 }
 

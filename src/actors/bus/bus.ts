@@ -1,0 +1,21 @@
+// The buses that actors may have: the user's, which can change units, and the system's, which can change nothing.
+// The two are told apart by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
+
+import { systemBusPaths, userBusPaths } from './address.js';
+import { BusLink, type BusOptions, type BusOwner } from './link.js';
+
+export type { BusOptions, BusOwner, CallOptions } from './link.js';
+
+/** The user's bus: may call methods that change units. */
+export class UserBus extends BusLink<'units'> {
+  constructor(options: BusOptions, owner: BusOwner) {
+    super('units', userBusPaths, options, owner);
+  }
+}
+
+/** The system's bus: may call methods that change nothing. */
+export class SystemBus extends BusLink<'none'> {
+  constructor(options: BusOptions, owner: BusOwner) {
+    super('none', systemBusPaths, options, owner);
+  }
+}

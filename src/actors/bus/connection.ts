@@ -1,0 +1,254 @@
+// One connection to a message bus, from connect to loss: the only file that uses dbus-next.
+// dbus-next 0.10.2 has no deadlines, says nothing when the bus dies, leaves calls pending for ever, and throws where nobody can
+// catch. Hence the private fields below; the version is pinned, and they are looked at before anything relies on them.
+
+import { Socket } from 'node:net';
+import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import type { Signal } from '../../protocol/dbus/method.js';
+import { CLOSED, type Outcome, refusedHere } from './fault.js';
+
+/** Calls without an answer on one connection. The bus itself allows more; an actor never needs them. */
+const PENDING_MAX_CALLS = 256;
+/** The answer of GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
+const MESSAGE_MAX_BYTES = 4 << 20;
+
+export interface ConnectionHooks {
+  signal(signal: Signal): void;
+  /** Called once, when the connection is of no more use; all calls have been settled. */
+  lost(reason: string): void;
+}
+
+/** What is called, as it goes on the wire. */
+export interface Call {
+  readonly destination: string;
+  readonly path: string;
+  readonly interface: string;
+  readonly member: string;
+  readonly signature: string;
+  readonly values: readonly unknown[];
+}
+
+export interface Answer {
+  readonly signature: string;
+  readonly values: readonly unknown[];
+}
+
+type ReplyHandler = (reply: Message) => void;
+
+interface PrivateParts {
+  readonly stream: Socket;
+  /** By serial. dbus-next forgets an entry only when its reply comes. */
+  readonly replies: Record<number, ReplyHandler>;
+}
+
+const HELLO_SERIAL = 1;
+const BUS_CLOSED = 'the bus closed the connection';
+
+/** The private parts; throws if they are not what this file takes them for. */
+function privateParts(bus: MessageBus): PrivateParts {
+  const { _connection: connection, _methodReturnHandlers: replies } = bus as unknown as {
+    readonly _connection?: { readonly stream?: unknown };
+    readonly _methodReturnHandlers?: Record<number, ReplyHandler>;
+  };
+  const stream = connection?.stream;
+  if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
+  // Nothing will use this bus; but without a listener its errors would end the thread.
+  bus.on('error', () => undefined);
+  throw new Error('this version of dbus-next is not the one that tonearm was made for');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A connection that the bus has greeted, or a sentence that says why there is none. */
+export type Reached = { readonly connection: Connection } | { readonly failed: string };
+
+/** Connects to the bus at a socket path. */
+export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHooks): Promise<Reached> {
+  let timer: NodeJS.Timeout | undefined;
+  return new Promise<Reached>((resolve, reject) => {
+    // EXTERNAL only: the other mechanisms read files in a home directory that there may not be.
+    const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
+    const connection = new Connection(bus, privateParts(bus), {
+      greeted: () => resolve({ connection }),
+      signal: hooks.signal,
+      lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
+    });
+    timer = setTimeout(() => connection.lose(`no greeting within ${deadlineMs} ms`), deadlineMs);
+  })
+    .catch((error: unknown) => ({ failed: `${path}: ${messageOf(error)}` }))
+    .finally(() => clearTimeout(timer));
+}
+
+/**
+ * Anybody may send us a message over the system's bus. One that dbus-next cannot take, or that is too large for us, costs
+ * that message, and neither the thread nor the connection. dbus-next's parser runs inside the event `readable` and pulls with
+ * read(n): 16 bytes of header, and then all that follows in one piece.
+ */
+function guardStream(stream: Socket): void {
+  const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
+  stream.emit = (event: string | symbol, ...args: unknown[]): boolean => {
+    for (;;) {
+      try {
+        return emit(event, ...args);
+      } catch (error) {
+        if (event !== 'readable') throw error;
+        // It threw at a message that it has taken (a file descriptor, measured). The next one may lie behind it.
+      }
+    }
+  };
+  const read = stream.read.bind(stream);
+  let skippedBytes = 0;
+  stream.read = (size?: number): unknown => {
+    if (size === undefined || size <= MESSAGE_MAX_BYTES) return read(size);
+    const chunk: unknown = read(Math.min(size - skippedBytes, stream.readableLength));
+    if (chunk instanceof Buffer) skippedBytes += chunk.length;
+    if (skippedBytes < size) return null;
+    skippedBytes = 0;
+    // A message without fields: dbus-next refuses it with an `error`.
+    return Buffer.alloc(0);
+  };
+}
+
+interface Hooks {
+  greeted(): void;
+  signal(signal: Signal): void;
+  lost(reason: string, greeted: boolean): void;
+}
+
+export class Connection {
+  readonly #bus: MessageBus;
+  readonly #parts: PrivateParts;
+  readonly #hooks: Hooks;
+  readonly #pending = new Set<(outcome: Outcome<Answer>) => void>();
+  #open = true;
+  /** The bus has answered Hello. */
+  #greeted = false;
+
+  constructor(bus: MessageBus, parts: PrivateParts, hooks: Hooks) {
+    this.#bus = bus;
+    this.#parts = parts;
+    this.#hooks = hooks;
+    const { stream } = parts;
+    guardStream(stream);
+    // Nothing else tells the end of a bus: dbus-next itself emits no event.
+    for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
+    bus.on('error', (error) => this.#failed(messageOf(error)));
+    this.#awaitGreeting();
+    bus.on('message', (message) => this.#heard(message));
+    // Nobody has reason to call us; dbus-next would answer introspection and read files for it.
+    bus.addMethodHandler(() => true);
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Calls and waits for the answer, at most `deadlineMs`. It always settles, and never rejects. */
+  async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<Answer>> {
+    if (!this.#open) return CLOSED;
+    if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
+    let message: Message;
+    try {
+      message = new Message({ ...head, body: [...values] });
+    } catch (error) {
+      return refusedHere(messageOf(error));
+    }
+    return new Promise((resolve) => {
+      const settle = (outcome: Outcome<Answer>): void => {
+        if (!this.#pending.delete(settle)) return;
+        clearTimeout(timer);
+        if (message.serial !== null) delete this.#parts.replies[message.serial];
+        resolve(outcome);
+      };
+      this.#pending.add(settle);
+      const timer = setTimeout(() => settle({ ok: false, error: { kind: 'timeout' } }), deadlineMs);
+      this.#bus.call(message).then(
+        (reply) => settle(answerOf(reply)),
+        (error: unknown) => settle(failureOf(error)),
+      );
+    });
+  }
+
+  /** Ends the connection at once. Not `disconnect()`: that fails before the handshake is over. */
+  lose(reason: string): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#parts.stream.destroy();
+    for (const settle of [...this.#pending]) settle(CLOSED);
+    this.#hooks.lost(reason, this.#greeted);
+  }
+
+  /**
+   * dbus-next reports an error. Before the greeting there is no connection without it. Later it is either the socket's, whose
+   * end follows, or a message that dbus-next refused: whoever waits for that one has a deadline.
+   */
+  #failed(reason: string): void {
+    // A bus that closes on us shows as one of these or as an end, by chance: one reason for one fact.
+    if (!this.#greeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
+  }
+
+  /** dbus-next throws a refused Hello out of a promise that nobody holds. So it never hears of the refusal. */
+  #awaitGreeting(): void {
+    const { replies } = this.#parts;
+    const greet = replies[HELLO_SERIAL];
+    replies[HELLO_SERIAL] = (reply) => {
+      if (reply.type !== MessageType.METHOD_RETURN) {
+        this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
+        return;
+      }
+      greet?.(reply);
+      this.#greeted = true;
+      this.#hooks.greeted();
+    };
+  }
+
+  #heard(message: Message): void {
+    if (message.type !== MessageType.SIGNAL || !this.#open) return;
+    try {
+      this.#hooks.signal({
+        sender: message.sender ?? '',
+        path: message.path,
+        interface: message.interface,
+        member: message.member,
+        signature: message.signature,
+        values: message.body.map(plainValue),
+      });
+    } catch (error) {
+      // The listener's state can no longer be trusted: a new connection reads everything again.
+      this.lose(`a signal could not be handled: ${messageOf(error)}`);
+    }
+  }
+}
+
+function answerOf(reply: Message | null): Outcome<Answer> {
+  if (reply === null) return refusedHere('no reply');
+  return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
+}
+
+function failureOf(error: unknown): Outcome<never> {
+  if (!(error instanceof DBusError)) return refusedHere(messageOf(error));
+  return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
+}
+
+/**
+ * A decoded value without Variant and Buffer: a variant is its value, `ay` a Uint8Array of its own, a dictionary a plain object.
+ * An integer stays a bigint where a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
+ * The bus bounds the depth: 64 levels.
+ */
+function plainValue(value: unknown): unknown {
+  if (value instanceof Variant) return plainValue(value.value);
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
+  }
+  // A copy: a slice would keep the whole message alive.
+  if (value instanceof Uint8Array) return Uint8Array.from(value);
+  if (Array.isArray(value)) return value.map(plainValue);
+  if (typeof value === 'object' && value !== null) {
+    // fromEntries defines properties: a key `__proto__` is a key like any other.
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainValue(inner)]));
+  }
+  return value;
+}
