@@ -90,7 +90,7 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
 
 function firstThread(): Threads {
   const threads = new Threads(HEAP_LIMITS, systemClock);
-  threads.warmUp(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
+  threads.preload(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
   return threads;
 }
 

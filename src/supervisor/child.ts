@@ -16,7 +16,6 @@ import type { BackendSettings } from '../protocol/actor/settings.js';
 import { Asks, fault } from './asks.js';
 import type { ChildSpec } from './children.js';
 import type { Clock } from './clock.js';
-import { type Death, RETURNED } from './death.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
 import {
   type Effect,
@@ -29,6 +28,7 @@ import {
 } from './lifecycle.js';
 import type { Logger } from './log.js';
 import type { Threads } from './threads.js';
+import { type Death, RETURNED } from './threads.js';
 
 /** What a child needs of the world. */
 export interface Surroundings {

@@ -4,8 +4,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { FromActor, ToActor } from '../protocol/actor/messages.js';
 import { type Port, typedPort } from '../protocol/actor/port.js';
-import type { Death } from './death.js';
-import type { Thread, Threads } from './threads.js';
+import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
   /** Between pings, and the age at which a thread gets its first one: loading is no reason for suspicion. */

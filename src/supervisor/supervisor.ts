@@ -74,7 +74,7 @@ export class Supervisor implements Backends {
     this.#startNext();
     if (this.#children.size > 0) this.#armBeat();
     // The first child has taken it, or it is nobody's.
-    void threads.endSpare();
+    void threads.endPreloaded();
   }
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {

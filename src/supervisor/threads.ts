@@ -1,11 +1,23 @@
-// Threads for actors, from piscina: a pool for each thread, one endless task in it, one actor in a thread's life. The only
-// file that knows piscina; it decides nothing about restarts.
+// Threads for actors, from piscina: a pool for each thread, one endless task in it, one actor in a thread's life; and why a
+// thread ended. The only file that knows piscina; it decides nothing about restarts.
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { ActorTask } from '../protocol/actor/port.js';
 import type { Clock } from './clock.js';
-import { type Death, deathOf, RETURNED } from './death.js';
+
+/** How a thread ended. `stack` is for the log only. */
+export interface Death {
+  readonly reason: string;
+  readonly stack?: string;
+}
+
+/** An actor's `run()` resolved although nobody asked it to stop. */
+export const RETURNED: Death = { reason: 'returned without being asked to' };
+
+const REASON_CHARS_MAX = 200;
+/** Of piscina 5.3 (measured). */
+const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 export interface HeapLimits {
   readonly maxOldGenerationSizeMb: number;
@@ -40,10 +52,10 @@ type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
  * A pool for one thread. A pool for all would cost as much (84.6 MB and 84.7, measured), but piscina 5.3 keeps a task whose
  * thread could not be made, gives it to whichever thread comes next, and throws out of the event loop on the way.
  */
-class Cell {
+class Pool {
   readonly #pool: Piscina<ActorTask<unknown> | undefined, void>;
   /** A thread that dies before it takes its task settles no task (measured). */
-  readonly #stillborn: Promise<Death>;
+  readonly #diedEarly: Promise<Death>;
 
   constructor(limits: HeapLimits) {
     this.#pool = new Piscina({
@@ -56,7 +68,7 @@ class Cell {
       recordTiming: false,
       resourceLimits: limits,
     });
-    this.#stillborn = new Promise((resolve) => {
+    this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
     });
   }
@@ -68,7 +80,7 @@ class Cell {
 
   /** Runs a function that the file `entry` exports. Never rejects: also a thread that cannot be had is a death. */
   run(entry: string, name: string, task?: ActorTask<unknown>, signal?: AbortSignal): Promise<Death> {
-    return Promise.race([this.#stillborn, this.#settled(entry, name, task, signal)]);
+    return Promise.race([this.#diedEarly, this.#settled(entry, name, task, signal)]);
   }
 
   async #settled(
@@ -93,9 +105,9 @@ class Cell {
 }
 
 /** A thread that boots for `entry` before its task is known. `failed` fulfils if it dies before, and never otherwise. */
-interface Spare {
+interface Preloaded {
   readonly entry: string;
-  readonly cell: Cell;
+  readonly pool: Pool;
   readonly failed: Promise<Death>;
 }
 
@@ -106,7 +118,7 @@ export class Threads {
   readonly #living = new Map<Worker, string>();
   /** Entry -> how many of its threads were to go and are still there long after. */
   readonly #lingering = new Map<string, number>();
-  #spare: Spare | undefined;
+  #preloaded: Preloaded | undefined;
 
   constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
@@ -122,32 +134,32 @@ export class Threads {
    * Boots a thread for the `run` of `entry` to come, and calls its `warmUp`. It boots on another core than whatever the caller
    * does meanwhile: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
    */
-  warmUp(entry: string): void {
-    const cell = new Cell(this.#limits);
-    const warm = cell.run(entry, 'warmUp');
+  preload(entry: string): void {
+    const pool = new Pool(this.#limits);
+    const warm = pool.run(entry, 'warmUp');
     // piscina tells the end of a thread to the task that runs, not to those that wait for it (measured).
     const failed = new Promise<Death>((resolve) => {
       warm.then((death) => {
         if (death !== RETURNED) resolve(death);
       });
     });
-    this.#spare = { entry, cell, failed };
+    this.#preloaded = { entry, pool, failed };
   }
 
   /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
     const lingering = this.#lingering.get(entry) ?? 0;
     if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} threads of before are still stuck`);
-    const spare = this.#takeSpare(entry);
-    const cell = spare?.cell ?? new Cell(this.#limits);
+    const preloaded = this.#takePreloaded(entry);
+    const pool = preloaded?.pool ?? new Pool(this.#limits);
     const killer = new AbortController();
-    const ran = cell.run(entry, 'default', task, killer.signal);
-    const { worker } = cell;
+    const ran = pool.run(entry, 'default', task, killer.signal);
+    const { worker } = pool;
     if (worker !== undefined) this.#living.set(worker, entry);
     let reason: string | undefined;
     let mark: Utilization | undefined;
     return {
-      ended: (spare === undefined ? ran : Promise.race([spare.failed, ran])).then(async (natural) => {
+      ended: (preloaded === undefined ? ran : Promise.race([preloaded.failed, ran])).then(async (natural) => {
         await this.#gone(entry, worker);
         return reason === undefined ? natural : { reason };
       }),
@@ -163,27 +175,27 @@ export class Threads {
   }
 
   /** Ends the thread that has booted ahead, unless a `run` has taken it. */
-  async endSpare(): Promise<void> {
-    const spare = this.#spare;
-    this.#spare = undefined;
-    if (spare !== undefined) await this.#gone(spare.entry, spare.cell.worker);
+  async endPreloaded(): Promise<void> {
+    const preloaded = this.#preloaded;
+    this.#preloaded = undefined;
+    if (preloaded !== undefined) await this.#gone(preloaded.entry, preloaded.pool.worker);
   }
 
   /** Ends every thread, whatever it does. Fulfils when they have gone, or are known to be stuck. */
   async endAll(): Promise<void> {
     const living = [...this.#living].map(([worker, entry]) => this.#gone(entry, worker));
-    await Promise.all([this.endSpare(), ...living]);
+    await Promise.all([this.endPreloaded(), ...living]);
   }
 
   /** One that was meant for another task is ended: what its module does must not be another one's trouble. */
-  #takeSpare(entry: string): Spare | undefined {
-    const spare = this.#spare;
-    if (spare?.entry !== entry) {
-      void this.endSpare();
+  #takePreloaded(entry: string): Preloaded | undefined {
+    const preloaded = this.#preloaded;
+    if (preloaded?.entry !== entry) {
+      void this.endPreloaded();
       return undefined;
     }
-    this.#spare = undefined;
-    return spare;
+    this.#preloaded = undefined;
+    return preloaded;
   }
 
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
@@ -216,4 +228,19 @@ export class Threads {
 function noThread(reason: string): Thread {
   const nothing = () => undefined;
   return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
+}
+
+function oneLine(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? '';
+  return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
+}
+
+/** `error` is anything: an actor may throw what it likes. */
+export function deathOf(error: unknown): Death {
+  if (!(error instanceof Error)) return { reason: oneLine(`threw ${String(error)}`) };
+  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };
+  const exit = EXIT_MESSAGE.exec(error.message);
+  if (exit) return { reason: `exit code ${exit[1]}` };
+  const reason = oneLine(error.message) || error.name;
+  return error.stack === undefined ? { reason } : { reason, stack: error.stack };
 }

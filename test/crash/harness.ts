@@ -132,7 +132,7 @@ export function prepare(
 ): Stage {
   const witness = new Witness();
   const threads = new Threads(heapLimits, options.clock ?? systemClock);
-  if (warmUp !== undefined) threads.warmUp(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
+  if (warmUp !== undefined) threads.preload(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
   const supervisor = new Supervisor({
     settings: SETTINGS,
     root: ROOT,

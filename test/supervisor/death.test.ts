@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deathOf } from '../../src/supervisor/death.js';
+import { deathOf } from '../../src/supervisor/threads.js';
 
 const OUT_OF_MEMORY = Object.assign(new Error('Worker terminated due to reaching memory limit'), {
   code: 'ERR_WORKER_OUT_OF_MEMORY',
