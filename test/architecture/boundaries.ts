@@ -25,8 +25,13 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: ['node:net'],
   },
   {
+    of: 'src/actors/units/',
+    may: ['src/protocol/dbus/', 'src/actors/bus/', 'src/actors/*.ts'],
+    builtins: [],
+  },
+  {
     of: 'src/actors/*/',
-    may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/*.ts'],
+    may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
     builtins: [
       ...[
         'node:buffer',

@@ -2,7 +2,7 @@
 
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import { isAtRest } from '../bus/units.js';
-import type { ServiceFacts } from './service-facts.js';
+import type { UnitFacts } from '../units/facts.js';
 import type { Watched } from './whitelist.js';
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
@@ -26,7 +26,7 @@ export type Source = { readonly kind: 'manager' } | { readonly kind: 'directory'
 /** `fileState`: the unit file state, undefined without a unit file. */
 export function serviceRecord(
   { name, scope, url }: Watched,
-  facts: ServiceFacts,
+  facts: UnitFacts,
   fileState: string | undefined,
   source: Source,
 ): ServiceRecord {
@@ -45,17 +45,17 @@ export function serviceRecord(
 }
 
 /** The directory cannot contradict the manager's last word in detail; where it does contradict it, no state is known. */
-function agrees(facts: ServiceFacts, source: Source): boolean {
+function agrees(facts: UnitFacts, source: Source): boolean {
   return source.kind === 'manager' || source.atRest === isAtRest(facts);
 }
 
-function stateOf(facts: ServiceFacts, source: Source): Pick<ServiceRecord, 'active_state' | 'sub_state'> {
+function stateOf(facts: UnitFacts, source: Source): Pick<ServiceRecord, 'active_state' | 'sub_state'> {
   const state = ACTIVE_STATES[facts.activeState];
   if (state === undefined || !agrees(facts, source)) return {};
   return { active_state: state, ...(facts.subState !== '' && { sub_state: facts.subState }) };
 }
 
-function isRunning(facts: ServiceFacts, source: Source): boolean {
+function isRunning(facts: UnitFacts, source: Source): boolean {
   // Without a manager: it was started and has not ended. That is the most that can be said.
   if (source.kind === 'directory' && !agrees(facts, source)) return !source.atRest;
   return facts.activeState === 'active' && facts.subState === 'running';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Source, serviceRecord } from '../../../src/actors/systemd/record.js';
-import { type ServiceFacts, unknownUnit } from '../../../src/actors/systemd/service-facts.js';
+import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
 const MANAGER: Source = { kind: 'manager' };
 const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
@@ -13,7 +13,7 @@ const GONE = { ...BARE, exists: false };
 
 interface Row {
   readonly what: string;
-  readonly facts: Partial<ServiceFacts>;
+  readonly facts: Partial<UnitFacts>;
   readonly file?: string;
   readonly source?: Source;
   readonly expected: object;

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Aim, judgeJob } from '../../../src/actors/systemd/judge.js';
-import { type ServiceFacts, unknownUnit } from '../../../src/actors/systemd/service-facts.js';
+import { type Aim, verdictOn } from '../../../src/actors/systemd/verdict.js';
+import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
-type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<ServiceFacts>, refused?: RegExp];
+type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<UnitFacts>, refused?: RegExp];
 
-const run = (activeState: string, subState: string, more: Partial<ServiceFacts> = {}) => ({
+const run = (activeState: string, subState: string, more: Partial<UnitFacts> = {}) => ({
   activeState,
   subState,
   ...more,
@@ -46,7 +46,7 @@ const JOBS: readonly JobRow[] = [
 
 for (const [aim, result, facts, refused] of JOBS) {
   test(`${aim}: ${result}, ${JSON.stringify(facts)}`, () => {
-    const answer = judgeJob(aim, result, { ...unknownUnit('x.service'), ...facts });
+    const answer = verdictOn(aim, result, { ...unknownUnit('x.service'), ...facts });
     assert.equal(answer.ok ? 'ok' : answer.fault, refused === undefined ? 'ok' : 'refused');
     if (!answer.ok && refused !== undefined) {
       assert.match(answer.detail, refused);

@@ -5,20 +5,26 @@ import { JobEnds } from '../bus/units.js';
 /** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
-/** `job` is its path; `unit` any name for whose job this is. */
+/** Something to wait for; `forget` ends the waiting without an answer. */
+export interface Awaited<T> {
+  readonly end: Promise<T>;
+  readonly forget: () => void;
+}
+
+/** `job` is its path; `unit` the name of whose job this is. */
 export interface AwaitedJob {
   readonly job: string;
   readonly unit: string;
 }
 
-interface Waiting extends AwaitedJob {
+interface Waiter extends AwaitedJob {
   readonly settle: (end: JobEnd) => void;
 }
 
 export class Jobs {
   readonly #ends = new JobEnds();
   /** Bounded by the runtime, which bounds the commands under way. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiters = new Set<Waiter>();
 
   /** JobRemoved: `job` is its path. */
   removed(job: string, result: string): void {
@@ -26,24 +32,23 @@ export class Jobs {
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
-  /** `forget` ends the waiting without an answer. */
-  wait(job: string, unit: string): { readonly end: Promise<JobEnd>; readonly forget: () => void } {
+  wait(job: string, unit: string): Awaited<JobEnd> {
     const result = this.#ends.resultOf(job);
     if (result !== undefined) {
       return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
     }
     let forget = (): void => undefined;
     const end = new Promise<JobEnd>((resolve) => {
-      const waiting: Waiting = { job, unit, settle: resolve };
-      this.#waiting.add(waiting);
-      forget = () => this.#waiting.delete(waiting);
+      const waiter: Waiter = { job, unit, settle: resolve };
+      this.#waiters.add(waiter);
+      forget = () => this.#waiters.delete(waiter);
     });
     return { end, forget };
   }
 
   /** The jobs that somebody waits for now, to be handed to `compare`. */
   awaited(): readonly AwaitedJob[] {
-    return [...this.#waiting];
+    return [...this.#waiters];
   }
 
   /**
@@ -64,10 +69,10 @@ export class Jobs {
     this.#settle(() => true, { kind: 'away' });
   }
 
-  #settle(which: (waiting: Waiting) => boolean, end: JobEnd): void {
-    for (const waiting of [...this.#waiting].filter(which)) {
-      this.#waiting.delete(waiting);
-      waiting.settle(end);
+  #settle(which: (waiter: Waiter) => boolean, end: JobEnd): void {
+    for (const waiter of [...this.#waiters].filter(which)) {
+      this.#waiters.delete(waiter);
+      waiter.settle(end);
     }
   }
 }

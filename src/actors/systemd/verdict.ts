@@ -3,7 +3,7 @@
 // executed, or that found its work done (measured, systemd 252).
 
 import type { Answer } from '../../protocol/actor/commands.js';
-import type { ServiceFacts } from './service-facts.js';
+import type { UnitFacts } from '../units/facts.js';
 
 /** What a job was to bring about. */
 export type Aim = 'started' | 'stopped';
@@ -16,7 +16,7 @@ function refused(detail: string): Answer {
 
 interface Rule {
   readonly aim: Aim;
-  readonly holds: (facts: ServiceFacts) => boolean;
+  readonly holds: (facts: UnitFacts) => boolean;
   readonly why: string;
 }
 
@@ -55,7 +55,7 @@ const MISSED: readonly Rule[] = [
  * The answer to a command whose job is over. `result` is JobRemoved's; undefined when the job's end was not heard, so that
  * only the state can tell.
  */
-export function judgeJob(aim: Aim, result: string | undefined, facts: ServiceFacts): Answer {
+export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return refused(`The ${ended}`);
   const missed = MISSED.find((rule) => rule.aim === aim && rule.holds(facts));

@@ -1,16 +1,16 @@
-// The watched units of one scope and what is known of each: readings and signals go in, which units they touched comes out.
-// Pure: it reads nothing itself. Units are told apart by primary name, so that an alias shows the unit behind it.
+// The followed units of one manager and what is known of each: readings and signals go in, the units that they changed come
+// out. Pure: it reads nothing itself. systemd speaks of units by primary name, so that an alias shows the unit behind it.
 
 import { unitPath } from '../../protocol/dbus/systemd.js';
 import type { PropertyRecord } from '../bus/units.js';
-import { readingUnder, type ServiceFacts, unknownUnit, unloaded, withProperties } from './service-facts.js';
-import type { Watched } from './whitelist.js';
+import { readingUnder, type UnitFacts, unknownUnit, unloaded, withProperties } from './facts.js';
 
-/** One watched unit. */
-export interface Row {
-  readonly watched: Watched;
+/** One followed unit. */
+export interface FollowedUnit {
+  /** As it was asked for: any of its names. */
+  readonly name: string;
   /** As of the last reading and the signals since. */
-  readonly facts: ServiceFacts;
+  readonly facts: UnitFacts;
   /** The unit file state; undefined without a unit file. */
   readonly fileState: string | undefined;
   /** False until the first reading. */
@@ -30,7 +30,7 @@ export interface FileReading {
 }
 
 interface Entry {
-  row: Row;
+  unit: FollowedUnit;
   /** The path of the unit's object. */
   path: string;
   /** Signals heard about the unit's run: a reading that began before one of them is older than it. */
@@ -40,52 +40,53 @@ interface Entry {
 }
 
 export class UnitTable {
+  readonly names: readonly string[];
   readonly #entries: ReadonlyMap<string, Entry>;
 
-  constructor(watched: readonly Watched[]) {
+  constructor(names: readonly string[]) {
+    this.names = names;
     this.#entries = new Map(
-      watched.map((each) => {
-        const row = { watched: each, facts: unknownUnit(each.name), fileState: undefined, known: false };
-        return [each.key, { row, path: unitPath(each.name), heard: 0, fileAsked: 0 }];
+      names.map((name) => {
+        const unit = { name, facts: unknownUnit(name), fileState: undefined, known: false };
+        return [name, { unit, path: unitPath(name), heard: 0, fileAsked: 0 }];
       }),
     );
   }
 
-  rows(): readonly Row[] {
-    return [...this.#entries.values()].map(({ row }) => row);
+  units(): readonly FollowedUnit[] {
+    return this.#of(() => true).map(({ unit }) => unit);
   }
 
-  row(key: string): Row | undefined {
-    return this.#entries.get(key)?.row;
+  unit(name: string): FollowedUnit | undefined {
+    return this.#entries.get(name)?.unit;
   }
 
-  /** The rows that one of systemd's units shows in: more than one when an alias of it is listed too. */
-  rowsOf(id: string): readonly Row[] {
-    return this.#of(({ row }) => row.facts.id === id).map(({ row }) => row);
+  /** What is followed of one of systemd's units: more than one when an alias of it is followed too. */
+  unitsOf(id: string): readonly FollowedUnit[] {
+    return this.#of(({ unit }) => unit.facts.id === id).map(({ unit }) => unit);
   }
 
   /** What to hand to `read` at the end of a reading that begins now. */
-  mark(key: string): number {
-    return this.#entries.get(key)?.heard ?? 0;
+  mark(name: string): number {
+    return this.#entries.get(name)?.heard ?? 0;
   }
 
   /** Takes a reading in. */
-  read(key: string, mark: number, { properties, file }: Reading): void {
-    const entry = this.#entries.get(key);
+  read(name: string, mark: number, { properties, file }: Reading): void {
+    const entry = this.#entries.get(name);
     if (entry === undefined) return;
-    const { watched, facts } = entry.row;
+    const { facts } = entry.unit;
     // From the ground up: a reading is whole, and what it lacks is no longer so. The result of a run is only in signals.
-    const ground = { ...unknownUnit(watched.name), result: facts.result };
-    const reading = withProperties(ground, properties);
+    const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     // A reply that was overtaken by a signal may be older than it, and what it may know better comes as a signal again.
     const merged = entry.heard === mark ? reading : readingUnder(facts, reading);
-    entry.row = { ...entry.row, facts: merged, known: true };
+    entry.unit = { ...entry.unit, facts: merged, known: true };
     takeFile(entry, file);
     entry.path = unitPath(merged.id);
   }
 
   /** PropertiesChanged of a unit's object. */
-  changed(path: string, properties: PropertyRecord): readonly Row[] {
+  changed(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#hear(
       (entry) => entry.path === path,
       (facts) => withProperties(facts, properties),
@@ -93,24 +94,24 @@ export class UnitTable {
   }
 
   /** UnitRemoved, which also follows every reading of a unit that is not loaded. */
-  removed(id: string): readonly Row[] {
-    return this.#hear(({ row }) => row.facts.id === id, unloaded);
+  removed(id: string): readonly FollowedUnit[] {
+    return this.#hear(({ unit }) => unit.facts.id === id, unloaded);
   }
 
   /** Takes a file state in; without a file, a unit that is not loaded does not exist any more. */
-  file(key: string, file: FileReading): void {
-    const entry = this.#entries.get(key);
+  file(name: string, file: FileReading): void {
+    const entry = this.#entries.get(name);
     if (entry === undefined || !takeFile(entry, file)) return;
-    const { row } = entry;
-    const gone = file.state === undefined && row.facts.activeState === 'inactive';
-    if (gone) entry.row = { ...row, facts: { ...row.facts, loadState: 'not-found' } };
+    const { unit } = entry;
+    const gone = file.state === undefined && unit.facts.activeState === 'inactive';
+    if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }
 
-  #hear(which: (entry: Entry) => boolean, change: (facts: ServiceFacts) => ServiceFacts): readonly Row[] {
+  #hear(which: (entry: Entry) => boolean, change: (facts: UnitFacts) => UnitFacts): readonly FollowedUnit[] {
     return this.#of(which).map((entry) => {
       entry.heard += 1;
-      entry.row = { ...entry.row, facts: change(entry.row.facts) };
-      return entry.row;
+      entry.unit = { ...entry.unit, facts: change(entry.unit.facts) };
+      return entry.unit;
     });
   }
 
@@ -123,6 +124,6 @@ export class UnitTable {
 function takeFile(entry: Entry, { state, asked }: FileReading): boolean {
   if (asked < entry.fileAsked) return false;
   entry.fileAsked = asked;
-  entry.row = { ...entry.row, fileState: state };
+  entry.unit = { ...entry.unit, fileState: state };
   return true;
 }

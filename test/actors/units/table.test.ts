@@ -2,15 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UnitTable } from '../../../src/actors/systemd/unit-table.js';
+import { UnitTable } from '../../../src/actors/units/table.js';
 import { unitPath } from '../../../src/protocol/dbus/systemd.js';
 
-const KEY = 'user/x.service';
-const PATH = unitPath('x.service');
-
-function unit(name: string) {
-  return { key: `user/${name}`, scope: 'user', name } as const;
-}
+const NAME = 'x.service';
+const PATH = unitPath(NAME);
 
 const reading = (state: string, more: Readonly<Record<string, unknown>> = {}) => ({
   properties: { Id: 'x.service', Names: ['x.service'], LoadState: 'loaded', ActiveState: state, ...more },
@@ -18,23 +14,23 @@ const reading = (state: string, more: Readonly<Record<string, unknown>> = {}) =>
 });
 
 function table() {
-  const units = new UnitTable([unit('x.service'), unit('y.service')]);
-  return { units, x: () => units.row(KEY) };
+  const units = new UnitTable([NAME, 'y.service']);
+  return { units, x: () => units.unit(NAME) };
 }
 
 test('a unit is unknown until it has been read', () => {
   const { units, x } = table();
   assert.equal(x()?.known, false);
-  units.read(KEY, units.mark(KEY), reading('active', { SubState: 'running' }));
+  units.read(NAME, units.mark(NAME), reading('active', { SubState: 'running' }));
   assert.equal(x()?.known, true);
   assert.equal(x()?.facts.activeState, 'active');
 });
 
 test('a signal that came since a reading began wins over it, in what signals tell', () => {
   const { units, x } = table();
-  const mark = units.mark(KEY);
+  const mark = units.mark(NAME);
   units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
-  units.read(KEY, mark, reading('active', { Description: 'X' }));
+  units.read(NAME, mark, reading('active', { Description: 'X' }));
   assert.deepEqual(
     [x()?.facts.activeState, x()?.facts.result, x()?.facts.description],
     ['failed', 'exit-code', 'X'],
@@ -44,15 +40,15 @@ test('a signal that came since a reading began wins over it, in what signals tel
 test('a reading that begins after a signal wins', () => {
   const { units, x } = table();
   units.changed(PATH, { ActiveState: 'failed' });
-  units.read(KEY, units.mark(KEY), reading('active'));
+  units.read(NAME, units.mark(NAME), reading('active'));
   assert.equal(x()?.facts.activeState, 'active');
 });
 
 test('what a reading lacks is no longer so, except how the last run ended', () => {
   const { units, x } = table();
-  units.read(KEY, units.mark(KEY), reading('active', { Description: 'X' }));
+  units.read(NAME, units.mark(NAME), reading('active', { Description: 'X' }));
   units.changed(PATH, { Result: 'signal' });
-  units.read(KEY, units.mark(KEY), { properties: {}, file: { state: undefined, asked: 2 } });
+  units.read(NAME, units.mark(NAME), { properties: {}, file: { state: undefined, asked: 2 } });
   assert.deepEqual(
     [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.fileState],
     ['inactive', '', 'signal', undefined],
@@ -61,7 +57,7 @@ test('what a reading lacks is no longer so, except how the last run ended', () =
 
 test('properties of a wrong type change nothing', () => {
   const { units, x } = table();
-  units.read(KEY, units.mark(KEY), reading('active'));
+  units.read(NAME, units.mark(NAME), reading('active'));
   units.changed(PATH, { ActiveState: 7, SubState: null, Job: 'none', InvocationID: [1] });
   assert.equal(x()?.facts.activeState, 'active');
 });
@@ -86,15 +82,15 @@ test('a unit that is let go is at rest, and how it ended stays known', () => {
 });
 
 test('an alias follows the unit behind it, from its first reading on', () => {
-  const units = new UnitTable([unit('alias.service'), unit('x.service')]);
+  const units = new UnitTable(['alias.service', NAME]);
   const named = { ...reading('inactive'), file: { state: 'alias', asked: 1 } };
-  units.read('user/alias.service', 0, named);
+  units.read('alias.service', 0, named);
   const touched = units.changed(PATH, { ActiveState: 'active' });
   assert.deepEqual(
-    touched.map(({ watched }) => watched.name),
+    touched.map(({ name }) => name),
     ['alias.service', 'x.service'],
   );
-  assert.equal(units.rowsOf('x.service').length, 2);
+  assert.equal(units.unitsOf('x.service').length, 2);
 });
 
 const CONDITIONS: readonly (readonly [properties: object, met: boolean])[] = [
@@ -117,19 +113,19 @@ for (const [properties, met] of CONDITIONS) {
 
 test('without a file a unit at rest is gone, and one that runs is not', () => {
   const { units, x } = table();
-  units.read(KEY, units.mark(KEY), reading('active'));
-  units.file(KEY, { state: undefined, asked: 2 });
+  units.read(NAME, units.mark(NAME), reading('active'));
+  units.file(NAME, { state: undefined, asked: 2 });
   assert.equal(x()?.facts.loadState, 'loaded');
   units.removed('x.service');
-  units.file(KEY, { state: undefined, asked: 2 });
+  units.file(NAME, { state: undefined, asked: 2 });
   assert.equal(x()?.facts.loadState, 'not-found');
 });
 
 test('the answer to an older question about the file is not taken', () => {
   const { units, x } = table();
-  units.file(KEY, { state: 'enabled', asked: 5 });
-  units.read(KEY, units.mark(KEY), reading('active'));
+  units.file(NAME, { state: 'enabled', asked: 5 });
+  units.read(NAME, units.mark(NAME), reading('active'));
   assert.deepEqual([x()?.fileState, x()?.known], ['enabled', true]);
-  units.file(KEY, { state: 'masked', asked: 4 });
+  units.file(NAME, { state: 'masked', asked: 4 });
   assert.equal(x()?.fileState, 'enabled');
 });

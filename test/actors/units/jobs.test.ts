@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Jobs } from '../../../src/actors/systemd/jobs.js';
+import { Jobs } from '../../../src/actors/units/jobs.js';
 
 test('a job ends with its own result', async () => {
   const jobs = new Jobs();

@@ -1,0 +1,174 @@
+// What is told of the units, and when: records that differ from what was told last, throttled; and whether the backend is up,
+// which it is when every scope is. Records come in as they are now, each is encoded when it leaves.
+
+import type { UnitScope } from '../../protocol/actor/commands.js';
+import type { ServiceRecord } from '../../protocol/actor/schemas.js';
+import type { Clock } from '../clock.js';
+import type { Publisher } from '../runtime.js';
+import type { Watched } from './whitelist.js';
+
+const COLLECTION = 'systemd.services';
+
+/** 200 changes in 100 ms then cost two or three events. */
+const SHORTEST_WINDOW_MS = 50;
+const LONGEST_WINDOW_MS = 2_000;
+/** A start and a stop with the states between them, which someone may be watching. */
+const FREE_EVENTS = 4;
+/** So long after the last event a unit counts as calm again. */
+const CALM_AFTER_MS = 2_000;
+
+/** A scope's manager. `detail` says what is not as it should be, or why it is away; nothing while it was not yet tried. */
+interface ScopeState {
+  readonly up: boolean;
+  readonly detail: string | undefined;
+}
+
+/**
+ * A throttle whose window grows: short at first, longer while a unit changes again and again, so that a crash loop costs an
+ * event every two seconds and not fifty.
+ */
+class Throttle {
+  #windowMs = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  /** Since the unit was last calm. */
+  #events = 0;
+
+  /** How long to gather from now on, the first change of this window. */
+  windowMs(now: number): number {
+    if (this.#isCalm(now) || this.#events < FREE_EVENTS) return SHORTEST_WINDOW_MS;
+    return Math.min(this.#windowMs * 2, LONGEST_WINDOW_MS);
+  }
+
+  /** An event has left, gathered over `windowMs`. */
+  told(windowMs: number, now: number): void {
+    this.#events = this.#isCalm(now) ? 1 : this.#events + 1;
+    this.#windowMs = windowMs;
+    this.#toldAt = now;
+  }
+
+  #isCalm(now: number): boolean {
+    return now - this.#toldAt > CALM_AFTER_MS + this.#windowMs;
+  }
+}
+
+/** One unit's record, as it is and as it was told. */
+class Entry {
+  /** Undefined for one that is not known, or not to be known. */
+  record: ServiceRecord | undefined;
+  told: string | undefined;
+  /** There while changes are gathered. */
+  cancel: (() => void) | undefined;
+  readonly throttle = new Throttle();
+}
+
+export class ServicePublisher {
+  readonly #publish: Publisher;
+  readonly #clock: Clock;
+  /** In whitelist order. */
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #places: readonly string[];
+  readonly #scopes = new Map<UnitScope, ScopeState>();
+  /** What was last logged of each scope: never the same again. */
+  readonly #logged = new Map<UnitScope, string>();
+  #up = false;
+  #toldDetail: string | undefined;
+
+  constructor(publish: Publisher, clock: Clock, watched: readonly Watched[]) {
+    this.#publish = publish;
+    this.#clock = clock;
+    this.#places = watched.map(({ key }) => key);
+    this.#entries = new Map(this.#places.map((key) => [key, new Entry()]));
+    for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
+    if (watched.length === 0) this.#goUp(undefined);
+  }
+
+  /** Every unit of the scope has been told to `changed`. `detail` says what is not as it should be. */
+  scopeUp(scope: UnitScope, detail: string | undefined): void {
+    if (detail === undefined) this.#log('info', 'systemd is watched', scope);
+    else this.#log('warn', 'systemd is watched without signals', scope, detail);
+    this.#scopeIs(scope, { up: true, detail });
+  }
+
+  scopeDown(scope: UnitScope, detail: string): void {
+    this.#log('warn', 'systemd is away', scope, detail);
+    this.#scopeIs(scope, { up: false, detail });
+  }
+
+  /** The unit's record may have changed. */
+  changed({ key }: Watched, record: ServiceRecord | undefined): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.record = record;
+    if (entry.cancel !== undefined) return;
+    const windowMs = entry.throttle.windowMs(this.#clock.monotonic());
+    entry.cancel = this.#clock.after(windowMs, () => {
+      entry.cancel = undefined;
+      if (this.#tell(key, entry)) entry.throttle.told(windowMs, this.#clock.monotonic());
+    });
+  }
+
+  /** As `changed`, but told at once, so that it is known before an answer that follows. */
+  changedNow({ key }: Watched, record: ServiceRecord | undefined): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.record = record;
+    quieten(entry);
+    this.#tell(key, entry);
+  }
+
+  stop(): void {
+    for (const entry of this.#entries.values()) quieten(entry);
+  }
+
+  #scopeIs(scope: UnitScope, state: ScopeState): void {
+    this.#scopes.set(scope, state);
+    const details = [...this.#scopes].filter(([, { detail }]) => detail !== undefined);
+    const detail =
+      details.map(([name, { detail: what }]) => `${name} scope: ${what}`).join('; ') || undefined;
+    if ([...this.#scopes.values()].every(({ up }) => up)) this.#goUp(detail);
+    else this.#goDown(detail);
+  }
+
+  #goUp(detail: string | undefined): void {
+    if (!this.#up) {
+      // The collection is empty while the backend is not up: everything is told again.
+      for (const [key, entry] of this.#entries) {
+        quieten(entry);
+        this.#tell(key, entry, 'again');
+      }
+    } else if (detail === this.#toldDetail) return;
+    this.#up = true;
+    this.#toldDetail = detail;
+    this.#publish.status('up', detail);
+  }
+
+  #goDown(detail: string | undefined): void {
+    if (!this.#up && detail === this.#toldDetail) return;
+    this.#up = false;
+    this.#toldDetail = detail;
+    this.#publish.status('connecting', detail);
+  }
+
+  /** Whether there was something to tell. */
+  #tell(key: string, entry: Entry, again?: 'again'): boolean {
+    const text = entry.record && JSON.stringify(entry.record);
+    if (text === entry.told && (text === undefined || again === undefined)) return false;
+    entry.told = text;
+    if (text === undefined) this.#publish.drop(COLLECTION, key);
+    else this.#publish.put(COLLECTION, key, text, this.#places.indexOf(key));
+    return true;
+  }
+
+  /** One line per change, never one per attempt. */
+  #log(level: 'info' | 'warn', message: string, scope: UnitScope, detail?: string): void {
+    if (this.#logged.get(scope) === message) return;
+    this.#logged.set(scope, message);
+    this.#publish.log(level, message, { scope, ...(detail !== undefined && { detail }) });
+  }
+}
+
+/** Ends the gathering. */
+function quieten(entry: Entry): void {
+  entry.cancel?.();
+  entry.cancel = undefined;
+}

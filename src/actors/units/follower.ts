@@ -1,0 +1,243 @@
+// Follows units of one manager over its bus, from its coming to its going: subscribes, reads everything, takes signals in, sits
+// reloads out, and tells its owner which units have changed. It changes no unit, and knows nobody who is told of them.
+
+import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
+import { backoffMs } from '../backoff.js';
+import type { BusOwner } from '../bus/bus.js';
+import { type BusError, sentence } from '../bus/fault.js';
+import type { PropertyRecord } from '../bus/units.js';
+import { type Clock, Timers } from '../clock.js';
+import { type Awaited, Jobs } from './jobs.js';
+import { type ReadingBus, UnitReader } from './reader.js';
+import { ReloadDebounce } from './reload-debounce.js';
+import { type Interest, managerRules, subscribe, unitRules, watchAll } from './subscription.js';
+import { type FollowedUnit, UnitTable } from './table.js';
+
+/** After the last of a storm of changed unit files. */
+const FILES_QUIET_MS = 50;
+
+export interface FollowerPlan {
+  /** Any names of the units. */
+  readonly names: readonly string[];
+  readonly interest: Interest;
+  readonly clock: Clock;
+}
+
+export interface FollowerOwner {
+  /** All units have been read. `silence` says why the manager sends no signals: then somebody has to ask for readings. */
+  up(silence: string | undefined): void;
+  /** The manager cannot be asked now. */
+  down(reason: string): void;
+  /** What is known of these units may be new. Not told while a reload makes them seem to go. */
+  changed(units: readonly FollowedUnit[]): void;
+}
+
+/** Where the truth comes from: nowhere, from signals, or from readings that somebody asks for. */
+type Mode = 'away' | 'signals' | 'readings';
+
+interface StateWaiter {
+  readonly name: string;
+  readonly holds: (unit: FollowedUnit) => boolean;
+  readonly reached: () => void;
+}
+
+export class UnitFollower<B extends ReadingBus> implements BusOwner {
+  readonly bus: B;
+  readonly table: UnitTable;
+  readonly jobs = new Jobs();
+  readonly #plan: FollowerPlan;
+  readonly #owner: FollowerOwner;
+  readonly #reader: UnitReader;
+  readonly #reload: ReloadDebounce;
+  readonly #timers: Timers<'begin' | 'files'>;
+  /** Bounded by the runtime, which bounds the commands under way. */
+  readonly #waiters = new Set<StateWaiter>();
+  #mode: Mode = 'away';
+  /** Counts beginnings: what an earlier one finds out later is of no interest. */
+  #epoch = 0;
+  #attempt = 0;
+
+  constructor(plan: FollowerPlan, owner: FollowerOwner, makeBus: (owner: BusOwner) => B) {
+    this.#plan = plan;
+    this.#owner = owner;
+    this.table = new UnitTable(plan.names);
+    this.#timers = new Timers(plan.clock);
+    this.#reload = new ReloadDebounce(plan.clock, () => void this.#readAfterReload());
+    this.bus = makeBus(this);
+    this.#reader = new UnitReader(this.bus, this.table);
+  }
+
+  /** Whether changes come by themselves. */
+  get hasSignals(): boolean {
+    return this.#mode === 'signals';
+  }
+
+  /** Reads units again; the error says that they could not be read. */
+  async refresh(names: readonly string[]): Promise<BusError | undefined> {
+    const failed = await this.#reader.units(names, this.#mode === 'readings' ? 'everything' : 'unit');
+    this.#changed(names);
+    return failed;
+  }
+
+  /** Waits for a change after which `holds` of a unit. */
+  wait(name: string, holds: (unit: FollowedUnit) => boolean): Awaited<void> {
+    let forget = (): void => undefined;
+    const end = new Promise<void>((resolve) => {
+      const waiter = { name, holds, reached: resolve };
+      this.#waiters.add(waiter);
+      forget = () => this.#waiters.delete(waiter);
+    });
+    return { end, forget };
+  }
+
+  stop(): void {
+    this.#epoch += 1;
+    this.#timers.cancelAll();
+    this.#reload.cancel();
+    this.jobs.away();
+    this.bus.stop();
+  }
+
+  // What the bus says.
+
+  async up(): Promise<void> {
+    this.#attempt = 0;
+    await this.#begin();
+  }
+
+  down(reason: string): void {
+    this.#epoch += 1;
+    this.jobs.away();
+    this.#away(reason);
+  }
+
+  ownerChanged(_name: string, owned: boolean): void {
+    this.#reload.forget();
+    if (owned) void this.#begin();
+    else this.down('systemd is not on the bus');
+  }
+
+  /** UnitNew is not among them: it says nothing that is not told otherwise. */
+  signal(signal: Signal): void {
+    const changed = signalValues(PROPERTIES_CHANGED, signal);
+    if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
+    const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
+    if (removed !== undefined) this.#unitRemoved(removed[0]);
+    const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
+    if (ended !== undefined) this.jobs.removed(ended[1], ended[3]);
+    const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
+    if (reloading !== undefined) this.#reload.heard(reloading[0]);
+    if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
+      this.#timers.set('files', FILES_QUIET_MS, () => void this.#readFiles(this.table.names));
+    }
+  }
+
+  // What the manager says.
+
+  #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
+    const units = this.table.changed(path, properties);
+    // A change's properties of the Service come before the Unit's: with those the facts are whole.
+    if (iface !== UNIT_INTERFACE) return;
+    this.#tell(units);
+    // A unit that did not exist runs: it is loaded, so that reading it makes no noise.
+    for (const { name, facts } of units) {
+      if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
+    }
+  }
+
+  #unitRemoved(id: string): void {
+    if (this.#reload.reloading) return;
+    for (const { name } of this.table.removed(id)) void this.#readFiles([name]);
+  }
+
+  async #readFiles(names: readonly string[]): Promise<void> {
+    await this.#reader.files(names);
+    this.#changed(names);
+  }
+
+  #changed(names: readonly string[]): void {
+    this.#tell(names.map((name) => this.table.unit(name)).filter((unit) => unit !== undefined));
+  }
+
+  #tell(units: readonly FollowedUnit[]): void {
+    this.#wake(units);
+    if (!this.#reload.muted && units.length > 0) this.#owner.changed(units);
+  }
+
+  #wake(units: readonly FollowedUnit[]): void {
+    for (const { name, holds, reached } of [...this.#waiters]) {
+      if (units.some((unit) => unit.name === name && holds(unit))) reached();
+    }
+  }
+
+  /** From a bare connection, or a new manager, to units that are known and followed; tries again for ever. */
+  async #begin(): Promise<void> {
+    this.#epoch += 1;
+    const epoch = this.#epoch;
+    this.#timers.cancel('begin');
+    const awaited = this.jobs.awaited();
+    const { interest } = this.#plan;
+    const rules = [...managerRules(interest), ...unitRules(interest, this.table.names)];
+    const refused = await subscribe(this.bus, rules);
+    if (epoch !== this.#epoch) return;
+    const failed = await this.#readAll(refused === undefined ? 'unit' : 'everything');
+    if (epoch !== this.#epoch) return;
+    if (failed !== undefined) {
+      this.#away(sentence(failed));
+      this.#beginAgain();
+      return;
+    }
+    this.#reload.lift();
+    this.#mode = refused === undefined ? 'signals' : 'readings';
+    this.#wake(this.table.units());
+    this.#owner.up(refused && sentence(refused));
+    this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
+    if (refused === undefined) this.#attempt = 0;
+    else this.#beginAgain();
+  }
+
+  #beginAgain(): void {
+    this.#attempt += 1;
+    const { clock } = this.#plan;
+    this.#timers.set('begin', backoffMs(this.#attempt, clock.random()), () => void this.#begin());
+  }
+
+  /** Signals carry primary names: where a unit is followed by an alias, the unit behind it is listened to as well. */
+  async #readAll(depth: 'unit' | 'everything'): Promise<BusError | undefined> {
+    const failed = await this.#reader.units(this.table.names, depth);
+    if (failed !== undefined) return failed;
+    const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
+    if (aliases.length === 0) return undefined;
+    const ids = aliases.map(({ facts }) => facts.id);
+    const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
+    if (unheard !== undefined) return unheard;
+    return this.#reader.units(
+      aliases.map(({ name }) => name),
+      depth,
+    );
+  }
+
+  /** Everything is read again, and what seemed to change meanwhile is forgotten. */
+  async #readAfterReload(): Promise<void> {
+    const epoch = this.#epoch;
+    const awaited = this.jobs.awaited();
+    const failed = await this.#readAll(this.#mode === 'readings' ? 'everything' : 'unit');
+    if (epoch !== this.#epoch) return;
+    if (failed !== undefined) {
+      this.#away(sentence(failed));
+      this.#beginAgain();
+    } else if (this.#reload.hasRead()) {
+      this.#tell(this.table.units());
+      this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
+    }
+  }
+
+  #away(reason: string): void {
+    this.#timers.cancelAll();
+    this.#reload.cancel();
+    this.#mode = 'away';
+    this.#owner.down(reason);
+  }
+}

@@ -1,0 +1,147 @@
+// Reads units from a manager, however many are asked for at once: a connection takes no more than 256 calls at a time.
+// Reading a unit that is not loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
+
+import { SYSTEMD_ERRORS, SYSTEMD_METHODS, UNIT_INTERFACE, unitPath } from '../../protocol/dbus/systemd.js';
+import type { SystemBus, UserBus } from '../bus/bus.js';
+import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
+import type { FileReading, UnitTable } from './table.js';
+
+/** Each is two calls at most. */
+const READINGS_AT_ONCE = 8;
+
+/** A bus of either kind. What it is asked here changes nothing, and TypeScript would not let it be asked for more. */
+export type ReadingBus = Pick<UserBus | SystemBus, 'call' | 'watch' | 'stop'>;
+
+/** How much a reading is to tell: signals bring the result of services, but not if there are none. */
+export type Depth = 'unit' | 'everything';
+
+const INTERFACE_OF: Readonly<Record<Depth, string>> = { unit: UNIT_INTERFACE, everything: '' };
+
+export class UnitReader {
+  readonly #bus: ReadingBus;
+  readonly #table: UnitTable;
+  readonly #flights = new SingleFlight<BusError | undefined>(READINGS_AT_ONCE);
+  #asked = 0;
+
+  constructor(bus: ReadingBus, table: UnitTable) {
+    this.#bus = bus;
+    this.#table = table;
+  }
+
+  /**
+   * Resolves when readings that began after this call have been taken in. The error is the first that says that nothing can be
+   * read: then the others are not tried.
+   */
+  units(names: readonly string[], depth: Depth): Promise<BusError | undefined> {
+    return inGroups(names, (name) => this.#flights.join(`unit ${name}`, () => this.#readUnit(name, depth)));
+  }
+
+  /** Reads only the unit files' states, which loads nothing and is right where a unit's property is stale until a reload. */
+  files(names: readonly string[]): Promise<BusError | undefined> {
+    return inGroups(names, (name) => this.#flights.join(`file ${name}`, () => this.#readFile(name)));
+  }
+
+  async #readFile(name: string): Promise<BusError | undefined> {
+    const file = await this.#fileState(name);
+    if (!file.ok) return file.error;
+    this.#table.file(name, file.value);
+    return undefined;
+  }
+
+  async #readUnit(name: string, depth: Depth): Promise<BusError | undefined> {
+    const mark = this.#table.mark(name);
+    const [all, file] = await Promise.all([
+      this.#bus.call(SYSTEMD_METHODS.getAll, [INTERFACE_OF[depth]], { path: unitPath(name) }),
+      this.#fileState(name),
+    ]);
+    if (!file.ok) return file.error;
+    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
+    this.#table.read(name, mark, { properties: all.ok ? all.value : {}, file: file.value });
+    return undefined;
+  }
+
+  async #fileState(name: string): Promise<Outcome<FileReading>> {
+    this.#asked += 1;
+    const asked = this.#asked;
+    const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
+    if (!answer.ok && !aboutThisUnit(answer.error)) return answer;
+    const state = answer.ok && answer.value !== '' ? answer.value : undefined;
+    return { ok: true, value: { state, asked } };
+  }
+}
+
+async function inGroups(
+  names: readonly string[],
+  read: (name: string) => Promise<BusError | undefined>,
+): Promise<BusError | undefined> {
+  for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
+    const outcomes = await Promise.all(names.slice(at, at + READINGS_AT_ONCE).map(read));
+    const failed = outcomes.find((error) => error !== undefined);
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
+}
+
+/** The manager answered, and has nothing to say about the unit: no reason to give the others up. */
+function aboutThisUnit(error: BusError): boolean {
+  if (error.kind !== 'dbus' || isAbsence(error)) return false;
+  return error.name.startsWith('org.freedesktop.systemd1.') || PER_UNIT.includes(error.name);
+}
+
+const PER_UNIT: readonly string[] = [
+  SYSTEMD_ERRORS.fileNotFound,
+  'org.freedesktop.DBus.Error.InvalidArgs',
+  'org.freedesktop.DBus.Error.UnknownObject',
+  'org.freedesktop.DBus.Error.UnknownInterface',
+];
+
+/**
+ * Single flight with a limit on concurrency: of each subject one reading under way and one queued behind it at most, and of all
+ * subjects so many at a time.
+ */
+class SingleFlight<Result> {
+  readonly #atOnce: number;
+  /** By subject: the flight that whoever asks now joins, or waits for; `queued` when it has not begun. */
+  readonly #latest = new Map<string, { readonly result: Promise<Result>; readonly queued: boolean }>();
+  /** Bounded by the subjects: one flight of each at most. */
+  readonly #queue: (() => void)[] = [];
+  #underWay = 0;
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** Gives the result of a reading that begins after this call: `read`'s, or that of somebody who asked for the same. */
+  join(subject: string, read: () => Promise<Result>): Promise<Result> {
+    const latest = this.#latest.get(subject);
+    if (latest === undefined) return this.#begin(subject, read);
+    if (latest.queued) return latest.result;
+    const begin = () => this.#begin(subject, read);
+    const result = latest.result.then(begin, begin);
+    this.#latest.set(subject, { result, queued: true });
+    return result;
+  }
+
+  #begin(subject: string, read: () => Promise<Result>): Promise<Result> {
+    const flight = { result: this.#inTurn(read), queued: false };
+    this.#latest.set(subject, flight);
+    const over = () => {
+      if (this.#latest.get(subject) === flight) this.#latest.delete(subject);
+    };
+    void flight.result.then(over, over);
+    return flight.result;
+  }
+
+  async #inTurn(read: () => Promise<Result>): Promise<Result> {
+    if (this.#underWay < this.#atOnce) this.#underWay += 1;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    try {
+      return await read();
+    } finally {
+      // A turn that is handed on stays taken.
+      const next = this.#queue.shift();
+      if (next === undefined) this.#underWay -= 1;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// What is told of units, and when.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
+import type { Watched } from '../../../src/actors/systemd/whitelist.js';
+import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
+import { ManualClock } from '../manual-clock.js';
+
+const S: Watched = { key: 'system/s', scope: 'system', name: 's' };
+const U: Watched = { key: 'user/u', scope: 'user', name: 'u' };
+const UNITS: readonly Watched[] = [S, U];
+
+function setUp(watched: readonly Watched[] = UNITS) {
+  const said: string[] = [];
+  const encoded = { count: 0 };
+  const clock = new ManualClock();
+  const publish = {
+    put: (_: string, key: string, json: string, place?: number) => {
+      assert.equal(
+        place,
+        UNITS.findIndex((unit) => unit.key === key),
+      );
+      return said.push(`${key}=${JSON.parse(json).description}`);
+    },
+    drop: (_: string, key: string) => said.push(`${key} dropped`),
+    status: (state: string, detail?: string) =>
+      said.push(detail === undefined ? state : `${state}: ${detail}`),
+    log: () => undefined,
+    event: () => undefined,
+  };
+  const services = new ServicePublisher(publish, clock, watched);
+  const record = (unit: Watched, description: string): ServiceRecord => {
+    const { name, scope } = unit;
+    const bare = { name, scope, running: false, enabled: false, exists: true, description };
+    const toJSON = () => {
+      encoded.count += 1;
+      return bare;
+    };
+    return { ...bare, toJSON } as ServiceRecord;
+  };
+  const change = (unit: Watched, text: string) => services.changed(unit, record(unit, text));
+  const changeNow = (unit: Watched, text: string) => services.changedNow(unit, record(unit, text));
+  /** What was said since the last look. */
+  const taken = (): readonly string[] => said.splice(0);
+  return { services, clock, taken, change, changeNow, encoded };
+}
+
+/** Both scopes up, everything said taken. */
+function up() {
+  const all = setUp();
+  all.change(U, 'U1');
+  all.change(S, 'S1');
+  all.services.scopeUp('user', undefined);
+  assert.deepEqual(all.taken(), []);
+  all.services.scopeUp('system', undefined);
+  assert.deepEqual(all.taken(), ['system/s=S1', 'user/u=U1', 'up']);
+  assert.equal(all.clock.waiting, 0);
+  all.encoded.count = 0;
+  return all;
+}
+
+test('it is up when every scope is, with all records in their order', () => {
+  up();
+});
+
+test('without any unit it is up at once', () => {
+  assert.deepEqual(setUp([]).taken(), ['up']);
+});
+
+test('changes are gathered, and the newest is told, encoded once', () => {
+  const { clock, taken, change, encoded } = up();
+  change(U, 'U2');
+  clock.pass(49);
+  change(U, 'U3');
+  assert.deepEqual(taken(), []);
+  clock.pass(1);
+  assert.deepEqual([taken(), encoded.count], [['user/u=U3'], 1]);
+});
+
+test('a change that comes to nothing is not told', () => {
+  const { clock, taken, change } = up();
+  change(U, 'U2');
+  change(U, 'U1');
+  clock.pass(50);
+  assert.equal(clock.waiting, 0);
+  assert.deepEqual(taken(), []);
+});
+
+test('a change that must be known now is told at once, and once', () => {
+  const { clock, taken, change, changeNow, encoded } = up();
+  change(U, 'U2');
+  changeNow(U, 'U3');
+  assert.deepEqual(taken(), ['user/u=U3']);
+  clock.pass(5_000);
+  assert.deepEqual([taken(), encoded.count], [[], 1]);
+});
+
+/** Times at which a unit's changes are told when it changes every `everyMs` for `forMs`. */
+function toldAt(everyMs: number, forMs: number): readonly number[] {
+  const { clock, taken, change } = up();
+  const times: number[] = [];
+  for (let at = 0; at < forMs + 5_000; at += 0.5) {
+    if (at < forMs && at % everyMs === 0) change(U, `at ${at}`);
+    clock.pass(0.5);
+    if (taken().length > 0) times.push(at + 0.5);
+  }
+  return times;
+}
+
+test('a lone change is told after 50 ms, whenever it comes', () => {
+  assert.deepEqual(toldAt(10_000, 30_000), [50, 10_050, 20_050]);
+});
+
+test('200 changes in 100 ms cost three events at most', () => {
+  assert.ok(toldAt(0.5, 100).length <= 3);
+});
+
+test('a start and a stop are told without delay', () => {
+  assert.deepEqual(toldAt(60, 240), [50, 110, 170, 230]);
+});
+
+test('a minute of crash loop costs an event every two seconds', () => {
+  const times = toldAt(5, 60_000);
+  assert.ok(times.length < 40, `${times.length}`);
+  const [before = 0, last = 0] = times.slice(-3);
+  assert.ok(last - before >= 2_000 && last - before <= 2_005, `${before} ${last}`);
+});
+
+test('units do not slow each other down, and one that has calmed down is quick again', () => {
+  const { clock, taken, change } = up();
+  for (let at = 0; at < 10_000; at += 10) {
+    change(U, `at ${at}`);
+    clock.pass(10);
+  }
+  taken();
+  change(S, 'S2');
+  clock.pass(50);
+  assert.deepEqual(taken(), ['system/s=S2']);
+  clock.pass(10_000);
+  taken();
+  change(U, 'calm');
+  clock.pass(50);
+  assert.deepEqual(taken(), ['user/u=calm']);
+});
+
+test('a scope that is down takes the backend down, and says why once', () => {
+  const { services, taken } = up();
+  services.scopeDown('user', 'gone');
+  services.scopeDown('user', 'gone');
+  assert.deepEqual(taken(), ['connecting: user scope: gone']);
+  services.scopeDown('system', 'gone too');
+  assert.deepEqual(taken(), ['connecting: system scope: gone too; user scope: gone']);
+});
+
+test('the other scope goes on telling meanwhile; its return tells all records again', () => {
+  const { services, clock, taken, change } = up();
+  services.scopeDown('system', 'gone');
+  taken();
+  change(U, 'U2');
+  clock.pass(50);
+  assert.deepEqual(taken(), ['user/u=U2']);
+  services.scopeUp('system', undefined);
+  assert.deepEqual(taken(), ['system/s=S1', 'user/u=U2', 'up']);
+});
+
+test('a scope that is up may have something to say, and may stop saying it', () => {
+  const { services, taken } = up();
+  services.scopeUp('user', 'no signals');
+  services.scopeUp('user', 'no signals');
+  services.scopeUp('user', undefined);
+  assert.deepEqual(taken(), ['up: user scope: no signals', 'up']);
+});
+
+test('a unit that turns out to be internal is dropped', () => {
+  const { services, clock, taken } = up();
+  services.changed(U, undefined);
+  clock.pass(50);
+  assert.deepEqual(taken(), ['user/u dropped']);
+  services.changedNow(U, undefined);
+  assert.deepEqual(taken(), []);
+});
+
+test('stopped, it waits for nothing', () => {
+  const { services, clock, change } = up();
+  change(U, 'U2');
+  services.stop();
+  assert.equal(clock.waiting, 0);
+});

@@ -1,0 +1,291 @@
+// A follower over a scripted manager: reloads whose end is never told, signals that overtake answers, refusals.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { UnitFollower } from '../../../src/actors/units/follower.js';
+import { ManualClock } from '../manual-clock.js';
+import { ScriptedManager } from './scripted-manager.js';
+
+const NAME = 'x.service';
+const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
+const NOBODY = {
+  ok: false,
+  error: { kind: 'dbus', name: 'org.freedesktop.DBus.Error.NameHasNoOwner', text: 'nobody' },
+} as const;
+
+/** Lets promises settle that wait for nothing outside. */
+async function settle(): Promise<void> {
+  for (let each = 0; each < 20; each += 1) await turn();
+}
+
+function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
+  const clock = new ManualClock();
+  const said: string[] = [];
+  const owner = {
+    up: (silence: string | undefined) => said.push(silence === undefined ? 'up' : `up: ${silence}`),
+    down: (reason: string) => said.push(`down: ${reason}`),
+    changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
+  };
+  const made: ScriptedManager[] = [];
+  const follower = new UnitFollower({ names, interest: 'state', clock }, owner, (bus) => {
+    const manager = new ScriptedManager(bus);
+    made.push(manager);
+    return manager;
+  });
+  const [manager] = made;
+  assert.ok(manager);
+  for (const name of names) {
+    manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
+    manager.files.set(name, 'disabled');
+  }
+  t.after(() => follower.stop());
+  return {
+    clock,
+    follower,
+    manager,
+    state: () => follower.table.unit(NAME)?.facts.activeState,
+    /** What was said since the last look. */
+    taken: () => said.splice(0),
+    pass: async (ms: number) => {
+      clock.pass(ms);
+      await settle();
+    },
+  };
+}
+
+async function up(t: TestContext) {
+  const all = setUp(t);
+  await all.follower.up();
+  assert.deepEqual(all.taken(), ['up']);
+  all.manager.counted('');
+  return all;
+}
+
+test('at rest it waits for nothing', async (t) => {
+  const { clock } = await up(t);
+  assert.equal(clock.waiting, 0);
+});
+
+test('a signal is believed without reading', async (t) => {
+  const { manager, state, taken } = await up(t);
+  manager.changed('x.service', { ActiveState: 'active' });
+  await settle();
+  assert.equal(state(), 'active');
+  assert.deepEqual(taken(), ['x.service']);
+  assert.equal(manager.counted('GetAll'), 0);
+});
+
+test('units that come and go do not make it read them: that would go on for ever', async (t) => {
+  const { manager, pass } = await up(t);
+  for (let each = 0; each < 10; each += 1) manager.unitRemoved('x.service');
+  await pass(1_000);
+  assert.equal(manager.counted('GetAll'), 0);
+});
+
+test('a signal that overtakes an answer wins', async (t) => {
+  const { follower, manager, state } = await up(t);
+  let open = (): void => undefined;
+  manager.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const read = follower.refresh([NAME]);
+  manager.changed('x.service', { ActiveState: 'failed' });
+  open();
+  await read;
+  assert.equal(state(), 'failed');
+});
+
+test('readings of one unit do not pile up', async (t) => {
+  const { follower, manager } = await up(t);
+  await Promise.all(Array.from({ length: 10 }, () => follower.refresh([NAME])));
+  assert.equal(manager.counted('GetAll'), 2, 'one under way, one behind it');
+});
+
+test('nothing is told during a reload; everything is read after it, and a storm is one', async (t) => {
+  const { manager, state, taken, pass } = await up(t);
+  manager.changed('x.service', { ActiveState: 'active' });
+  taken();
+  for (let each = 0; each < 5; each += 1) {
+    manager.reloading(true);
+    manager.unitRemoved('x.service');
+    manager.reloading(false);
+    await pass(20);
+  }
+  assert.deepEqual(taken(), []);
+  assert.equal(state(), 'active', 'what seems to go in a reload stays');
+  manager.unitIs('x.service', { ActiveState: 'failed' });
+  await pass(50);
+  assert.equal(manager.counted('GetAll'), 1);
+  assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
+});
+
+test('a reload whose end is never told ends after 30 s', async (t) => {
+  const { clock, manager, state, taken, pass } = await up(t);
+  manager.reloading(true);
+  manager.changed('x.service', { ActiveState: 'active' });
+  manager.unitIs('x.service', { ActiveState: 'active' });
+  await pass(29_000);
+  assert.deepEqual(taken(), []);
+  await pass(1_000);
+  assert.deepEqual([taken(), state(), clock.waiting], [['x.service'], 'active', 0]);
+});
+
+test('a storm of reloads that does not end is not waited for', async (t) => {
+  const { manager, state, taken, pass } = await up(t);
+  for (let at = 0; at < 6_000; at += 20) {
+    manager.reloading(true);
+    manager.unitRemoved('x.service');
+    manager.reloading(false);
+    if (at === 1_000) manager.unitIs('x.service', { ActiveState: 'active' });
+    await pass(20);
+  }
+  assert.equal(state(), 'active');
+  assert.ok(taken().includes('x.service'));
+});
+
+test('the file state is read after files changed, once for a burst', async (t) => {
+  const { follower, manager, pass } = await up(t);
+  manager.files.set('x.service', 'enabled');
+  for (let each = 0; each < 10; each += 1) manager.unitFilesChanged();
+  await pass(50);
+  assert.equal(manager.counted('GetUnitFileState'), 1);
+  assert.equal(follower.table.unit(NAME)?.fileState, 'enabled');
+});
+
+const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
+
+/** Each does one thing to all units of a crowd, of which every single one must be known afterwards. */
+const CROWD_CHANGES: readonly (readonly [
+  what: string,
+  act: (all: ReturnType<typeof setUp>) => Promise<void>,
+])[] = [
+  [
+    'their files changed',
+    async ({ manager, pass }) => {
+      manager.unitFilesChanged();
+      await pass(50);
+    },
+  ],
+  [
+    'each was let go',
+    async ({ manager }) => {
+      for (const name of CROWD) manager.unitRemoved(name);
+      await settle();
+    },
+  ],
+  [
+    'each was asked for by itself',
+    async ({ follower }) => {
+      await Promise.all(CROWD.map((name) => follower.refresh([name])));
+    },
+  ],
+];
+
+for (const [what, act] of CROWD_CHANGES) {
+  test(`300 units are more than a connection takes calls at once, and all are read: ${what}`, async (t) => {
+    const all = setUp(t, CROWD);
+    await all.follower.up();
+    for (const name of CROWD) all.manager.files.set(name, 'enabled');
+    await act(all);
+    const missed = all.follower.table.units().filter(({ fileState }) => fileState !== 'enabled');
+    assert.deepEqual(missed, []);
+  });
+}
+
+test('refused signals: it is up, says so, and asks again until they come', async (t) => {
+  const { follower, manager, taken, pass, clock } = setUp(t);
+  manager.refusals.set('Subscribe', REFUSED);
+  await follower.up();
+  assert.deepEqual(taken(), ['up: refused']);
+  assert.equal(follower.hasSignals, false);
+  await pass(250);
+  assert.equal(follower.hasSignals, false);
+  manager.refusals.clear();
+  taken();
+  await pass(500);
+  assert.deepEqual(taken(), ['up']);
+  assert.equal(clock.waiting, 0);
+});
+
+test('a bus without a manager: it is down until one comes', async (t) => {
+  const { follower, manager, taken, pass } = setUp(t);
+  for (const member of ['Subscribe', 'GetAll', 'GetUnitFileState']) manager.refusals.set(member, NOBODY);
+  await follower.up();
+  assert.deepEqual(taken(), ['down: nobody']);
+  await pass(250);
+  manager.refusals.clear();
+  follower.ownerChanged('org.freedesktop.systemd1', true);
+  await settle();
+  assert.deepEqual(taken().slice(-1), ['up']);
+});
+
+test('a manager that is replaced at once is not missed, one that leaves is', async (t) => {
+  const { follower, taken } = await up(t);
+  follower.ownerChanged('org.freedesktop.systemd1', true);
+  await settle();
+  assert.deepEqual(taken(), ['up']);
+  follower.ownerChanged('org.freedesktop.systemd1', false);
+  assert.deepEqual(taken(), ['down: systemd is not on the bus']);
+});
+
+test('what an old connection still answers is of no interest', async (t) => {
+  const { follower, manager, taken } = setUp(t);
+  let open = (): void => undefined;
+  manager.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const begun = follower.up();
+  await settle();
+  follower.down('gone');
+  open();
+  await begun;
+  await settle();
+  assert.deepEqual(taken(), ['down: gone']);
+});
+
+test('a unit that did not exist and runs now is read', async (t) => {
+  const { follower, manager } = setUp(t);
+  manager.units.clear();
+  manager.files.clear();
+  await follower.up();
+  manager.unitIs('x.service', { ActiveState: 'active', Description: 'Here' });
+  manager.changed('x.service', { ActiveState: 'active' });
+  await settle();
+  assert.equal(follower.table.unit(NAME)?.facts.description, 'Here');
+});
+
+test('an alias: the unit behind it is listened to', async (t) => {
+  const { follower, manager, state } = setUp(t);
+  manager.units.set('x.service', { Id: 'real.service', Names: ['real.service', 'x.service'] });
+  await follower.up();
+  assert.ok(manager.matches.some(({ arg0 }) => arg0 === 'real.service'));
+  manager.changed('real.service', { ActiveState: 'active' });
+  assert.equal(state(), 'active');
+});
+
+test('a job that is gone after the manager was replaced is over', async (t) => {
+  const { follower } = await up(t);
+  const { end } = follower.jobs.wait('/job/1', NAME);
+  follower.ownerChanged('org.freedesktop.systemd1', true);
+  assert.deepEqual(await end, { kind: 'ended' });
+});
+
+test('whoever waits for a state is told of it, also while a reload keeps it from the owner', async (t) => {
+  const { follower, manager, taken } = await up(t);
+  const { end, forget } = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed');
+  manager.reloading(true);
+  manager.changed('x.service', { ActiveState: 'active' });
+  manager.changed('x.service', { ActiveState: 'failed' });
+  await end;
+  forget();
+  assert.deepEqual(taken(), []);
+});
+
+test('stopped, it holds nothing', async (t) => {
+  const { follower, manager, clock } = await up(t);
+  manager.reloading(true);
+  const { end } = follower.jobs.wait('/job/1', NAME);
+  follower.stop();
+  assert.deepEqual([await end, clock.waiting, manager.stopped], [{ kind: 'away' }, 0, true]);
+});
