@@ -21,24 +21,17 @@ export const CLOCK: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves after `ms`; `cancel` lets go of the timer, and the promise then stays open. */
-export function delay(
-  clock: Clock,
-  ms: number,
-): { readonly passed: Promise<void>; readonly cancel: () => void } {
-  let cancel = (): void => undefined;
-  const passed = new Promise<void>((resolve) => {
-    cancel = clock.after(ms, resolve);
-  });
-  return { passed, cancel };
-}
-
 /** What `promise` resolves to, or undefined after `ms`: whatever becomes of it then is of no interest. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
-  const late = delay(clock, ms);
-  const first = await Promise.race([promise, late.passed.then(() => undefined)]);
-  late.cancel();
-  return first;
+  let cancel = (): void => undefined;
+  const late = new Promise<undefined>((resolve) => {
+    cancel = clock.after(ms, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    cancel();
+  }
 }
 
 /** One-shot timers by name: setting one again replaces it. */

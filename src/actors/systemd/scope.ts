@@ -64,6 +64,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 
   stop(): void {
+    this.#absence = 'stopped';
     this.#timers.cancelAll();
     this.#directory.close();
     this.follower.stop();

@@ -53,12 +53,18 @@ class Throttle {
 
 /** One unit's record, as it is and as it was told. */
 class Entry {
+  /** In the collection. */
+  readonly place: number;
   /** Undefined for one that is not known, or not to be known. */
   record: ServiceRecord | undefined;
   told: string | undefined;
   /** There while changes are gathered. */
   cancel: (() => void) | undefined;
   readonly throttle = new Throttle();
+
+  constructor(place: number) {
+    this.place = place;
+  }
 }
 
 export class ServicePublisher {
@@ -66,7 +72,6 @@ export class ServicePublisher {
   readonly #clock: Clock;
   /** In whitelist order. */
   readonly #entries: ReadonlyMap<string, Entry>;
-  readonly #places: readonly string[];
   readonly #scopes = new Map<UnitScope, ScopeState>();
   /** What was last logged of each scope: never the same again. */
   readonly #logged = new Map<UnitScope, string>();
@@ -76,8 +81,7 @@ export class ServicePublisher {
   constructor(publish: Publisher, clock: Clock, watched: readonly Watched[]) {
     this.#publish = publish;
     this.#clock = clock;
-    this.#places = watched.map(({ key }) => key);
-    this.#entries = new Map(this.#places.map((key) => [key, new Entry()]));
+    this.#entries = new Map(watched.map(({ key }, place) => [key, new Entry(place)]));
     for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
     if (watched.length === 0) this.#goUp(undefined);
   }
@@ -155,7 +159,7 @@ export class ServicePublisher {
     if (text === entry.told && (text === undefined || again === undefined)) return false;
     entry.told = text;
     if (text === undefined) this.#publish.drop(COLLECTION, key);
-    else this.#publish.put(COLLECTION, key, text, this.#places.indexOf(key));
+    else this.#publish.put(COLLECTION, key, text, entry.place);
     return true;
   }
 

@@ -10,7 +10,7 @@ import { type BusError, sentence } from '../bus/fault.js';
 import type { PropertyRecord } from '../bus/units.js';
 import { type Clock, Timers } from '../clock.js';
 import { type Awaited, Jobs } from './jobs.js';
-import { type ReadingBus, UnitReader } from './reader.js';
+import { type Depth, type ReadingBus, UnitReader } from './reader.js';
 import { ReloadDebounce } from './reload-debounce.js';
 import { type Interest, managerRules, subscribe, unitRules, watchAll } from './subscription.js';
 import { type FollowedUnit, UnitTable } from './table.js';
@@ -69,16 +69,19 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
+  /** How much a reading is to tell now. */
+  get #depth(): Depth {
+    return this.#mode === 'readings' ? 'everything' : 'unit';
+  }
+
   /** Whether changes come by themselves. */
   get hasSignals(): boolean {
     return this.#mode === 'signals';
   }
 
   /** Reads units again; the error says that they could not be read. */
-  async refresh(names: readonly string[]): Promise<BusError | undefined> {
-    const failed = await this.#reader.units(names, this.#mode === 'readings' ? 'everything' : 'unit');
-    this.#changed(names);
-    return failed;
+  refresh(names: readonly string[]): Promise<BusError | undefined> {
+    return this.#tellRead(names, this.#reader.units(names, this.#depth));
   }
 
   /** Waits for a change after which `holds` of a unit. */
@@ -130,7 +133,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reload.heard(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
-      this.#timers.set('files', FILES_QUIET_MS, () => void this.#readFiles(this.table.names));
+      this.#timers.set('files', FILES_QUIET_MS, () => void this.#refreshFiles(this.table.names));
     }
   }
 
@@ -149,16 +152,22 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #unitRemoved(id: string): void {
     if (this.#reload.reloading) return;
-    for (const { name } of this.table.removed(id)) void this.#readFiles([name]);
+    for (const { name } of this.table.removed(id)) void this.#refreshFiles([name]);
   }
 
-  async #readFiles(names: readonly string[]): Promise<void> {
-    await this.#reader.files(names);
-    this.#changed(names);
+  #refreshFiles(names: readonly string[]): Promise<BusError | undefined> {
+    return this.#tellRead(names, this.#reader.files(names));
   }
 
-  #changed(names: readonly string[]): void {
-    this.#tell(names.map((name) => this.table.unit(name)).filter((unit) => unit !== undefined));
+  async #tellRead(
+    names: readonly string[],
+    reading: Promise<BusError | undefined>,
+  ): Promise<BusError | undefined> {
+    const epoch = this.#epoch;
+    const failed = await reading;
+    // Otherwise whatever comes next tells of all units.
+    if (epoch === this.#epoch) this.#tell(this.table.units().filter(({ name }) => names.includes(name)));
+    return failed;
   }
 
   #tell(units: readonly FollowedUnit[]): void {
@@ -205,7 +214,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /** Signals carry primary names: where a unit is followed by an alias, the unit behind it is listened to as well. */
-  async #readAll(depth: 'unit' | 'everything'): Promise<BusError | undefined> {
+  async #readAll(depth: Depth): Promise<BusError | undefined> {
     const failed = await this.#reader.units(this.table.names, depth);
     if (failed !== undefined) return failed;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
@@ -223,7 +232,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#readAll(this.#mode === 'readings' ? 'everything' : 'unit');
+    const failed = await this.#readAll(this.#depth);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));
