@@ -72,9 +72,9 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
 
   // What the follower says.
 
-  up(silence: string | undefined): void {
+  up(noSignals: string | undefined): void {
     this.#absence = undefined;
-    if (silence !== undefined) this.#directory.open();
+    if (noSignals !== undefined) this.#directory.open();
     else {
       this.#directory.close();
       this.#timers.cancelAll();
@@ -82,7 +82,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     this.changed(this.follower.table.units());
     this.#services.scopeUp(
       this.#plan.scope,
-      silence && `no signals (${silence}), ${this.#directory.described}`,
+      noSignals && `no signals (${noSignals}), ${this.#directory.described}`,
     );
   }
 

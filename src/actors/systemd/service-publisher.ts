@@ -116,12 +116,12 @@ export class ServicePublisher {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.record = record;
-    quieten(entry);
+    cancelWindow(entry);
     this.#tell(key, entry);
   }
 
   stop(): void {
-    for (const entry of this.#entries.values()) quieten(entry);
+    for (const entry of this.#entries.values()) cancelWindow(entry);
   }
 
   #scopeIs(scope: UnitScope, state: ScopeState): void {
@@ -137,7 +137,7 @@ export class ServicePublisher {
     if (!this.#up) {
       // The collection is empty while the backend is not up: everything is told again.
       for (const [key, entry] of this.#entries) {
-        quieten(entry);
+        cancelWindow(entry);
         this.#tell(key, entry, 'again');
       }
     } else if (detail === this.#toldDetail) return;
@@ -172,7 +172,7 @@ export class ServicePublisher {
 }
 
 /** Ends the gathering. */
-function quieten(entry: Entry): void {
+function cancelWindow(entry: Entry): void {
   entry.cancel?.();
   entry.cancel = undefined;
 }

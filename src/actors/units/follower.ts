@@ -26,8 +26,8 @@ export interface FollowerPlan {
 }
 
 export interface FollowerOwner {
-  /** All units have been read. `silence` says why the manager sends no signals: then somebody has to ask for readings. */
-  up(silence: string | undefined): void;
+  /** All units have been read. `noSignals` says why the manager sends none: then somebody has to ask for readings. */
+  up(noSignals: string | undefined): void;
   /** The manager cannot be asked now. */
   down(reason: string): void;
   /** What is known of these units may be new. Not told while a reload makes them seem to go. */

@@ -23,7 +23,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
   const said: string[] = [];
   const owner = {
-    up: (silence: string | undefined) => said.push(silence === undefined ? 'up' : `up: ${silence}`),
+    up: (noSignals: string | undefined) => said.push(noSignals === undefined ? 'up' : `up: ${noSignals}`),
     down: (reason: string) => said.push(`down: ${reason}`),
     changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
   };
