@@ -113,3 +113,14 @@ test('300 units without signals: the directory has all of them read, until they 
   const missed = CROWD.filter((name) => state(name) !== 'active');
   assert.deepEqual(missed, []);
 });
+
+test('stopped while units are read: nothing waits', async (t) => {
+  const { clock, scope, manager, pass } = setUp(t);
+  manager.refusals.set('Subscribe', REFUSED);
+  manager.unitIs('x.service', { ActiveState: 'activating' });
+  await scope.follower.up();
+  // The directory has been opened, and has all read once more.
+  scope.stop();
+  await pass(0);
+  assert.deepEqual([clock.waiting, manager.counted('GetAll')], [0, 2]);
+});
