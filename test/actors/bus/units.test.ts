@@ -25,6 +25,8 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ Job: [0, '/'] }, { job: '' }],
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
+  [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
+  [{ ConditionResult: false }, {}],
   // What an unloaded unit says.
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
   // Of a wrong type: what was known stays.

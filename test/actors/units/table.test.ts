@@ -55,13 +55,6 @@ test('what a reading lacks is no longer so, except how the last run ended', () =
   );
 });
 
-test('properties of a wrong type change nothing', () => {
-  const { units, x } = table();
-  units.read(NAME, units.mark(NAME), reading('active'));
-  units.changed(PATH, { ActiveState: 7, SubState: null, Job: 'none', InvocationID: [1] });
-  assert.equal(x()?.facts.activeState, 'active');
-});
-
 test('signals of other units touch nothing', () => {
   const { units } = table();
   assert.deepEqual(units.changed(unitPath('z.service'), { ActiveState: 'active' }), []);
@@ -92,24 +85,6 @@ test('an alias follows the unit behind it, from its first reading on', () => {
   );
   assert.equal(units.unitsOf('x.service').length, 2);
 });
-
-const CONDITIONS: readonly (readonly [properties: object, met: boolean])[] = [
-  [{ ConditionResult: true, ConditionTimestamp: 5 }, true],
-  [{ ConditionResult: false, ConditionTimestamp: 5 }, false],
-  [{ ConditionResult: false, ConditionTimestamp: 5n }, false],
-  // What an unloaded unit says.
-  [{ ConditionResult: false, ConditionTimestamp: 0 }, true],
-  [{ ConditionResult: false }, true],
-  [{}, true],
-];
-
-for (const [properties, met] of CONDITIONS) {
-  test(`condition met is ${met} for ${Object.values(properties).join(', ')}`, () => {
-    const { units, x } = table();
-    units.changed(PATH, { ...properties });
-    assert.equal(x()?.facts.conditionMet, met);
-  });
-}
 
 test('without a file a unit at rest is gone, and one that runs is not', () => {
   const { units, x } = table();
