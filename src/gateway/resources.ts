@@ -33,6 +33,24 @@ function audio(texts: Texts): string | undefined {
   return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
 }
 
+const status = single('upgrade.status');
+const run = single('upgrade.run');
+const step = single('upgrade.step');
+const abilities = single('upgrade.abilities');
+
+function upgrade(texts: Texts): string | undefined {
+  const [statusText, runText, stepText] = [status(texts), run(texts), step(texts)];
+  const abilitiesText = abilities(texts);
+  if (!statusText || !runText || !stepText || !abilitiesText) return undefined;
+  return merged(statusText, `{"run":${merged(runText, stepText)}}`, abilitiesText);
+}
+
+/** One JSON object with the members of all. */
+function merged(...objects: readonly string[]): string {
+  const members = objects.map((text) => text.slice(1, -1)).filter((text) => text !== '');
+  return `{${members.join(',')}}`;
+}
+
 export const RESOURCES = {
   audio: {
     backend: 'audio',
@@ -43,7 +61,11 @@ export const RESOURCES = {
   'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
   services: { backend: 'systemd', collections: ['systemd.services'], join: list('systemd.services') },
-  upgrade: { backend: 'upgrade', collections: ['upgrade.view'], join: single('upgrade.view') },
+  upgrade: {
+    backend: 'upgrade',
+    collections: ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'],
+    join: upgrade,
+  },
 } as const satisfies Record<string, ResourceSpec>;
 
 export type Resource = keyof typeof RESOURCES;

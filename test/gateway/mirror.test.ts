@@ -193,6 +193,24 @@ test('/audio joins its parts, and is not told while one is missing', () => {
   assert.equal(scene.text('audio.server'), '{}');
 });
 
+test('/upgrade joins its parts', () => {
+  const scene = new Scene();
+  scene.apply(
+    put('upgrade.status', '', { current: '1' }),
+    put('upgrade.run', '', { state: 'running' }),
+    put('upgrade.step', '', {}),
+  );
+  scene.health('upgrade', 'up');
+  assert.equal(scene.mirror.read('upgrade'), undefined);
+  scene.apply(put('upgrade.abilities', '', { can_check: true, can_upgrade: false }));
+  assert.equal(
+    scene.text('upgrade'),
+    '{"current":"1","run":{"state":"running"},"can_check":true,"can_upgrade":false}',
+  );
+  assert.deepEqual(scene.apply(put('upgrade.step', '', { percent: 5, step: 'a' })), []);
+  assert.match(scene.text('upgrade') ?? '', /"run":{"state":"running","percent":5,"step":"a"}/);
+});
+
 test('a page is kept until the next change of what it is made of', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'), output('0', 'x'));
@@ -244,7 +262,7 @@ test('records that have places are listed by them, whichever came first', () => 
 test('a snapshot tells each backend, then its records in collection order', () => {
   const scene = new Scene(['audio', 'upgrade']);
   scene.apply(client('1', 'a'), client('2', 'b'), output('0', 'x'), put('audio.server', '', 's'));
-  scene.apply(put('upgrade.view', '', {}), put('upgrade.run', '', 'r'), put('upgrade.status', '', 's'));
+  scene.apply(put('upgrade.step', '', {}), put('upgrade.run', '', 'r'), put('upgrade.status', '', 's'));
   scene.health('audio', 'up');
   assert.deepEqual(scene.mirror.snapshot().map(line), [
     'backend.updated {"backend":"audio","state":"up"}',

@@ -70,7 +70,8 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   upgrade: [
     put('upgrade.status', '', STATUS),
     put('upgrade.run', '', RUN),
-    put('upgrade.view', '', { ...STATUS, run: RUN, can_check: true, can_upgrade: true }),
+    put('upgrade.step', '', {}),
+    put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
   ],
 };
 

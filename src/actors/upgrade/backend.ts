@@ -60,7 +60,7 @@ async function recalled(
   publish: Publisher,
   surroundings: Surroundings,
 ): Promise<UpgradeBackend> {
-  const bulletin = new UpgradeBulletin(settings, publish, surroundings.clock);
+  const bulletin = new UpgradeBulletin(settings, publish);
   const troubled = (problem: string | undefined) => bulletin.trouble('state file', problem);
   const store = new RunStore(settings.stateFile, troubled, surroundings.clock);
   const found = await store.recall();
@@ -129,7 +129,6 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   async stop(): Promise<void> {
     this.#follower?.stop();
     this.#keeper.stop();
-    this.#bulletin.stop();
     const ends = [this.#socket.stop(), this.#reader?.stop(), this.#store.settled()];
     await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }

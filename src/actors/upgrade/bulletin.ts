@@ -1,16 +1,17 @@
-// What is told of the upgrade, and when: status, run and view, and whether the backend is up. It knows neither systemd nor
+// What is told of the upgrade, and when: status, run and step, and whether the backend is up. It knows neither systemd nor
 // files, only what came of them.
 
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import type { Clock } from '../clock.js';
 import type { Publisher } from '../runtime.js';
 import { NO_STATUS, type Result, type StatusBody } from './result-text.js';
 import { initialRun, type Run } from './run.js';
-import { runEventJson, runJson, statusJson, viewJson } from './view.js';
-import { ViewPacer } from './view-pacer.js';
+import { utcSeconds } from './time-text.js';
 
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
+
+/** What the record of the run is made of. */
+const RUN_FIELDS = ['state', 'origin', 'startedMs', 'finishedMs'] as const;
 
 /** `unknown`: systemd has not been met yet. */
 type Systemd = 'unknown' | 'there' | 'away';
@@ -19,24 +20,18 @@ export class UpgradeBulletin {
   readonly #settings: UpgradeSettings;
   readonly #publish: Publisher;
   readonly #troubles = new Map<Part, string>();
-  readonly #view: ViewPacer;
   #body: StatusBody = NO_STATUS;
   #run = initialRun();
   #systemd: Systemd = 'unknown';
 
-  constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
+  constructor(settings: UpgradeSettings, publish: Publisher) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#view = new ViewPacer(clock, () => this.#putView());
   }
 
   /** Everything is published, and commands can be carried out. */
   get isUp(): boolean {
     return this.#systemd === 'there';
-  }
-
-  stop(): void {
-    this.#view.stop();
   }
 
   /** A line of the progress socket, as it came. */
@@ -49,8 +44,7 @@ export class UpgradeBulletin {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
     if (!result.ok || !this.isUp) return;
-    this.#publish.put('upgrade.status', '', statusJson(this.#body));
-    this.#view.now();
+    this.#putStatus();
   }
 
   /** The run is another one than `before`, in whatever respect. */
@@ -58,12 +52,8 @@ export class UpgradeBulletin {
     this.#run = run;
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
     if (!this.isUp) return;
-    if (runEventJson(run) !== runEventJson(before)) {
-      this.#publish.put('upgrade.run', '', runEventJson(run));
-      this.#view.now();
-    } else if (runJson(run) !== runJson(before)) {
-      this.#view.soon();
-    }
+    if (run.percent !== before.percent || run.step !== before.step) this.#putStep();
+    if (RUN_FIELDS.some((field) => run[field] !== before[field])) this.#putRun();
   }
 
   checkEnded(result: string): void {
@@ -77,9 +67,12 @@ export class UpgradeBulletin {
     this.#run = run;
     if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
     this.#systemd = 'there';
-    this.#publish.put('upgrade.status', '', statusJson(this.#body));
-    this.#publish.put('upgrade.run', '', runEventJson(this.#run));
-    this.#view.now();
+    const { checkUnit, upgradeUnit } = this.#settings;
+    const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
+    this.#publish.put('upgrade.abilities', '', JSON.stringify(abilities));
+    this.#putStatus();
+    this.#putStep();
+    this.#putRun();
     this.#publish.status('up', this.#detail());
   }
 
@@ -88,7 +81,6 @@ export class UpgradeBulletin {
       this.#publish.log('warn', "not connected to the user's systemd", { reason });
     }
     this.#systemd = 'away';
-    this.#view.stop();
     this.#publish.status('connecting', reason);
   }
 
@@ -103,12 +95,17 @@ export class UpgradeBulletin {
     if (this.isUp) this.#publish.status('up', this.#detail());
   }
 
-  #putView(): void {
-    const abilities = {
-      canCheck: this.#settings.checkUnit !== undefined,
-      canUpgrade: this.#settings.upgradeUnit !== undefined,
-    };
-    this.#publish.put('upgrade.view', '', viewJson(this.#body, this.#run, abilities));
+  #putStatus(): void {
+    this.#publish.put('upgrade.status', '', `{${this.#body}}`);
+  }
+
+  #putStep(): void {
+    const { percent, step } = this.#run;
+    this.#publish.put('upgrade.step', '', JSON.stringify({ percent, step }));
+  }
+
+  #putRun(): void {
+    this.#publish.put('upgrade.run', '', runJson(this.#run));
   }
 
   #detail(): string | undefined {
@@ -120,6 +117,16 @@ export class UpgradeBulletin {
     const all = [...this.#troubles].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
     return all.length === 0 ? undefined : all.join('; ');
   }
+}
+
+/** The run as a state. Percent and step change too often to be events of it: they are a record of their own. */
+export function runJson({ state, origin, startedMs, finishedMs }: Run): string {
+  return JSON.stringify({
+    state,
+    origin,
+    ...(startedMs !== undefined && { started_at: utcSeconds(startedMs) }),
+    ...(finishedMs !== undefined && { finished_at: utcSeconds(finishedMs) }),
+  });
 }
 
 function logged({ origin, invocation }: Run): Record<string, string> {

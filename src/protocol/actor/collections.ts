@@ -49,10 +49,12 @@ export const COLLECTIONS = {
   'systemd.services': { backend: 'systemd', updated: 'service.updated', shape: 'each' },
   /** One record, key '': the status without run, can_check, can_upgrade. */
   'upgrade.status': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
-  /** One record, key '': the run. */
+  /** One record, key '': the run without percent and step. */
   'upgrade.run': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
-  /** One record, key '': the whole answer of `GET /upgrade`. */
-  'upgrade.view': { backend: 'upgrade' },
+  /** One record, key '': percent and step of the run, as far as it has any. */
+  'upgrade.step': { backend: 'upgrade' },
+  /** One record, key '': can_check and can_upgrade. */
+  'upgrade.abilities': { backend: 'upgrade' },
 } as const satisfies Record<string, CollectionSpec>;
 
 export type Collection = keyof typeof COLLECTIONS;

@@ -73,15 +73,9 @@ test('read-only: everything is published before up, and there is nothing to trig
   assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
   const up = said.findIndex(({ kind }) => kind === 'status');
   const before = said.slice(0, up).flatMap((item) => (item.kind === 'put' ? [item.collection] : []));
-  assert.deepEqual(before, ['upgrade.status', 'upgrade.run', 'upgrade.view']);
-  assert.deepEqual(last('upgrade.view'), {
-    current: '',
-    latest: '',
-    upgrade_available: false,
-    run: { state: 'idle' },
-    can_check: false,
-    can_upgrade: false,
-  });
+  assert.deepEqual(before, ['upgrade.abilities', 'upgrade.status', 'upgrade.step', 'upgrade.run']);
+  assert.deepEqual(last('upgrade.status'), { current: '', latest: '', upgrade_available: false });
+  assert.deepEqual(last('upgrade.abilities'), { can_check: false, can_upgrade: false });
   for (const what of ['check', 'start'] as const) {
     const answer = await backend.handle({ do: what });
     assert.equal(!answer.ok && answer.fault, 'unavailable');
@@ -105,12 +99,13 @@ test('a bad file leaves the last good status, and says why until it is good agai
 test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
   const { settings, said, last } = await stage(t);
   await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
-  await until('the run', () => JSON.stringify(last('upgrade.view')).includes('"percent":5'));
+  await until('the run', () => JSON.stringify(last('upgrade.step')) === '{"percent":5,"step":"a"}');
   for (let n = 6; n < 20; n++) {
     await send(settings.progressSocket, `{"event":"progress","percent":${n},"current":1,"step":"a"}\n`);
   }
-  await until('the last', () => JSON.stringify(last('upgrade.view')).includes('"percent":19'));
+  await until('the last', () => JSON.stringify(last('upgrade.step')) === '{"percent":19,"step":"a"}');
   await send(settings.progressSocket, '{"event":"end","success":false}\n');
+  await until('a run that is at no step', () => JSON.stringify(last('upgrade.step')) === '{}');
   const runs = said.flatMap((item) =>
     item.kind === 'put' && item.collection === 'upgrade.run' ? [item.json] : [],
   );
