@@ -3,7 +3,7 @@
 // writes outside the handler are corked), so that nothing else has to. It decides nothing.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { ByteSink, OpenStream } from './events/occurrence.js';
+import type { ByteSink, OpenStream } from './events/stream.js';
 import { type HeaderPair, type Reply, statusLine } from './reply.js';
 
 /** Contract, section 3: larger bodies are 413. */

@@ -1,6 +1,6 @@
 // What the request handler needs of the event streams; gateway.ts puts the hub behind it. Types only.
 
-import type { ByteSink, OpenStream } from './events/occurrence.js';
+import type { ByteSink, OpenStream } from './events/stream.js';
 import type { StreamStats } from './health-record.js';
 
 export type OpenResult =

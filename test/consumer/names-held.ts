@@ -6,7 +6,7 @@ import type { StreamedEvent } from './state-model.js';
 type Named = Readonly<Record<string, unknown>>;
 
 /** The events of named records: what each does with them. */
-const RULES: Readonly<Record<string, readonly [shelf: 'clients' | 'outputs', removal: boolean]>> = {
+const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', removal: boolean]>> = {
   'audio.updated': ['clients', false],
   'audio.removed': ['clients', true],
   'audio.output.updated': ['outputs', false],
@@ -15,7 +15,7 @@ const RULES: Readonly<Record<string, readonly [shelf: 'clients' | 'outputs', rem
 
 export class NamesHeld {
   readonly #heedsMarks: boolean;
-  readonly #shelves = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
+  readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
   /** Clients from before there were marks of snapshots do not heed them. */
   constructor(heedsMarks = true) {
@@ -25,11 +25,11 @@ export class NamesHeld {
   apply({ type, data }: StreamedEvent): void {
     const rule = RULES[type];
     if (rule !== undefined) {
-      const [shelf, removal] = rule;
+      const [collection, removal] = rule;
       for (const record of JSON.parse(data) as readonly Named[]) {
         const name = String(record['name']);
-        if (removal) this.#shelves[shelf].delete(name);
-        else this.#shelves[shelf].set(name, record);
+        if (removal) this.#collections[collection].delete(name);
+        else this.#collections[collection].set(name, record);
       }
     } else if (type === 'backend.updated' && this.#heedsMarks) {
       const { backend, detail } = JSON.parse(data) as Named;
@@ -38,13 +38,13 @@ export class NamesHeld {
   }
 
   clear(): void {
-    this.#shelves.clients.clear();
-    this.#shelves.outputs.clear();
+    this.#collections.clients.clear();
+    this.#collections.outputs.clear();
   }
 
   /** Plain and in a fixed order, to be compared with the truth. */
   state(): object {
-    const { clients, outputs } = this.#shelves;
+    const { clients, outputs } = this.#collections;
     return {
       clients: Object.fromEntries([...clients].sort()),
       outputs: Object.fromEntries([...outputs].sort()),

@@ -10,12 +10,12 @@ export interface StreamedEvent {
 type Json = Readonly<Record<string, unknown>>;
 
 /** The records of one collection: identity -> record. */
-type Shelf = Map<string, Json>;
+type Collection = Map<string, Json>;
 
 export class StateModel {
-  readonly outputs: Shelf = new Map();
-  readonly clients: Shelf = new Map();
-  readonly services: Shelf = new Map();
+  readonly outputs: Collection = new Map();
+  readonly clients: Collection = new Map();
+  readonly services: Collection = new Map();
   readonly backends = new Map<string, string>();
   /** The status without `run`, `can_*`. */
   upgradeStatus: Json | undefined;
@@ -87,12 +87,12 @@ function byScopeAndName({ scope, name }: Json): string {
   return `${String(scope)}/${String(name)}`;
 }
 
-function put(shelf: Shelf, records: readonly Json[], identity: (record: Json) => string): void {
-  for (const record of records) shelf.set(identity(record), record);
+function put(collection: Collection, records: readonly Json[], identity: (record: Json) => string): void {
+  for (const record of records) collection.set(identity(record), record);
 }
 
-function drop(shelf: Shelf, records: readonly Json[], identity: (record: Json) => string): void {
-  for (const record of records) shelf.delete(identity(record));
+function drop(collection: Collection, records: readonly Json[], identity: (record: Json) => string): void {
+  for (const record of records) collection.delete(identity(record));
 }
 
 function list(data: unknown): readonly Json[] {
@@ -105,6 +105,6 @@ function object(data: unknown): Json {
   return Object.fromEntries(Object.entries(data));
 }
 
-function sorted(shelf: Shelf): readonly Json[] {
-  return [...shelf].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record);
+function sorted(collection: Collection): readonly Json[] {
+  return [...collection].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record);
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ByteSink } from '../../src/gateway/events/occurrence.js';
+import type { ByteSink } from '../../src/gateway/events/stream.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { createServer } from '../../src/gateway/server.js';
 import { ManualClock } from './events/manual-clock.js';

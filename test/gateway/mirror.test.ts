@@ -1,9 +1,8 @@
-// Batches in, occurrences and pages out.
+// Batches in, stream events and pages out.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Occurrence } from '../../src/gateway/events/occurrence.js';
-import { partsOf } from '../../src/gateway/events/parts.js';
+import type { StreamEvent } from '../../src/gateway/events/event.js';
 import { Mirror } from '../../src/gateway/mirror.js';
 import { type Page, PageMaker } from '../../src/gateway/page.js';
 import type { Resource } from '../../src/gateway/resources.js';
@@ -33,11 +32,13 @@ class Scene {
   }
 }
 
-/** One occurrence in one line. */
-function line(occurrence: Occurrence): string {
-  if (occurrence.kind !== 'records') return `${occurrence.type} ${partsOf(occurrence)[0]?.items[0]?.json}`;
-  const records = occurrence.records.map(({ key, json }) => `${key}=${json}`).join(' ');
-  return `${occurrence.type} ${occurrence.removal ? '-' : '+'} ${records}`;
+/** One event in one line: of actions and backends the text, of records their keys too. */
+function line({ type, removal, records: [first, ...others] }: StreamEvent): string {
+  if (first?.slot === undefined || type === 'backend.updated') return `${type} ${first?.json}`;
+  const records = [first, ...others].map(
+    ({ slot = '', json }) => `${slot.slice(slot.indexOf('/') + 1)}=${json}`,
+  );
+  return `${type} ${removal ? '-' : '+'} ${records.join(' ')}`;
 }
 
 function changedAt(page: Page | undefined): string | undefined {
@@ -265,10 +266,10 @@ test('a snapshot tells each backend, then its records in collection order', () =
   scene.apply(put('upgrade.step', '', {}), put('upgrade.run', '', 'r'), put('upgrade.status', '', 's'));
   scene.health('audio', 'up');
   assert.deepEqual(scene.mirror.snapshot().map(line), [
-    'backend.updated {"backend":"audio","state":"up"}',
+    'backend.updated {"backend":"audio","state":"up","detail":"snapshot"}',
     'audio.output.updated + 0="x"',
     'audio.updated + 1="a" 2="b"',
-    'backend.updated {"backend":"upgrade","state":"connecting"}',
+    'backend.updated {"backend":"upgrade","state":"connecting","detail":"snapshot"}',
     'upgrade.info + ="s"',
     'upgrade.info + ="r"',
   ]);
@@ -281,7 +282,7 @@ test('a snapshot taken while a backend is away tells what will come back without
   scene.health('systemd', 'connecting');
   scene.apply(unit('user/b.service', 'changed'));
   assert.deepEqual(scene.mirror.snapshot().map(line), [
-    'backend.updated {"backend":"systemd","state":"connecting"}',
+    'backend.updated {"backend":"systemd","state":"connecting","detail":"snapshot"}',
     'service.updated + user/a.service="as it was"',
     'service.updated + user/b.service="changed"',
   ]);

@@ -34,6 +34,11 @@ export function frame(type: EventType, data: string, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${safe}\n\n`;
 }
 
+/** The data of an event that says `records`: the JSON array of all, or the one that there is. */
+export function dataOf(listed: boolean, records: readonly { readonly json: string }[]): string {
+  return listed ? `[${records.map(({ json }) => json).join(',')}]` : (records[0]?.json ?? '');
+}
+
 /** UTF-8. Half a surrogate becomes U+FFFD: a browser would replace ill-formed bytes itself, stricter clients would fail. */
 export function encode(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');

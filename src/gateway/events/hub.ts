@@ -1,20 +1,14 @@
-// The event hub: gives every event its place, frames it once, and hands the same bytes to every stream that wants it.
+// The event hub: numbers every event, frames it once, and hands the same bytes to every stream that wants it.
 // It does no I/O of its own and reads no clock but the one it is given.
 
-import type { Backlog } from './backlog.js';
-import { Batch, type Publication } from './batch.js';
-import { checkBoot, encode, eventId, frame, hello, love } from './encode.js';
-import { ACTIONS_ONLY, accepts, bitsOf } from './filter.js';
+import { checkBoot, dataOf, encode, eventId, frame, hello, love } from './encode.js';
+import type { FramedEvent, SnapshotSource, StreamEvent } from './event.js';
 import { KeepAlive, type Schedule } from './keepalive.js';
-import type { ByteSink, Occurrence, OpenStream, SnapshotSource } from './occurrence.js';
-import { Outbox } from './outbox.js';
-import { dataOf, type Part, partsOf } from './parts.js';
-import type { EventQuery } from './query.js';
-import { Replay } from './replay.js';
-import { beginning } from './resume.js';
-import { type FramedEvent, History } from './ring.js';
-import { snapshotOf } from './snapshot.js';
-import { type Ending, EventStream } from './stream.js';
+import { accepts, type EventQuery, type Filter } from './query.js';
+import { type Backlog, entriesOf, Queue } from './queue.js';
+import { History, Replay } from './ring.js';
+import { beginning, snapshotOf } from './snapshot.js';
+import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 import { Tombstones } from './tombstones.js';
 
 /** The most bytes that go to a stream between two looks at whether it still takes them. */
@@ -50,23 +44,20 @@ export class EventHub {
     this.#keepAlive = new KeepAlive(this.#streams, options.monotonic, options.schedule);
   }
 
-  /** Makes events of what happened. When it is called, the snapshot source already tells of it. */
-  publish(occurrences: readonly Occurrence[]): void {
-    let publications: Publication[] = [];
+  /** Sends what happened. When it is called, the snapshot source already tells of it. */
+  publish(events: readonly StreamEvent[]): void {
+    let batch: FramedEvent[] = [];
     let size = 0;
-    for (const occurrence of occurrences) {
-      for (const part of partsOf(occurrence)) {
-        const publication = this.#place(part);
-        publications.push(publication);
-        size += publication.event.frame.byteLength;
-        if (size < BATCH_BYTES_MAX) continue;
-        this.#deliver(publications);
-        publications = [];
-        size = 0;
-      }
-      this.#tombstones.note(occurrence, this.#history.newest);
+    for (const event of events) {
+      const framed = this.#frame(event);
+      batch.push(framed);
+      size += framed.frame.byteLength;
+      if (size < BATCH_BYTES_MAX) continue;
+      this.#deliver(batch);
+      batch = [];
+      size = 0;
     }
-    if (publications.length > 0) this.#deliver(publications);
+    if (batch.length > 0) this.#deliver(batch);
   }
 
   /**
@@ -105,23 +96,24 @@ export class EventHub {
     return { open: this.#streams.size, closedSlow: this.#closedSlow };
   }
 
-  #place(part: Part): Publication {
+  #frame(event: StreamEvent): FramedEvent {
+    const { type, bits, listed, removal, records } = event;
     const sequence = this.#history.newest + 1;
-    const data = dataOf(
-      part.listed,
-      part.items.map(({ json }) => json),
-    );
-    const bits = bitsOf(part.type, part.backend);
-    const framed = encode(frame(part.type, data, eventId(this.#options.boot, sequence)));
-    const plain: FramedEvent = { sequence, bits, frame: framed };
-    const event = accepts(ACTIONS_ONLY, bits) ? { ...plain, action: part } : plain;
-    this.#history.push(event);
-    return { event, part };
+    const text = frame(type, dataOf(listed, records), eventId(this.#options.boot, sequence));
+    const framed = { sequence, bits, frame: encode(text), entries: entriesOf(event, sequence) };
+    this.#history.push(framed);
+    this.#tombstones.note(removal, framed.entries);
+    return framed;
   }
 
-  #deliver(publications: readonly Publication[]): void {
-    const batch = new Batch(publications);
-    for (const stream of this.#streams) stream.deliver(batch);
+  /** One piece of bytes for all streams that want the same. */
+  #deliver(events: readonly FramedEvent[]): void {
+    const pieces = new Map<Filter, Uint8Array | undefined>();
+    for (const stream of this.#streams) {
+      const { filter } = stream;
+      if (!pieces.has(filter)) pieces.set(filter, joined(events, filter));
+      stream.deliver(pieces.get(filter), events);
+    }
   }
 
   #backlogFor(query: EventQuery): Backlog | undefined {
@@ -140,7 +132,11 @@ export class EventHub {
           removals: after === undefined ? [] : this.#tombstones.since(after.states),
           state: source.snapshot(),
         };
-        return new Outbox(boot, snapshotOf(contents, history.newest, query.filter, after?.states));
+        return new Queue(
+          boot,
+          query.filter,
+          snapshotOf(contents, history.newest, query.filter, after?.states),
+        );
       }
     }
   }
@@ -166,4 +162,10 @@ export class EventHub {
     this.#keepAlive.removed();
     if (this.#streams.size === 0) this.#allLeft();
   }
+}
+
+/** Undefined: none of the events passes. */
+function joined(events: readonly FramedEvent[], filter: Filter): Uint8Array | undefined {
+  const frames = events.filter(({ bits }) => accepts(filter, bits)).map((event) => event.frame);
+  return frames.length > 1 ? Buffer.concat(frames) : frames[0];
 }

@@ -1,7 +1,8 @@
-// The last events, framed, for clients that come back. It holds no record structure and knows no client.
+// The last events, framed, for clients that come back: what they missed is read from here, and not copied.
 
-import { ACTIONS_ONLY, accepts, type Filter } from './filter.js';
-import type { Part } from './parts.js';
+import type { FramedEvent } from './event.js';
+import { ACTIONS_ONLY, accepts, type Filter } from './query.js';
+import { type Backlog, PORTION_BYTES_MAX } from './queue.js';
 
 /** Contract, section 5. */
 const RING_EVENTS_MAX = 1024;
@@ -11,15 +12,6 @@ const RING_EVENTS_MAX = 1024;
  */
 const STATE_BYTES_MAX = 8 * 1024 * 1024;
 const ACTION_BYTES_MAX = 4 * 1024 * 1024;
-
-/** An event as it is sent. `bits` as in filter.ts. */
-export interface FramedEvent {
-  readonly sequence: number;
-  readonly bits: number;
-  readonly frame: Uint8Array;
-  /** Of an action: its words, which no snapshot tells again. */
-  readonly action?: Part;
-}
 
 /** Some of all events: those in between are elsewhere. */
 export class Ring {
@@ -66,8 +58,8 @@ export class Ring {
     return low === this.#end ? undefined : this.#at(low);
   }
 
-  #at(place: number): FramedEvent | undefined {
-    return this.#events[place % RING_EVENTS_MAX];
+  #at(index: number): FramedEvent | undefined {
+    return this.#events[index % RING_EVENTS_MAX];
   }
 
   #forgetOldest(): void {
@@ -92,8 +84,10 @@ export class History {
 
   /** `event` carries the sequence number that follows `newest`. */
   push(event: FramedEvent): void {
-    this.#newest = event.sequence;
-    (event.action === undefined ? this.#states : this.#actions).push(event);
+    const { sequence, bits, frame } = event;
+    this.#newest = sequence;
+    if (accepts(ACTIONS_ONLY, bits)) this.#actions.push(event);
+    else this.#states.push({ sequence, bits, frame, entries: [] });
   }
 
   /** Those that hold what `filter` may let in. */
@@ -112,5 +106,56 @@ export class History {
       event = this.#actions.next(event.sequence);
     }
     return found;
+  }
+}
+
+/**
+ * What a returning client missed: a place in the history, and no memory of its own however slowly the client reads.
+ * Events published while the replay is under way stand in the rings behind it, so there is neither gap nor duplicate.
+ * A client so slow that a ring overtakes it is not told every step any more: its stream ends, and the id
+ * that it returns with has expired, which is answered with a snapshot.
+ */
+export class Replay implements Backlog {
+  readonly #rings: readonly Ring[];
+  readonly #filter: Filter;
+  #after: number;
+
+  constructor(history: History, filter: Filter, after: number) {
+    this.#rings = history.ringsFor(filter);
+    this.#filter = filter;
+    this.#after = after;
+  }
+
+  get drained(): boolean {
+    return this.#next() === undefined;
+  }
+
+  add(): boolean {
+    return true;
+  }
+
+  take(): Uint8Array | 'overtaken' | undefined {
+    if (!this.#rings.every((ring) => ring.reaches(this.#after))) return 'overtaken';
+    const frames: Uint8Array[] = [];
+    let size = 0;
+    while (size < PORTION_BYTES_MAX) {
+      const event = this.#next();
+      if (event === undefined) break;
+      this.#after = event.sequence;
+      if (!accepts(this.#filter, event.bits)) continue;
+      frames.push(event.frame);
+      size += event.frame.byteLength;
+    }
+    return frames.length === 0 ? undefined : Buffer.concat(frames);
+  }
+
+  /** In the order in which it happened, whichever ring it is in. */
+  #next(): FramedEvent | undefined {
+    let first: FramedEvent | undefined;
+    for (const ring of this.#rings) {
+      const next = ring.next(this.#after);
+      if (next !== undefined && (first === undefined || next.sequence < first.sequence)) first = next;
+    }
+    return first;
   }
 }

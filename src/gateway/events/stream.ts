@@ -1,11 +1,32 @@
 // One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
 
-import type { Backlog } from './backlog.js';
-import type { Batch } from './batch.js';
 import { BYE } from './encode.js';
-import type { Filter } from './filter.js';
-import type { ByteSink, OpenStream } from './occurrence.js';
-import { Outbox } from './outbox.js';
+import type { FramedEvent } from './event.js';
+import type { Filter } from './query.js';
+import { type Backlog, Queue } from './queue.js';
+
+/** One consumer's connection, as little of it as the hub needs. Implemented by the file that holds uWebSockets.js objects. */
+export interface ByteSink {
+  /**
+   * Takes the bytes. False: the kernel would not take them all, so the caller must not write again before
+   * it is told that the connection is writable (facts measured: an ignored `false` buffers without bound).
+   */
+  write(bytes: Uint8Array): boolean;
+  /** Runs `writes` so that they leave as few packets as possible. */
+  cork(writes: () => void): void;
+  /** Ends the response in order, after what was written. */
+  end(): void;
+  /** Cuts the connection at once. */
+  cut(): void;
+}
+
+/** What the connection tells the hub about one open stream. */
+export interface OpenStream {
+  /** After a refused write: everything written has been taken, so writing may go on. */
+  writable(): void;
+  /** The peer is gone; the sink must not be touched any more. */
+  gone(): void;
+}
 
 /**
  * flowing: every event is written as it happens. behind: a write was refused, or something older is still owed.
@@ -40,6 +61,10 @@ export class EventStream implements OpenStream {
     this.#spokeAt = options.monotonic();
   }
 
+  get filter(): Filter {
+    return this.#options.filter;
+  }
+
   /** When silence will have lasted long enough for a keep-alive. */
   get dueAt(): number {
     return this.#spokeAt + this.#options.keepaliveMs;
@@ -54,14 +79,14 @@ export class EventStream implements OpenStream {
     });
   }
 
-  deliver(batch: Batch): void {
-    const { filter, sink } = this.#options;
+  /** `bytes` are the frames of those of `events` that pass the filter; undefined when none does. */
+  deliver(bytes: Uint8Array | undefined, events: readonly FramedEvent[]): void {
+    if (bytes === undefined) return;
     if (this.#state === 'flowing') {
-      const bytes = batch.bytesFor(filter);
-      if (bytes !== undefined) sink.cork(() => this.#write(bytes));
+      this.#options.sink.cork(() => this.#write(bytes));
     } else if (this.#state === 'behind') {
-      this.#backlog ??= new Outbox(this.#options.boot);
-      if (!this.#backlog.add(batch, filter)) this.#cut('slow');
+      this.#backlog ??= new Queue(this.#options.boot, this.#options.filter);
+      if (!this.#backlog.add(events)) this.#cut('slow');
     }
   }
 
@@ -107,7 +132,7 @@ export class EventStream implements OpenStream {
         return;
       }
       const taken = portion === undefined || this.#write(portion);
-      // Dropped even when refused: from here on an outbox conflates, where a replay would go on word by word.
+      // Dropped even when refused: from here on a queue conflates, where a replay would go on word by word.
       if (this.#backlog?.drained) this.#backlog = undefined;
       if (!taken) return;
     }

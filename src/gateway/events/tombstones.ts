@@ -1,68 +1,45 @@
 // Records that were removed and have not come back, with the last word on each, for clients that were away. Pure and bounded.
 
-import type { Occurrence } from './occurrence.js';
-import { type Part, partsOf, slotOf } from './parts.js';
+import type { QueueEntry } from './event.js';
 
 const TOMBSTONES_MAX = 1024;
-const TOMBSTONE_BYTES_MAX = 1024 * 1024;
-
-interface Tombstone {
-  readonly slot: string;
-  readonly json: string;
-  readonly sequence: number;
-  readonly part: Part;
-  readonly bytes: number;
-}
+/** In the bytes of a queue, where a removal weighs its words twice. */
+const TOMBSTONE_BYTES_MAX = 2 * 1024 * 1024;
 
 export class Tombstones {
   /** In the order of the removals. */
-  readonly #all = new Set<Tombstone>();
+  readonly #all = new Set<QueueEntry>();
   /** One slot may have had many records: a sound server that starts again counts anew. */
-  readonly #bySlot = new Map<string, readonly Tombstone[]>();
+  readonly #bySlot = new Map<string, readonly QueueEntry[]>();
   #bytes = 0;
 
-  get size(): number {
-    return this.#all.size;
-  }
-
   /**
-   * Takes note of `occurrence`, whose last event has this sequence number. A record has come back when its last words are
-   * said again under its key; other words there may be of another record, with another name, and undo nothing.
+   * Takes note of an event. A record has come back when its last words are said again under its key; other words there may be
+   * of another record, with another name, and undo nothing.
    */
-  note(occurrence: Occurrence, sequence: number): void {
-    if (occurrence.kind !== 'records') return;
-    for (const record of occurrence.records) {
-      const slot = slotOf(occurrence.collection, record.key);
-      this.#forget(this.#bySlot.get(slot)?.find(({ json }) => json === record.json));
-      if (!occurrence.removal) continue;
-      for (const part of partsOf({ ...occurrence, records: [record] })) {
-        const bytes = Buffer.byteLength(record.json);
-        this.#keep({ slot, json: record.json, sequence, part, bytes });
-      }
+  note(removal: boolean, entries: readonly QueueEntry[]): void {
+    for (const entry of entries) {
+      const { slot, json } = entry;
+      if (slot === undefined) continue;
+      this.#forget(this.#bySlot.get(slot)?.find((tombstone) => tombstone.json === json));
+      if (!removal) continue;
+      this.#all.add(entry);
+      this.#bySlot.set(slot, [...(this.#bySlot.get(slot) ?? []), entry]);
+      this.#bytes += entry.bytes;
     }
-    this.#forgetExcess();
+    for (const oldest of this.#all) {
+      if (this.#all.size <= TOMBSTONES_MAX && this.#bytes <= TOMBSTONE_BYTES_MAX) return;
+      this.#forget(oldest);
+    }
   }
 
   /** The removals after a sequence number, in order. */
-  since(after: number): readonly Part[] {
-    return [...this.#all].filter(({ sequence }) => sequence > after).map(({ part }) => part);
+  since(after: number): readonly QueueEntry[] {
+    return [...this.#all].filter(({ sequence }) => sequence > after);
   }
 
-  #keep(tombstone: Tombstone): void {
-    this.#all.add(tombstone);
-    this.#bySlot.set(tombstone.slot, [...(this.#bySlot.get(tombstone.slot) ?? []), tombstone]);
-    this.#bytes += tombstone.bytes;
-  }
-
-  #forgetExcess(): void {
-    for (const tombstone of this.#all) {
-      if (this.#all.size <= TOMBSTONES_MAX && this.#bytes <= TOMBSTONE_BYTES_MAX) return;
-      this.#forget(tombstone);
-    }
-  }
-
-  #forget(tombstone: Tombstone | undefined): void {
-    if (tombstone === undefined) return;
+  #forget(tombstone: QueueEntry | undefined): void {
+    if (tombstone?.slot === undefined) return;
     const { slot, bytes } = tombstone;
     this.#all.delete(tombstone);
     const others = this.#bySlot.get(slot)?.filter((other) => other !== tombstone) ?? [];

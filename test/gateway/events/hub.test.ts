@@ -2,65 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventHub } from '../../../src/gateway/events/hub.js';
-import type { Occurrence } from '../../../src/gateway/events/occurrence.js';
+import { actionEvent, type StreamEvent } from '../../../src/gateway/events/event.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { BACKENDS } from '../../../src/protocol/actor/backends.js';
-import { ManualClock } from './manual-clock.js';
-import { NodeWorld } from './node-world.js';
+import { heard, NodeUnderTest } from './node-under-test.js';
+import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
-import { SimulatedConsumer } from './simulated-consumer.js';
 
 /** How long `bye` may take. */
 const BYE_MS = 2000;
 
-class NodeUnderTest {
-  readonly world = new NodeWorld();
-  readonly clock = new ManualClock();
-  readonly hub: EventHub;
-
-  constructor(maxClients = 256) {
-    this.hub = new EventHub({
-      boot: 'b',
-      monotonic: this.clock.monotonic,
-      random: () => 0,
-      maxClients,
-      source: this.world,
-      schedule: this.clock.schedule,
-    });
-  }
-
-  consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
-    const consumer = new SimulatedConsumer(this.hub, this.world);
-    if (lastEventId !== '') consumer.pretend(lastEventId);
-    consumer.open(query, capacity);
-    return consumer;
-  }
-
-  progress(count: number, fields: object = {}): void {
-    for (let times = 0; times < count; times += 1) {
-      this.hub.publish([this.world.action('upgrade.progress', fields)]);
-    }
-  }
-
-  /** Changes that nobody in these tests wants. */
-  noise(count: number): void {
-    for (let v = 0; v < count; v += 1) {
-      this.hub.publish([
-        this.world.put('systemd.services', ['user/noise', { scope: 'user', name: 'noise', v }]),
-      ]);
-    }
-  }
-}
-
-/** The events as `id type data`; without the "connected" that begins every stream. */
-function heard(consumer: SimulatedConsumer): readonly string[] {
-  consumer.readAll();
-  return consumer.events.slice(1).map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
-}
-
 /** A row per line of the contract's table of events: what happens, and what a stream says of it. */
-const TABLE: readonly [happen: (world: NodeWorld) => readonly Occurrence[], heard: readonly string[]][] = [
+const TABLE: readonly [
+  happen: (world: NodeWorld) => readonly (readonly StreamEvent[])[],
+  heard: readonly string[],
+][] = [
   [
     (world) => [world.put('systemd.services', ['user/a', { scope: 'user', name: 'a' }])],
     ['b-1 service.updated {"scope":"user","name":"a"}'],
@@ -89,10 +45,7 @@ const TABLE: readonly [happen: (world: NodeWorld) => readonly Occurrence[], hear
   [(world) => [world.action('power.action')], ['b-1 power.action {"n":1}']],
   [(world) => [world.put('upgrade.status', ['', { current: '1' }])], ['b-1 upgrade.info {"current":"1"}']],
   [(world) => [world.put('upgrade.run', ['', { state: 'idle' }])], ['b-1 upgrade.info {"state":"idle"}']],
-  [
-    () => [{ kind: 'action', backend: 'upgrade', type: 'upgrade.progress', json: ' { "n" :  1 } ' }],
-    ['b-1 upgrade.progress  { "n" :  1 } '],
-  ],
+  [() => [[actionEvent('upgrade.progress', ' { "n" :  1 } ')]], ['b-1 upgrade.progress  { "n" :  1 } ']],
   [
     (world) => [world.backend('audio', 'restarting')],
     ['b-1 backend.updated {"backend":"audio","state":"restarting"}'],
@@ -102,7 +55,7 @@ for (const [happen, expected] of TABLE) {
   test(`a stream says ${expected.join(', then ')}`, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer();
-    node.hub.publish(happen(node.world));
+    node.publish(happen(node.world));
     assert.deepEqual(heard(consumer), expected);
   });
 }
@@ -129,7 +82,7 @@ test('a batch is one write, and streams that want the same get the same bytes', 
     };
     return seen;
   });
-  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
+  node.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
   assert.deepEqual(
     pieces.map(({ length }) => length),
     [1, 1, 1],
@@ -154,7 +107,7 @@ for (const [query, types] of FILTERS) {
     test(`?${query} passes ${types.join(', ') || 'only server.info'}, ${capacity === 0 ? 'late' : 'live'}`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer(query, capacity);
-      node.hub.publish([
+      node.publish([
         node.world.put('audio.clients', ['1', { id: 1 }]),
         node.world.action('power.action'),
         node.world.backend('audio', 'up'),
@@ -207,7 +160,7 @@ test('a replay is written to the end even if its filter passes nothing', () => {
   const node = new NodeUnderTest();
   node.progress(5);
   const consumer = node.consumer('types=power.action', undefined, 'b-1');
-  node.hub.publish([node.world.action('power.action')]);
+  node.publish([node.world.action('power.action')]);
   assert.deepEqual(heard(consumer), ['b-6 power.action {"n":6}']);
 });
 
@@ -232,11 +185,11 @@ const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
 for (const [query, id] of SNAPSHOT_FOR) {
   test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
     const node = new NodeUnderTest();
-    node.hub.publish([
+    node.publish([
       node.world.backend('audio', 'up'),
       node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
     ]);
-    node.hub.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
+    node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
     // Whoever breaks off before the snapshot is whole must get one again.
     const [last, ...others] = SNAPSHOT.toReversed();
     assert.deepEqual(heard(node.consumer(query, undefined, id)), [
@@ -248,11 +201,11 @@ for (const [query, id] of SNAPSHOT_FOR) {
 
 test('a client whose id has expired is told what was removed since, then the state', () => {
   const node = new NodeUnderTest();
-  node.hub.publish([
+  node.publish([
     node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }], ['3', { id: 3 }], ['4', { id: 4 }]),
   ]);
-  node.hub.publish([node.world.drop('audio.clients', '1')]);
-  node.hub.publish([
+  node.publish([node.world.drop('audio.clients', '1')]);
+  node.publish([
     node.world.drop('audio.clients', '2', '3'),
     node.world.put('audio.clients', ['3', { id: 3 }]),
   ]);
@@ -280,7 +233,7 @@ test('a filtered client hears the marks of a snapshot, by which it forgets what 
         (backend) => `backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
       ),
     );
-    node.hub.publish([node.world.backend('audio', 'up')]);
+    node.publish([node.world.backend('audio', 'up')]);
     assert.deepEqual(heard(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
   }
 });
@@ -298,7 +251,7 @@ test('how much a client did not want to hear does not cost it an action', () => 
 
 test('how many actions a client did not want to hear does not cost it a state', () => {
   const node = new NodeUnderTest();
-  node.hub.publish([1, 2].map((v) => node.world.put('audio.clients', ['1', { id: 1, v }])));
+  node.publish([1, 2].map((v) => node.world.put('audio.clients', ['1', { id: 1, v }])));
   node.progress(3000);
   assert.deepEqual(heard(node.consumer('types=audio.updated', undefined, 'b-1')), [
     'b-2 audio.updated [{"id":1,"v":2}]',
@@ -334,7 +287,7 @@ test('a client that is given a snapshot hears first which actions it has missed,
 test('an action that happens while a first snapshot breaks off is not lost', () => {
   const node = new NodeUnderTest();
   node.progress(3);
-  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
+  node.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
   const consumer = node.consumer('snapshot=1', 0);
   consumer.read();
   consumer.read(200);
@@ -351,10 +304,10 @@ test('what is remembered of removed records is bounded, and the marker makes up 
   const node = new NodeUnderTest();
   const ids = Array.from({ length: 3000 }, (_, id) => id);
   const away = node.consumer('snapshot=1');
-  for (const id of ids) node.hub.publish([node.world.put('audio.clients', [String(id), { id }])]);
+  for (const id of ids) node.publish([node.world.put('audio.clients', [String(id), { id }])]);
   away.readAll();
   away.connection.breakOff();
-  for (const id of ids) node.hub.publish([node.world.drop('audio.clients', String(id))]);
+  for (const id of ids) node.publish([node.world.drop('audio.clients', String(id))]);
   away.open('');
   away.readAll();
   assert.deepEqual(away.model.state(), node.world.truth());
@@ -418,7 +371,7 @@ test('love brings the id of what a stream did not want to hear, so that it does 
   assert.deepEqual(heard(filtered), ['b-2000 server.info "love"']);
   node.noise(100);
   filtered.connection.breakOff();
-  node.hub.publish([node.world.action('power.action')]);
+  node.publish([node.world.action('power.action')]);
   filtered.open('');
   filtered.readAll();
   assert.equal(filtered.events.at(-1)?.data, '{"n":1}');
@@ -499,8 +452,8 @@ test('after bye no stream is opened', async () => {
 
 test('what came back after its removal is not reported as removed to a client that was away', () => {
   const node = new NodeUnderTest();
-  node.hub.publish([node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])]);
-  node.hub.publish([
+  node.publish([node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])]);
+  node.publish([
     node.world.drop('audio.clients', '1', '2'),
     node.world.put('audio.clients', ['1', { id: 1 }]),
   ]);
@@ -516,13 +469,13 @@ test('a client that was away is told of every record that its key had meanwhile,
   const node = new NodeUnderTest();
   const publish = (...names: readonly string[]): void => {
     for (const name of names) {
-      node.hub.publish([node.world.put('audio.clients', ['0', { id: 0, name }])]);
-      node.hub.publish([node.world.drop('audio.clients', '0')]);
+      node.publish([node.world.put('audio.clients', ['0', { id: 0, name }])]);
+      node.publish([node.world.drop('audio.clients', '0')]);
     }
   };
   publish('before');
   publish('Spotify', 'Kodi', 'Spotify');
-  node.hub.publish([node.world.put('audio.clients', ['0', { id: 0, name: 'mpv' }])]);
+  node.publish([node.world.put('audio.clients', ['0', { id: 0, name: 'mpv' }])]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
   assert.deepEqual(
@@ -538,7 +491,7 @@ test('a consumer that stalls on the last bytes of its replay has its states conf
   const node = new NodeUnderTest();
   node.progress(10);
   const consumer = node.consumer('', 100, 'b-1');
-  for (let v = 1; v <= 3000; v += 1) node.hub.publish([node.world.put('audio.clients', ['1', { id: 1, v }])]);
+  for (let v = 1; v <= 3000; v += 1) node.publish([node.world.put('audio.clients', ['1', { id: 1, v }])]);
   assert.equal(heard(consumer).at(-1), 'b-3010 audio.updated [{"id":1,"v":3000}]');
   assert.equal(consumer.events.length, 11);
 });

@@ -1,13 +1,15 @@
 // A node's true state and its history, as the hub hears of it: what tests compare consumers' states with.
 
-import type { Occurrence, SnapshotSource } from '../../../src/gateway/events/occurrence.js';
-import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
 import {
-  type ActionEvent,
-  COLLECTIONS,
-  type Collection,
-  type CollectionSpec,
-} from '../../../src/protocol/actor/collections.js';
+  actionEvent,
+  backendEvent,
+  recordEvents,
+  type SnapshotSource,
+  type StreamEvent,
+  snapshotMark,
+} from '../../../src/gateway/events/event.js';
+import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
+import { type ActionEvent, COLLECTIONS, type Collection } from '../../../src/protocol/actor/collections.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import { StateModel } from '../../consumer/state-model.js';
 
@@ -23,7 +25,7 @@ export class NodeWorld implements SnapshotSource {
   }
 
   keys(collection: Collection): readonly string[] {
-    return [...this.#shelf(collection).keys()];
+    return [...this.#texts(collection).keys()];
   }
 
   /** The names of the live records, where they have any, by key. */
@@ -31,45 +33,41 @@ export class NodeWorld implements SnapshotSource {
     return this.#names.get(collection) ?? new Map();
   }
 
-  put(collection: Collection, ...records: readonly (readonly [key: string, record: object])[]): Occurrence {
-    const made = records.map(([key, record]) => ({ key, json: JSON.stringify(record) }));
-    for (const { key, json } of made) this.#shelf(collection).set(key, json);
+  put(
+    collection: Collection,
+    ...records: readonly (readonly [key: string, record: object])[]
+  ): readonly StreamEvent[] {
+    const texts = new Map(records.map(([key, record]) => [key, JSON.stringify(record)]));
+    for (const [key, json] of texts) this.#texts(collection).set(key, json);
     const names = new Map(this.names(collection));
     for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
     this.#names.set(collection, names);
-    return this.#occurrence(collection, false, made);
+    return recordEvents(collection, false, texts);
   }
 
-  drop(collection: Collection, ...keys: readonly string[]): Occurrence {
-    const gone = keys.map((key) => ({ key, json: this.#shelf(collection).get(key) ?? '' }));
-    for (const key of keys) this.#shelf(collection).delete(key);
+  drop(collection: Collection, ...keys: readonly string[]): readonly StreamEvent[] {
+    const gone = new Map(keys.map((key) => [key, this.#texts(collection).get(key) ?? '']));
+    for (const key of keys) this.#texts(collection).delete(key);
     this.#names.set(collection, new Map([...this.names(collection)].filter(([key]) => !keys.includes(key))));
-    return this.#occurrence(collection, true, gone);
+    return recordEvents(collection, true, gone);
   }
 
-  backend(backend: Backend, state: BackendState): Occurrence {
+  backend(backend: Backend, state: BackendState): readonly StreamEvent[] {
     this.#backends.set(backend, state);
-    return { kind: 'backend', backend, type: 'backend.updated', state };
+    return [backendEvent(backend, { state })];
   }
 
-  action(type: ActionEvent, fields: object = {}): Occurrence {
+  action(type: ActionEvent, fields: object = {}): readonly StreamEvent[] {
     this.actions += 1;
-    const backend = type === 'power.action' ? 'power' : 'upgrade';
-    return { kind: 'action', backend, type, json: JSON.stringify({ n: this.actions, ...fields }) };
+    return [actionEvent(type, JSON.stringify({ n: this.actions, ...fields }))];
   }
 
-  snapshot(): readonly Occurrence[] {
-    return [...this.#backends].flatMap(([backend, state]): Occurrence[] => [
-      { kind: 'backend', backend, type: 'backend.updated', state },
+  snapshot(): readonly StreamEvent[] {
+    return [...this.#backends].flatMap(([backend, state]) => [
+      snapshotMark(backend, { state }),
       ...[...this.#records]
-        .filter(([collection, shelf]) => COLLECTIONS[collection].backend === backend && shelf.size > 0)
-        .map(([collection, shelf]) =>
-          this.#occurrence(
-            collection,
-            false,
-            [...shelf].map(([key, json]) => ({ key, json })),
-          ),
-        ),
+        .filter(([collection]) => COLLECTIONS[collection].backend === backend)
+        .flatMap(([collection, texts]) => recordEvents(collection, false, texts)),
     ]);
   }
 
@@ -80,7 +78,7 @@ export class NodeWorld implements SnapshotSource {
       for (const text of texts) model.apply({ type, data: text });
     };
     const listed = (collection: Collection): string[] => [
-      `[${[...this.#shelf(collection).values()].join(',')}]`,
+      `[${[...this.#texts(collection).values()].join(',')}]`,
     ];
     tell(
       'backend.updated',
@@ -88,9 +86,9 @@ export class NodeWorld implements SnapshotSource {
     );
     tell('audio.updated', listed('audio.clients'));
     tell('audio.output.updated', listed('audio.outputs'));
-    tell('service.updated', this.#shelf('systemd.services').values());
-    tell('upgrade.info', this.#shelf('upgrade.status').values());
-    tell('upgrade.info', this.#shelf('upgrade.run').values());
+    tell('service.updated', this.#texts('systemd.services').values());
+    tell('upgrade.info', this.#texts('upgrade.status').values());
+    tell('upgrade.info', this.#texts('upgrade.run').values());
     return model.state();
   }
 
@@ -101,25 +99,14 @@ export class NodeWorld implements SnapshotSource {
       ['audio.updated', 'audio.clients'],
       ['audio.output.updated', 'audio.outputs'],
     ] as const) {
-      held.apply({ type, data: `[${[...this.#shelf(collection).values()].join(',')}]` });
+      held.apply({ type, data: `[${[...this.#texts(collection).values()].join(',')}]` });
     }
     return held.state();
   }
 
-  #shelf(collection: Collection): Map<string, string> {
-    const shelf = this.#records.get(collection) ?? new Map<string, string>();
-    this.#records.set(collection, shelf);
-    return shelf;
-  }
-
-  #occurrence(
-    collection: Collection,
-    removal: boolean,
-    records: readonly { readonly key: string; readonly json: string }[],
-  ): Occurrence {
-    const spec: CollectionSpec = COLLECTIONS[collection];
-    const type = removal ? spec.removed : spec.updated;
-    if (type === undefined) throw new Error(`${collection} has no such event`);
-    return { kind: 'records', backend: spec.backend, type, collection, removal, records };
+  #texts(collection: Collection): Map<string, string> {
+    const texts = this.#records.get(collection) ?? new Map<string, string>();
+    this.#records.set(collection, texts);
+    return texts;
   }
 }

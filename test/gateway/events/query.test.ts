@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Filter, filterOf } from '../../../src/gateway/events/filter.js';
-import { parseEventQuery } from '../../../src/gateway/events/query.js';
+import { type Filter, filterOf, parseEventQuery } from '../../../src/gateway/events/query.js';
 import type { Backend } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
 

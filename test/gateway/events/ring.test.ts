@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bitsOf, filterOf } from '../../../src/gateway/events/filter.js';
-import { parseEventQuery } from '../../../src/gateway/events/query.js';
-import { type Beginning, beginning } from '../../../src/gateway/events/resume.js';
-import { type FramedEvent, History, Ring } from '../../../src/gateway/events/ring.js';
+import type { FramedEvent } from '../../../src/gateway/events/event.js';
+import { bitsOf, filterOf, parseEventQuery } from '../../../src/gateway/events/query.js';
+import { History, Ring } from '../../../src/gateway/events/ring.js';
+import { type Beginning, beginning } from '../../../src/gateway/events/snapshot.js';
 
 const MIB = 1024 * 1024;
 
 function event(sequence: number, frameBytes = 1): FramedEvent {
-  return { sequence, bits: 0, frame: new Uint8Array(frameBytes) };
+  return { sequence, bits: 0, frame: new Uint8Array(frameBytes), entries: [] };
 }
 
 /** Its events are the multiples of `step`. */
@@ -71,9 +71,9 @@ test('1024 events of 8 kB are all held', () => {
 /** A history of so many events, of which every tenth is an action. */
 function historyOf(count: number): History {
   const history = new History();
-  const action = { type: 'power.action', backend: 'power', listed: false, items: [{ json: '{}' }] } as const;
+  const bits = bitsOf('power.action', 'power');
   for (let sequence = 1; sequence <= count; sequence += 1) {
-    history.push(sequence % 10 === 0 ? { ...event(sequence), action } : event(sequence));
+    history.push(sequence % 10 === 0 ? { ...event(sequence), bits } : event(sequence));
   }
   return history;
 }

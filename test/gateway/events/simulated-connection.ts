@@ -2,7 +2,7 @@
 // rules of ByteSink: writes are corked, none follows a refusal before `writable`, none follows the end.
 
 import assert from 'node:assert/strict';
-import type { ByteSink, OpenStream } from '../../../src/gateway/events/occurrence.js';
+import type { ByteSink, OpenStream } from '../../../src/gateway/events/stream.js';
 
 export class SimulatedConnection implements ByteSink {
   /** How many writes there were. */

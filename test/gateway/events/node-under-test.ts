@@ -1,0 +1,54 @@
+// A hub with a world to tell of, a clock to move and consumers of every speed.
+
+import type { StreamEvent } from '../../../src/gateway/events/event.js';
+import { EventHub } from '../../../src/gateway/events/hub.js';
+import { ManualClock } from './manual-clock.js';
+import { NodeWorld } from './node-world.js';
+import { SimulatedConsumer } from './simulated-consumer.js';
+
+export class NodeUnderTest {
+  readonly world = new NodeWorld();
+  readonly clock = new ManualClock();
+  readonly hub: EventHub;
+
+  constructor(maxClients = 256) {
+    this.hub = new EventHub({
+      boot: 'b',
+      monotonic: this.clock.monotonic,
+      random: () => 0,
+      maxClients,
+      source: this.world,
+      schedule: this.clock.schedule,
+    });
+  }
+
+  consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
+    const consumer = new SimulatedConsumer(this.hub, this.world);
+    if (lastEventId !== '') consumer.pretend(lastEventId);
+    consumer.open(query, capacity);
+    return consumer;
+  }
+
+  publish(happenings: readonly (readonly StreamEvent[])[]): void {
+    this.hub.publish(happenings.flat());
+  }
+
+  progress(count: number, fields: object = {}): void {
+    for (let times = 0; times < count; times += 1) {
+      this.publish([this.world.action('upgrade.progress', fields)]);
+    }
+  }
+
+  /** Changes that nobody in these tests wants. */
+  noise(count: number): void {
+    for (let v = 0; v < count; v += 1) {
+      this.publish([this.world.put('systemd.services', ['user/noise', { scope: 'user', name: 'noise', v }])]);
+    }
+  }
+}
+
+/** The events as `id type data`; without the "connected" that begins every stream. */
+export function heard(consumer: SimulatedConsumer): readonly string[] {
+  consumer.readAll();
+  return consumer.events.slice(1).map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
+}

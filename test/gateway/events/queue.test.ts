@@ -1,0 +1,277 @@
+// What a consumer that does not keep up is told, by all short histories: wherever it breaks off, what it was sent and what is
+// replayed after the last id make the true state, and every action is heard once and in order. And how much may wait.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reachedIn } from '../../../src/gateway/events/encode.js';
+import type { StreamEvent } from '../../../src/gateway/events/event.js';
+import { NamesHeld } from '../../consumer/names-held.js';
+import type { DispatchedEvent } from '../../consumer/parser.js';
+import { StateModel } from '../../consumer/state-model.js';
+import { heard, NodeUnderTest } from './node-under-test.js';
+import type { NodeWorld } from './node-world.js';
+
+/** So long that a record holding it has no room in a list with others. */
+const LONG = 'x'.repeat(64 * 1024);
+
+let version = 0;
+/** A client with the name that it has for its life. */
+const client = (world: NodeWorld, id: number): readonly [string, object] => {
+  version += 1;
+  const name = world.names('audio.clients').get(String(id)) ?? `client ${version}`;
+  return [String(id), { id, name, version }];
+};
+
+/** Everything that can happen to two records and an action. Undefined: it cannot happen now. */
+const STEPS: readonly ((world: NodeWorld) => readonly StreamEvent[] | undefined)[] = [
+  (world) => world.put('audio.clients', client(world, 1), client(world, 2)),
+  (world) => world.put('audio.clients', client(world, 1)),
+  (world) => (world.keys('audio.clients').includes('1') ? world.drop('audio.clients', '1') : undefined),
+  (world) =>
+    world.keys('audio.clients').length > 0
+      ? world.drop('audio.clients', ...world.keys('audio.clients'))
+      : undefined,
+  (world) => world.put('upgrade.run', ['', { state: 'running', version }]),
+  (world) => world.action('upgrade.progress'),
+];
+
+function* histories(length: number): Generator<readonly number[]> {
+  if (length === 0) yield [];
+  else for (const rest of histories(length - 1)) for (const step of STEPS.keys()) yield [...rest, step];
+}
+
+/** Breaks off after each event of `sent` in turn and goes on behind the id reached with what happened. */
+function checkEveryBreak(
+  world: NodeWorld,
+  happened: readonly DispatchedEvent[],
+  sent: readonly DispatchedEvent[],
+): void {
+  for (let read = 0; read <= sent.length; read += 1) {
+    const model = new StateModel();
+    const names = new NamesHeld();
+    const last = reachedIn(sent[read - 1]?.lastEventId ?? '', 'b')?.states ?? 0;
+    for (const told of [...sent.slice(0, read), ...happened.slice(last)]) {
+      model.apply(told);
+      names.apply(told);
+    }
+    assert.deepEqual(names.state(), world.namesTruth());
+    assert.deepEqual(model.state(), { ...world.truth(), backends: {} });
+    const numbers = model.actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: world.actions }, (_, index) => index + 1),
+    );
+  }
+}
+
+/** The slow consumer reads what there is before step `readAt`, and in the end. */
+function checkHistory(steps: readonly number[], readAt: number): void {
+  const node = new NodeUnderTest();
+  const [quick, slow] = [node.consumer(), node.consumer('', 0)];
+  steps.forEach((step, index) => {
+    if (index === readAt) slow.readAll();
+    node.publish([STEPS[step]?.(node.world) ?? []]);
+  });
+  for (const consumer of [quick, slow]) consumer.readAll();
+  checkEveryBreak(node.world, quick.events.slice(1), slow.events.slice(1));
+}
+
+test('a consumer that breaks off anywhere misses nothing: all histories of up to 5 steps', () => {
+  for (let length = 1; length <= 5; length += 1) {
+    for (const steps of histories(length)) {
+      try {
+        for (let readAt = 0; readAt < Math.min(length, 3); readAt += 1) checkHistory(steps, readAt);
+      } catch (error) {
+        throw new Error(`history ${steps.join(' ')}`, { cause: error });
+      }
+    }
+  }
+});
+
+/** What happens while nobody reads, and what is heard then: type and the interesting half of the data. */
+const CONFLATIONS: readonly [
+  name: string,
+  happen: (world: NodeWorld) => readonly (readonly StreamEvent[])[],
+  heard: readonly string[],
+][] = [
+  [
+    'the newest state of a record wins',
+    (world) => [1, 2, 3].map((v) => world.put('audio.clients', ['1', { id: 1, v }])),
+    ['b-3 audio.updated [{"id":1,"v":3}]'],
+  ],
+  [
+    'a removal is not lost',
+    (world) => [world.put('audio.clients', ['1', { id: 1 }]), world.drop('audio.clients', '1')],
+    ['b-2 audio.removed [{"id":1}]'],
+  ],
+  [
+    'what comes back after its removal is there, and its removal is told before',
+    (world) => [
+      world.put('audio.clients', ['1', { id: 1, v: 1 }]),
+      world.drop('audio.clients', '1'),
+      world.put('audio.clients', ['1', { id: 1, v: 2 }]),
+    ],
+    ['b-2 audio.removed [{"id":1,"v":1}]', 'b-3 audio.updated [{"id":1,"v":2}]'],
+  ],
+  [
+    'of records that had one key after the other every removal is told',
+    (world) => [
+      world.put('audio.clients', ['0', { id: 0, name: 'Spotify' }]),
+      world.drop('audio.clients', '0'),
+      world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
+      world.drop('audio.clients', '0'),
+      world.put('audio.clients', ['0', { id: 0, name: 'Kodi' }]),
+    ],
+    [
+      'b-4 audio.removed [{"id":0,"name":"Spotify"},{"id":0,"name":"mpv"}]',
+      'b-5 audio.updated [{"id":0,"name":"Kodi"}]',
+    ],
+  ],
+  [
+    'a removal in the same words is told once, at its latest place',
+    (world) =>
+      [1, 2, 3].flatMap(() => [
+        world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
+        world.drop('audio.clients', '0'),
+      ]),
+    ['b-6 audio.removed [{"id":0,"name":"mpv"}]'],
+  ],
+  [
+    'records of one kind leave as one list',
+    (world) => [
+      world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2 }]),
+      world.put('audio.outputs', ['3', { id: 3 }]),
+    ],
+    ['b-2 audio.output.updated [{"id":1},{"id":2},{"id":3}]'],
+  ],
+  [
+    'an id is not told before all of its event is',
+    (world) => [world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2, pad: LONG }])],
+    ['b-0 audio.output.updated [{"id":1}]', `b-1 audio.output.updated [{"id":2,"pad":"${LONG}"}]`],
+  ],
+  [
+    'who has a part of an event only has the id of the event before it, and is replayed the whole',
+    (world) => [
+      world.action('power.action'),
+      world.action('power.action'),
+      world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2, pad: LONG }], ['3', { id: 3 }]),
+    ],
+    [
+      'b-1 power.action {"n":1}',
+      'b-2 power.action {"n":2}',
+      'b-2 audio.output.updated [{"id":1}]',
+      `b-2 audio.output.updated [{"id":2,"pad":"${LONG}"}]`,
+      'b-3 audio.output.updated [{"id":3}]',
+    ],
+  ],
+  [
+    'actions are all told, in order, and states around them at their latest place',
+    (world) => [
+      world.put('upgrade.run', ['', { state: 'running' }]),
+      world.action('upgrade.progress'),
+      world.action('upgrade.progress'),
+      world.put('upgrade.run', ['', { state: 'idle' }]),
+      world.action('power.action'),
+    ],
+    [
+      'b-2 upgrade.progress {"n":1}',
+      'b-3 upgrade.progress {"n":2}',
+      'b-4 upgrade.info {"state":"idle"}',
+      'b-5 power.action {"n":3}',
+    ],
+  ],
+  [
+    'two collections that share an event type are told apart',
+    (world) => [
+      world.put('upgrade.run', ['', { state: 'idle' }]),
+      world.put('upgrade.status', ['', { current: '1' }]),
+      world.put('upgrade.run', ['', { state: 'running' }]),
+    ],
+    ['b-2 upgrade.info {"current":"1"}', 'b-3 upgrade.info {"state":"running"}'],
+  ],
+  [
+    'backends are conflated each for itself',
+    (world) => [
+      world.backend('audio', 'restarting'),
+      world.backend('power', 'up'),
+      world.backend('audio', 'up'),
+    ],
+    [
+      'b-2 backend.updated {"backend":"power","state":"up"}',
+      'b-3 backend.updated {"backend":"audio","state":"up"}',
+    ],
+  ],
+];
+for (const [name, happen, expected] of CONFLATIONS) {
+  test(name, () => {
+    const node = new NodeUnderTest();
+    const consumer = node.consumer('', 0);
+    node.publish(happen(node.world));
+    assert.deepEqual(heard(consumer), expected);
+  });
+}
+
+test('a snapshot shows its id only when all of it is told, and is no heavier for being large', () => {
+  const node = new NodeUnderTest();
+  for (let id = 0; id < 20; id += 1) {
+    node.publish([node.world.put('audio.clients', [String(id), { id, pad: 'x'.repeat(100_000) }])]);
+  }
+  const consumer = node.consumer('snapshot=1', 0);
+  while (consumer.connection.buffered > 0) {
+    assert.ok(consumer.connection.buffered < 200_000, 'portions are small');
+    consumer.read();
+  }
+  const ids = consumer.events.slice(1).map(({ lastEventId }) => lastEventId);
+  assert.deepEqual([...new Set(ids)], ['b-0.20', 'b-20']);
+  assert.equal(ids.indexOf('b-20'), ids.length - 1);
+  assert.deepEqual(consumer.model.state(), node.world.truth());
+});
+
+test('a live change of a backend does not take the place of the marker that begins its snapshot', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('snapshot=1', 0);
+  node.publish([node.world.backend('audio', 'up')]);
+  const told = heard(consumer);
+  assert.match(told[0] ?? '', /"audio","state":"connecting","detail":"snapshot"/);
+  assert.match(told.at(-1) ?? '', /"audio","state":"up"}/);
+});
+
+/** Some kilobytes of text per happening, and how many of them may wait: more than `least`, fewer than `most`. */
+const BOUNDS: readonly [
+  name: string,
+  happen: (world: NodeWorld) => readonly (readonly StreamEvent[])[],
+  least: number,
+  most: number,
+][] = [
+  [
+    'removals of one key',
+    (world) => [world.put('audio.clients', client(world, 1)), world.drop('audio.clients', '1')],
+    1000,
+    16_384,
+  ],
+  [
+    'removals of 10 kB, which weigh their words twice, since the key under which they wait holds them too,',
+    (world) => {
+      const [key, record] = client(world, 1);
+      const put = world.put('audio.clients', [key, { ...record, pad: 'x'.repeat(10_000) }]);
+      return [put, world.drop('audio.clients', '1')];
+    },
+    45,
+    53,
+  ],
+  ['lines of 10 kB', (world) => [world.action('upgrade.progress', { pad: 'x'.repeat(9_900) })], 100, 106],
+  ['the tiniest events', (world) => [world.action('power.action')], 1000, 16_384],
+];
+for (const [name, happen, least, most] of BOUNDS) {
+  test(`${name} are bounded in number, behind however many changes of one record`, () => {
+    const node = new NodeUnderTest();
+    const consumer = node.consumer('', 0);
+    for (let times = 0; times < 5000; times += 1) {
+      node.publish([node.world.put('audio.outputs', ['1', { id: 1, pad: 'x'.repeat(1000) }])]);
+    }
+    let waiting = 0;
+    for (; waiting < most && consumer.isOpen; waiting += 1) node.publish(happen(node.world));
+    assert.ok(waiting > least && waiting < most, `${waiting} may wait`);
+    assert.equal(node.hub.stats().closedSlow, 1);
+  });
+}
