@@ -8,7 +8,6 @@ import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { UpgradeBulletin } from './bulletin.js';
-import type { ManagerFacts } from './manager-facts.js';
 import { ProgressSocket } from './progress-socket.js';
 import { ResultReader } from './result-reader.js';
 import type { Run } from './run.js';
@@ -138,7 +137,6 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       changed: (run: Run, before: Run) => this.#bulletin.run(run, before),
       save: (next: SavedRun) => this.#store.save(next),
       askUnit: () => this.#askUnit(),
-      askFailedJobs: async () => (this.#bulletin.isUp ? this.#follower?.failedJobs() : undefined),
     };
     return new RunKeeper(saved, this.#circumstances(''), owner, clock);
   }
@@ -153,8 +151,8 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     }
     const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
     const owner = {
-      up: (facts: UpgradeFacts, { life, failedJobs }: ManagerFacts) => {
-        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(life), failedJobs);
+      up: (facts: UpgradeFacts, managerLife: string) => {
+        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
         this.#bulletin.up(this.#keeper.run);
       },
       // The first word of all, too, comes behind the socket: a start counts as done then.

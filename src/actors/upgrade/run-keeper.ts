@@ -23,8 +23,6 @@ export interface RunKeeperOwner {
   save(saved: SavedRun): void;
   /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
   askUnit(): Promise<UpgradeFacts | undefined>;
-  /** How many jobs of systemd have failed up to now; undefined when it cannot be asked. */
-  askFailedJobs(): Promise<number | undefined>;
 }
 
 /** Times are monotonic ms: when the line came, and when its connection was accepted. */
@@ -38,8 +36,6 @@ export class RunKeeper {
   readonly #owner: RunKeeperOwner;
   readonly #clock: Clock;
   #circumstances: Circumstances;
-  /** As `SavedRun` has it. While no run is going on, what was last heard. */
-  #failedJobs: number | undefined;
   #run: Run;
   /** Monotonic: connections from before belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
@@ -56,7 +52,6 @@ export class RunKeeper {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#circumstances = saved?.circumstances ?? now;
-    this.#failedJobs = saved?.failedJobs;
     this.#run = initialRun(saved?.record);
     this.#lastLineMs = clock.monotonic();
     // With the node's life its scripts have ended.
@@ -75,22 +70,19 @@ export class RunKeeper {
     this.#undecided = [];
   }
 
-  /** The unit was read anew, and behind it how many jobs of the manager have failed. */
-  read(facts: UpgradeFacts, now: Circumstances, failedJobs: number | undefined): void {
+  /** The unit was read anew. */
+  read(facts: UpgradeFacts, now: Circumstances): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
-    // A count that is not known might have been any.
-    const noJobFailed = failedJobs !== undefined && failedJobs === this.#failedJobs;
     this.#circumstances = now;
-    this.#failedJobs = failedJobs;
-    this.feed({ kind: 'read', facts, sameManager, noJobFailed });
+    this.feed({ kind: 'read', facts, sameManager });
     this.#decide(facts);
   }
 
   /** There is no unit to be followed: a run of systemd is nobody's any more. */
   noUnit(now: Circumstances): void {
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false, noJobFailed: false });
+    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false });
   }
 
   feed(input: RunInput): void {
@@ -102,25 +94,9 @@ export class RunKeeper {
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
     const began = run.count !== before.count || (!ended && run.invocation !== before.invocation);
     if (began || ended) this.#save();
-    if (began) void this.#countFailedJobs();
     this.#owner.changed(run, before);
     if (run.doubtful && !before.doubtful) void this.#confirm();
     this.#expectQuiet();
-  }
-
-  /**
-   * What failed before the run, or before this try of it, says nothing of it. systemd answers behind what it has said: while
-   * the run's own job is not known to have failed, it is not among those that are counted.
-   */
-  async #countFailedJobs(): Promise<void> {
-    const { count } = this.#run;
-    const failedJobs = await this.#owner.askFailedJobs();
-    const { state, origin, badJob, doubtful } = this.#run;
-    const asItBegan = this.#run.count === count && badJob === undefined && !doubtful;
-    if (state !== 'running' || origin !== 'systemd' || !asItBegan) return;
-    if (failedJobs === undefined || failedJobs === this.#failedJobs) return;
-    this.#failedJobs = failedJobs;
-    this.#save();
   }
 
   /** Systemd answers behind what it has said: a unit that is to be started again says so now. */
@@ -191,12 +167,7 @@ export class RunKeeper {
   }
 
   #save(): void {
-    const failedJobs = this.#failedJobs;
-    this.#owner.save({
-      record: this.#run,
-      circumstances: this.#circumstances,
-      ...(failedJobs !== undefined && { failedJobs }),
-    });
+    this.#owner.save({ record: this.#run, circumstances: this.#circumstances });
   }
 
   /** Waits for the silence that ends a run of the socket. One timer that looks anew when it fires: lines set none. */

@@ -21,11 +21,9 @@ export interface Circumstances {
 export interface SavedRun {
   readonly record: RunRecord;
   readonly circumstances: Circumstances;
-  /** How many jobs of the manager had failed as the run began; absent when that was not known. */
-  readonly failedJobs?: number;
 }
 
-export function savedText({ record, circumstances, failedJobs }: SavedRun): string {
+export function savedText({ record, circumstances }: SavedRun): string {
   const { state, origin, invocation, before, startJob, startedMs, finishedMs } = record;
   const saved = {
     state,
@@ -36,7 +34,6 @@ export function savedText({ record, circumstances, failedJobs }: SavedRun): stri
     ...(startedMs !== undefined && { started_at: utcSeconds(startedMs) }),
     ...(finishedMs !== undefined && { finished_at: utcSeconds(finishedMs) }),
     ...circumstances,
-    ...(failedJobs !== undefined && { failed_jobs: failedJobs }),
   };
   return `${JSON.stringify(saved)}\n`;
 }
@@ -46,14 +43,13 @@ export function parseSaved(text: string): SavedRun | undefined {
   const saved = objectOf(text);
   if (saved === undefined) return undefined;
   const { state, origin, invocation, before, boot, manager, unit } = saved;
-  const { job: startJob, failed_jobs: failedJobs } = saved;
+  const { job: startJob } = saved;
   const [startedMs, finishedMs] = [timeOf(saved['started_at']), timeOf(saved['finished_at'])];
   if (state !== 'idle' && state !== 'running' && state !== 'failed') return undefined;
   if (origin !== undefined && origin !== 'systemd' && origin !== 'socket') return undefined;
   if (invocation !== undefined && !isInvocation(invocation)) return undefined;
   if (before !== undefined && before !== '' && !isInvocation(before)) return undefined;
   if (startJob !== undefined && typeof startJob !== 'string') return undefined;
-  if (failedJobs !== undefined && typeof failedJobs !== 'number') return undefined;
   if (typeof boot !== 'string' || typeof manager !== 'string' || typeof unit !== 'string') return undefined;
   if (startedMs === 'wrong' || finishedMs === 'wrong') return undefined;
   if (state === 'running' && (origin === undefined || startedMs === undefined)) return undefined;
@@ -66,8 +62,7 @@ export function parseSaved(text: string): SavedRun | undefined {
     ...(startedMs !== undefined && { startedMs }),
     ...(finishedMs !== undefined && { finishedMs }),
   };
-  const circumstances = { boot, manager, unit };
-  return { record, circumstances, ...(failedJobs !== undefined && { failedJobs }) };
+  return { record, circumstances: { boot, manager, unit } };
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {

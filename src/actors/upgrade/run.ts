@@ -57,14 +57,8 @@ export type RunInput =
   /**
    * The unit was read after a time in which signals may have been missed: at the daemon's start, after a loss of the bus.
    * `sameManager`: the manager is the one that the run began under; otherwise it cannot have left the run going.
-   * `noJobFailed`: none of the manager's jobs, the unit's included, is known to have failed since the run began.
    */
-  | {
-      readonly kind: 'read';
-      readonly facts: UpgradeFacts;
-      readonly sameManager: boolean;
-      readonly noJobFailed: boolean;
-    }
+  | { readonly kind: 'read'; readonly facts: UpgradeFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: UpgradeFacts }
   /** A job of the unit was removed, of whatever kind. */
@@ -90,7 +84,7 @@ export function step(run: Run, input: RunInput, nowMs: number): Run {
     case 'accepted':
       return accepted(run, input, nowMs);
     case 'unit':
-      return judged(seen(run, input.facts, nowMs), nowMs);
+      return withVerdict(seen(run, input.facts, nowMs), nowMs);
     case 'read':
       return reread(run, input, nowMs);
     case 'confirmed':
@@ -143,7 +137,7 @@ function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, now
 function seen(run: Run, facts: UpgradeFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return sameRun(next, nowMs);
-  // What is left of an invocation (a stop, a reload) is no new run, and neither is one that has been judged.
+  // What is left of an invocation (a stop, a reload) is no new run, and neither is one that has its verdict.
   const fresh = isUnderWay(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
   return fresh ? begunByUnit(next, nowMs) : next;
 }
@@ -184,14 +178,14 @@ function withInvocation(run: Run): Run {
  * Ends a systemd run when its unit rests and none of its jobs is left. A unit that is to be started again passes through
  * `failed`, and its job ends as failed, before it says `auto-restart` (observed, systemd 252): a failure must be confirmed.
  */
-function judged(run: Run, nowMs: number): Run {
+function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   if (isAtWork(run.facts) || run.job) return { ...run, doubtful: false };
   return succeeded(run) ? finished(run, true, nowMs) : { ...run, doubtful: true };
 }
 
 function confirmed(run: Run, facts: UpgradeFacts, nowMs: number): Run {
-  const now = judged(seen(run, facts, nowMs), nowMs);
+  const now = withVerdict(seen(run, facts, nowMs), nowMs);
   return now.doubtful ? finished(now, false, nowMs) : now;
 }
 
@@ -204,7 +198,7 @@ function succeeded({ badJob, invocation, facts }: Run): boolean {
 function jobEnded(run: Run, job: string, result: string, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   const bad = job === run.startJob && result !== 'done';
-  return judged({ ...run, job: job === run.job ? '' : run.job, ...(bad && { badJob: result }) }, nowMs);
+  return withVerdict({ ...run, job: job === run.job ? '' : run.job, ...(bad && { badJob: result }) }, nowMs);
 }
 
 function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
@@ -215,7 +209,8 @@ function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: nu
   const next = moves ? sameRun(now, nowMs) : now;
   if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
   if (facts.job !== '' && sameManager) return next;
-  return finished(next, endedUnseen(next, input), nowMs);
+  // What cannot be known to have gone well has failed: also a run whose unit systemd has forgotten.
+  return finished(next, sameManager && succeeded(next), nowMs);
 }
 
 /** The unit works. If it may still be the run's invocation, the run goes on since when it began. */
@@ -223,27 +218,6 @@ function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
   const { facts, invocation } = run;
   const same = sameManager && (invocation === undefined || invocation === facts.invocation);
   return same ? run : begunByUnit(run, nowMs);
-}
-
-/**
- * The verdict of a run whose end was not seen. Of a run whose invocation was not seen either, only that its job was
- * accepted: if the unit has had no other invocation than before, its job never ran.
- *
- * Of a unit that systemd has forgotten nothing is left but the count of failed jobs, which is that of all units together.
- * systemd forgets units that have ended well, and failed ones that it is told to forget (`reset-failed`), or always. If no job
- * has failed, the unit has ended well, or in a way that is no job's failure: cancelled before it ran, or failed by a stop or
- * behind the start of a service that is no oneshot, and reset. If a job has failed, it may have been another unit's, and nobody
- * can tell: a run that is called failed is looked into, one that is called well may leave a broken node alone.
- */
-function endedUnseen(
-  { badJob, before, invocation, facts }: Run,
-  { sameManager, noJobFailed }: RunInput & { readonly kind: 'read' },
-): boolean {
-  if (badJob !== undefined || !sameManager) return false;
-  if (invocation === undefined && before === undefined) return false;
-  if (facts.invocation !== '' && facts.invocation === invocation) return hasEndedWell(facts);
-  const isForgotten = facts.invocation === '' && facts.activeState === 'inactive';
-  return isForgotten && noJobFailed && !facts.forgotten;
 }
 
 function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): Run {

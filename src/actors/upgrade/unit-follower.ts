@@ -5,6 +5,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import {
   MANAGER_INTERFACE,
+  MANAGER_PROPERTIES,
   SERVICE_INTERFACE,
   SYSTEMD_ERRORS,
   SYSTEMD_METHODS,
@@ -18,7 +19,6 @@ import { type BusOptions, type BusOwner, UserBus } from '../bus/bus.js';
 import { type Outcome, sentence } from '../bus/fault.js';
 import { JobEnds, type PropertyRecord } from '../bus/units.js';
 import type { Clock } from '../clock.js';
-import { type ManagerFacts, managerFacts } from './manager-facts.js';
 import { type Started, UnitStarter } from './unit-starter.js';
 import { NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
 
@@ -33,8 +33,8 @@ export interface Units {
 }
 
 export interface FollowerOwner {
-  /** The bus is there; `facts` is the unit now, and every change from now on is told. `manager` was read behind it. */
-  up(facts: UpgradeFacts, manager: ManagerFacts): void;
+  /** The bus is there; `facts` is the unit now, and every change from now on is told. `managerLife` is another one for each start of systemd. */
+  up(facts: UpgradeFacts, managerLife: string): void;
   down(reason: string): void;
   unit(facts: UpgradeFacts): void;
   /** A job of the upgrade unit, of whatever kind; `job` is its path. */
@@ -120,12 +120,6 @@ export class UnitFollower implements BusOwner {
     return (await this.#read()) ? this.#facts : undefined;
   }
 
-  /** How many jobs of systemd have failed up to now; undefined when it cannot be asked. */
-  async failedJobs(): Promise<number | undefined> {
-    const manager = await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE);
-    return manager.ok ? managerFacts(manager.value).failedJobs : undefined;
-  }
-
   async startUpgrade(): Promise<Started> {
     const { upgrade } = this.#units;
     return upgrade === undefined ? NO_UNIT : this.#starter.startUpgrade(upgrade);
@@ -145,7 +139,8 @@ export class UnitFollower implements BusOwner {
     const manager = must(await this.#getAll(SYSTEMD_PATH, MANAGER_INTERFACE));
     if (epoch !== this.#epoch) return;
     this.#up = true;
-    this.#owner.up(this.#facts, managerFacts(manager));
+    const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager);
+    this.#owner.up(this.#facts, String(startedUs ?? ''));
   }
 
   async #beginAgain(): Promise<void> {

@@ -10,19 +10,17 @@ export interface UpgradeFacts extends RunFacts {
    * for a unit that has stayed loaded.
    */
   readonly reset: boolean;
-  /** The unit is forgotten as soon as it ends, even when it failed (CollectMode=inactive-or-failed). */
-  readonly forgotten: boolean;
   /** How many times systemd has started the service again by itself since it was last started by other hands. */
   readonly restarts: number;
   /** When the unit last began to run, in ms since the epoch; undefined when that is not known. */
   readonly startedMs?: number;
 }
 
-export const NO_FACTS: UpgradeFacts = { ...NOTHING_RAN, reset: false, forgotten: false, restarts: 0 };
+export const NO_FACTS: UpgradeFacts = { ...NOTHING_RAN, reset: false, restarts: 0 };
 
 /** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
 export function withProperties(facts: UpgradeFacts, record: PropertyRecord): UpgradeFacts {
-  const { InactiveExitTimestamp: startedUs, CollectMode, ...unit } = readProperties(UNIT_PROPERTIES, record);
+  const { InactiveExitTimestamp: startedUs, ...unit } = readProperties(UNIT_PROPERTIES, record);
   const { NRestarts } = readProperties(SERVICE_PROPERTIES, record);
   const run = withRun(facts, record);
   const { StateChangeTimestamp: changedUs, InactiveEnterTimestamp: restsUs } = unit;
@@ -33,7 +31,6 @@ export function withProperties(facts: UpgradeFacts, record: PropertyRecord): Upg
     // The step from `failed` to `inactive` is a change of state, but no end of work (measured, systemd 252).
     ...(changedUs !== undefined && { reset: run.activeState === 'inactive' && changedUs !== restsUs }),
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
-    ...(CollectMode !== undefined && { forgotten: CollectMode === 'inactive-or-failed' }),
     ...(NRestarts !== undefined && { restarts: NRestarts }),
   };
 }

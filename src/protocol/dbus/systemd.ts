@@ -52,14 +52,8 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/**
- * Properties of `MANAGER_INTERFACE`, kept over a reload or re-execution: when this manager was started, in microseconds, and
- * how many jobs of all units have failed since then, which no `reset-failed` takes back.
- */
-export const MANAGER_PROPERTIES = {
-  UserspaceTimestampMonotonic: 't',
-  NFailedJobs: 'u',
-} as const satisfies PropertyTable;
+/** Properties of `MANAGER_INTERFACE`: when this manager was started, in microseconds, kept over a reload or re-execution. */
+export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
 /** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 is none. Times are microseconds since the epoch; 0 is never. */
 export const UNIT_PROPERTIES = {
@@ -76,7 +70,6 @@ export const UNIT_PROPERTIES = {
   StateChangeTimestamp: 't',
   InactiveEnterTimestamp: 't',
   InactiveExitTimestamp: 't',
-  CollectMode: 's',
 } as const satisfies PropertyTable;
 
 /** Properties of `SERVICE_INTERFACE`: how the last run ended, and how often systemd has started it again by itself (Restart=). */

@@ -40,15 +40,12 @@ interface Stage {
   readonly now: number;
   /** What systemd says when it is asked; the question is open until `answer` is called. */
   answer(facts: UpgradeFacts | undefined): Promise<void>;
-  /** How many jobs systemd says have failed, whenever it is asked. */
-  jobsFailed(count: number): void;
 }
 
 function stage(t: TestContext, saved?: SavedRun): Stage {
   const waiting: ((facts: UpgradeFacts | undefined) => void)[] = [];
   const all: SavedRun[] = [];
   const clock = new ManualClock();
-  let failedJobs: number | undefined;
   const keeper = new RunKeeper(
     saved,
     HERE,
@@ -56,7 +53,6 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
       changed: () => undefined,
       save: (next) => all.push(next),
       askUnit: () => new Promise((resolve) => waiting.push(resolve)),
-      askFailedJobs: async () => failedJobs,
     },
     clock,
   );
@@ -74,9 +70,6 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
       return clock.monotonic();
     },
     answer,
-    jobsFailed: (count) => {
-      failedJobs = count;
-    },
   };
 }
 
@@ -111,7 +104,7 @@ test('lines wait for the bus to come back', async (t) => {
   on.keeper.line(progress(5), on.now);
   await on.answer(undefined);
   assert.equal(state(on), 'idle - -');
-  on.keeper.read(AT_WORK, HERE, 0);
+  on.keeper.read(AT_WORK, HERE);
   assert.equal(state(on), 'running systemd 5');
 });
 
@@ -124,7 +117,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
     on.clock.pass(1);
     on.keeper.line(progress(n), on.now);
   }
-  on.keeper.read(NO_FACTS, HERE, 0);
+  on.keeper.read(NO_FACTS, HERE);
   assert.equal(state(on), 'running socket 80');
   assert.equal(on.saved.length, 1);
 });
@@ -136,7 +129,7 @@ test('a whole run of many lines while the bus is away is not left running', asyn
     on.keeper.line(says, on.now);
   }
   await on.answer(undefined);
-  on.keeper.read(NO_FACTS, HERE, 0);
+  on.keeper.read(NO_FACTS, HERE);
   assert.equal(state(on), 'idle socket -');
   assert.equal(on.saved.length, 2);
 });
@@ -147,7 +140,7 @@ test('of many runs by hand while the bus is away the last is told', async (t) =>
     on.keeper.line(BEGIN, on.now);
     on.keeper.line({ event: 'end', success: n === 39 }, on.now);
   }
-  on.keeper.read(NO_FACTS, HERE, 0);
+  on.keeper.read(NO_FACTS, HERE);
   assert.equal(state(on), 'idle socket -');
 });
 
@@ -251,7 +244,7 @@ test('a run of the socket goes on over a restart of the daemon, not over one of 
   assert.equal(state(after), 'failed socket -');
 });
 
-test('a systemd run is judged by what it began under', (t) => {
+test('the verdict on a systemd run depends on what it began under', (t) => {
   const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: A } as const;
   for (const [other, expected] of [
     [{}, 'idle systemd -'],
@@ -259,56 +252,11 @@ test('a systemd run is judged by what it began under', (t) => {
     [{ manager: 'before' }, 'failed systemd -'],
     [{ unit: 'other.service' }, 'failed systemd -'],
   ] as const) {
-    const on = stage(t, { record, circumstances: { ...HERE, ...other }, failedJobs: 3 });
-    on.keeper.read(NO_FACTS, HERE, 3);
+    const on = stage(t, { record, circumstances: { ...HERE, ...other } });
+    on.keeper.read(AT_REST, HERE);
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
   }
-});
-
-test('a run of which nothing is left is judged by the count of failed jobs, if it is known', (t) => {
-  const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: A } as const;
-  for (const [then, now, expected] of [
-    [3, 3, 'idle systemd -'],
-    [3, 4, 'failed systemd -'],
-    [undefined, 3, 'failed systemd -'],
-    [3, undefined, 'failed systemd -'],
-    [undefined, undefined, 'failed systemd -'],
-  ] as const) {
-    const saved = { record, circumstances: HERE, ...(then !== undefined && { failedJobs: then }) };
-    const on = stage(t, saved);
-    on.keeper.read(NO_FACTS, HERE, now);
-    assert.equal(state(on), expected, `${then} ${now}`);
-  }
-});
-
-test('how many jobs had failed is saved as it is when the run begins, and with each try', async (t) => {
-  const on = stage(t);
-  on.keeper.read(NO_FACTS, HERE, 3);
-  on.jobsFailed(5);
-  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' });
-  await on.answer(undefined);
-  const counts = () => on.saved.map(({ failedJobs }) => failedJobs);
-  assert.deepEqual(counts(), [3, 5]);
-  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
-  await on.answer(undefined);
-  assert.deepEqual(counts(), [3, 5, 5]);
-  on.jobsFailed(6);
-  const again = { ...AT_WORK, invocation: 'b'.repeat(32), job: '/job/2', restarts: 1 };
-  on.keeper.feed({ kind: 'unit', facts: again });
-  await on.answer(undefined);
-  assert.deepEqual(counts(), [3, 5, 5, 5, 6]);
-});
-
-test("a count that may hold the run's own failure is not saved", async (t) => {
-  const on = stage(t);
-  on.keeper.read(NO_FACTS, HERE, 3);
-  on.jobsFailed(4);
-  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
-  on.keeper.feed({ kind: 'unit', facts: { ...BROKEN, job: '/job/1' } });
-  on.keeper.feed({ kind: 'job-ended', job: '/job/1', result: 'failed' });
-  await on.answer(undefined);
-  assert.ok(on.saved.every(({ failedJobs }) => failedJobs === 3));
 });
 
 test('what the unit had run before is saved until the invocation is known', (t) => {
@@ -340,7 +288,7 @@ test("a restarted daemon knows the run's own job from the state file", async (t)
       before.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
       const last = before.saved.at(-1);
       const on = stage(t, last && parseSaved(savedText(last)));
-      on.keeper.read({ ...AT_WORK, job }, HERE, 0);
+      on.keeper.read({ ...AT_WORK, job }, HERE);
       on.keeper.feed({ kind: 'job-ended', job, result });
       on.keeper.feed({ kind: 'unit', facts: AT_REST });
       await on.answer(AT_REST);
@@ -373,7 +321,6 @@ function store(t: TestContext) {
 const SAVED: SavedRun = {
   record: { state: 'failed', origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 },
   circumstances: HERE,
-  failedJobs: 3,
 };
 
 test('a run is saved whole, for the owner only, and recalled', async (t) => {
@@ -462,7 +409,6 @@ test('a file that does not hold a run is ignored', () => {
     ['1970-01-01T00:00:05Z', '9999-12-31T23:59:59-00:01'],
     [/"invocation":"a*"/, '"before":"xyz"'],
     [/"invocation":"a*"/, '"job":7'],
-    ['"failed_jobs":3', '"failed_jobs":"3"'],
     ['"boot":"boot",', ''],
     [/.*/s, '[]'],
     [/.*/s, 'null'],

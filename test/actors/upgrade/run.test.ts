@@ -34,10 +34,7 @@ const read = (activeState: string, invocation: string, more?: More): RunInput =>
   kind: 'read',
   facts: facts(activeState, invocation, more),
   sameManager: true,
-  noJobFailed: true,
 });
-/** Some job has failed meanwhile, and nobody knows whose. */
-const doubted = (input: RunInput): RunInput => ({ ...input, noJobFailed: false }) as RunInput;
 const acceptedOver = (before: string): RunInput => ({
   kind: 'accepted',
   sinceCount: 0,
@@ -150,7 +147,7 @@ describe('a run that was going on when the daemon ended', () => {
     'idle systemd',
   );
   check('has failed', saved, [read('failed', A, { result: 'exit-code' })], 'failed systemd');
-  check('has ended well and been forgotten', saved, [read('inactive', '')], 'idle systemd');
+  check('has been forgotten, and nobody can tell', saved, [read('inactive', '')], 'failed systemd');
   check(
     'has ended well and is remembered',
     saved,
@@ -158,29 +155,12 @@ describe('a run that was going on when the daemon ended', () => {
     'idle systemd',
   );
   check(
-    'has been forgotten as everything is',
-    saved,
-    [read('inactive', '', { forgotten: true })],
-    'failed systemd',
-  );
-  check(
     'has failed and been reset, and is loaded',
     saved,
     [read('inactive', A, { reset: true })],
     'failed systemd',
   );
-  check(
-    'has ended well while others failed, and is loaded',
-    saved,
-    [doubted(read('inactive', A))],
-    'idle systemd',
-  );
-  check(
-    'has been forgotten, and some job has failed',
-    saved,
-    [doubted(read('inactive', ''))],
-    'failed systemd',
-  );
+  check('has ended well and is loaded', saved, [read('inactive', A)], 'idle systemd');
   check('was cut off by a reboot', saved, [elsewhere(read('inactive', ''))], 'failed systemd');
   check(
     'was followed by another that failed',
@@ -235,23 +215,11 @@ describe('a run of which only the acceptance was seen when the daemon ended', ()
     'idle systemd',
   );
   check('has ended well and is loaded', again, [read('inactive', A)], 'idle systemd');
-  check('has ended well and been forgotten', first, [read('inactive', '')], 'idle systemd');
-  check(
-    'has been forgotten as everything is',
-    first,
-    [read('inactive', '', { forgotten: true })],
-    'failed systemd',
-  );
+  check('has been forgotten, and nobody can tell', first, [read('inactive', '')], 'failed systemd');
   check(
     'has failed and been reset, and is loaded',
     again,
     [read('inactive', A, { reset: true })],
-    'failed systemd',
-  );
-  check(
-    'has been forgotten, and some job has failed',
-    again,
-    [doubted(read('inactive', ''))],
     'failed systemd',
   );
   check('never ran behind a failure', again, [read('failed', B, failure)], 'failed systemd');
@@ -587,7 +555,6 @@ test('random events keep the invariants', () => {
         unit(state, random.pick([A, B, '']), { job: coin(), result: random.pick(['success', 'exit-code']) }),
       ),
       read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, '']), { reset: coin() }),
-      doubted(read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, '']))),
       job(random.pick(['done', 'failed', 'canceled']), random.pick(['/job/1', '/job/2'])),
       begin,
       progress,
@@ -610,9 +577,9 @@ test('random events keep the invariants', () => {
     // Lines end no systemd run.
     if (ended && before.origin === 'systemd')
       assert.ok(input.kind !== 'line' && input.kind !== 'abandoned', what);
-    // A good verdict is the invocation's own: known under its name, or forgotten by systemd, which it is only when good.
-    if (ended && before.origin === 'systemd' && run.state === 'idle' && run.invocation !== undefined) {
-      assert.ok([run.invocation, ''].includes(run.facts.invocation) && before.badJob === undefined, what);
+    // A good verdict is the invocation's own.
+    if (ended && before.origin === 'systemd' && run.state === 'idle') {
+      assert.ok(run.invocation === run.facts.invocation && before.badJob === undefined, what);
     }
     // Progress only while running; an end has its time.
     assert.ok(run.state === 'running' || run.percent === undefined, what);

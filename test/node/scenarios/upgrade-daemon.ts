@@ -1,6 +1,5 @@
 // The daemon on the node with an upgrade configuration: set up, asked, listened to, killed. For the upgrade scenarios.
 
-import assert from 'node:assert/strict';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
 import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
@@ -28,7 +27,10 @@ export interface Upgrade {
   };
 }
 
-const SERVICE = `[Service]
+/** With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed. */
+const SERVICE = `[Unit]
+Before=up.service
+[Service]
 ExecStart=${NODE_PROGRAM} /opt/tonearm/main.js
 `;
 
@@ -160,10 +162,11 @@ export class UpgradeDaemon extends HeldDaemon {
     await this.node.user('systemctl', '--user', 'reset-failed', name);
   }
 
-  /** Has a job of another unit fail. */
-  async somethingElseFails(): Promise<void> {
-    await this.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
-    assert.notEqual((await this.node.user('systemctl', '--user', 'start', 'never.service')).status, 0);
+  /** Has systemd remember how the unit ends, whatever becomes of the daemon, until holds.service is stopped. */
+  async remember(name: string): Promise<void> {
+    const holds = `[Unit]\nBefore=${name}\n[Service]\nExecStart=/bin/sleep infinity\n`;
+    await this.node.writeUnit('user', 'holds.service', holds);
+    await this.systemctl('start', 'holds.service');
   }
 
   async openGate(): Promise<void> {
