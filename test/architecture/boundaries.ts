@@ -124,7 +124,6 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus/link.ts': 'connects and waits',
   'src/actors/clock.ts': 'is the clock of the D-Bus actors',
   'src/progress.ts': 'bounds the wait for the daemon',
-  'src/actors/upgrade/socket-place.ts': 'bounds the wait for the owner of a socket',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/cookie.ts': 'bounds the wait for a file',
   'src/actors/audio/executor.ts': 'bounds a command',

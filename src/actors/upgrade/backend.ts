@@ -1,5 +1,5 @@
 // The upgrade backend: puts result file, unit, progress socket and state file together, and carries the commands out. What is
-// told of it is bulletin.ts's.
+// told of it is publisher.ts's.
 
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
@@ -7,16 +7,15 @@ import type { BusOptions } from '../bus/bus.js';
 import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
-import { UpgradeBulletin } from './bulletin.js';
 import { ProgressSocket } from './progress-socket.js';
-import { ResultReader } from './result-reader.js';
+import { UpgradePublisher } from './publisher.js';
+import { ResultFile } from './result-file.js';
 import type { Run } from './run.js';
 import { RunKeeper } from './run-keeper.js';
-import type { Circumstances, SavedRun } from './run-record.js';
-import { RunStore } from './run-store.js';
+import { type Circumstances, RunStore, type SavedRun } from './run-store.js';
+import { NO_FACTS, type UpgradeFacts } from './unit-facts.js';
 import { UnitFollower } from './unit-follower.js';
 import type { Started } from './unit-starter.js';
-import { NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
 
 /** What the backend would otherwise ask the machine for. */
 export interface Surroundings {
@@ -59,17 +58,17 @@ async function recalled(
   publish: Publisher,
   surroundings: Surroundings,
 ): Promise<UpgradeBackend> {
-  const bulletin = new UpgradeBulletin(settings, publish);
-  const troubled = (problem: string | undefined) => bulletin.trouble('state file', problem);
+  const publisher = new UpgradePublisher(settings, publish, surroundings.clock);
+  const troubled = (problem: string | undefined) => publisher.trouble('state file', problem);
   const store = new RunStore(settings.stateFile, troubled, surroundings.clock);
   const found = await store.recall();
   if (!found.ok) troubled(`it is ignored: ${found.problem}`);
   const saved = found.ok ? found.saved : undefined;
-  return new UpgradeBackend(settings, surroundings, { bulletin, store, saved });
+  return new UpgradeBackend(settings, surroundings, { publisher, store, saved });
 }
 
 interface Parts {
-  readonly bulletin: UpgradeBulletin;
+  readonly publisher: UpgradePublisher;
   readonly store: RunStore;
   readonly saved: SavedRun | undefined;
 }
@@ -79,9 +78,9 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #bootId: string;
   readonly #clock: Clock;
   readonly #store: RunStore;
-  readonly #bulletin: UpgradeBulletin;
+  readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
-  readonly #reader: ResultReader | undefined;
+  readonly #resultFile: ResultFile | undefined;
   readonly #socket: ProgressSocket;
   /** Result file and socket have had their first attempt: what is told from then on is whole. */
   readonly #ready: Promise<unknown>;
@@ -92,32 +91,32 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   constructor(
     settings: UpgradeSettings,
     { bus, bootId, clock }: Surroundings,
-    { bulletin, store, saved }: Parts,
+    { publisher, store, saved }: Parts,
   ) {
     this.#settings = settings;
     this.#bootId = bootId;
     this.#clock = clock;
     this.#store = store;
-    this.#bulletin = bulletin;
+    this.#publisher = publisher;
     this.#keeper = this.#makeKeeper(saved, clock);
     const { resultFile, progressSocket } = settings;
     if (resultFile !== undefined) {
-      this.#reader = new ResultReader(resultFile, (result) => bulletin.result(result), clock);
+      this.#resultFile = new ResultFile(resultFile, (result) => publisher.result(result), clock);
     }
     this.#socket = new ProgressSocket(
       progressSocket,
       {
         line: ({ says, text }, { sinceMs }) => {
-          bulletin.progress(text);
+          publisher.progress(text);
           this.#keeper.line(says, sinceMs);
         },
         connections: (count) => this.#keeper.connections(count),
-        problem: (problem) => bulletin.trouble('progress socket', problem),
+        problem: (problem) => publisher.trouble('progress socket', problem),
       },
       clock,
     );
-    const read = this.#reader?.read() ?? Promise.resolve();
-    this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.placed()]);
+    const read = this.#resultFile?.read() ?? Promise.resolve();
+    this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
     this.#follower = this.#makeFollower(bus);
   }
 
@@ -128,13 +127,14 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   async stop(): Promise<void> {
     this.#follower?.stop();
     this.#keeper.stop();
-    const ends = [this.#socket.stop(), this.#reader?.stop(), this.#store.settled()];
+    this.#publisher.stop();
+    const ends = [this.#socket.stop(), this.#resultFile?.stop(), this.#store.settled()];
     await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 
   #makeKeeper(saved: SavedRun | undefined, clock: Clock): RunKeeper {
     const owner = {
-      changed: (run: Run, before: Run) => this.#bulletin.run(run, before),
+      changed: (run: Run, before: Run) => this.#publisher.run(run, before),
       save: (next: SavedRun) => this.#store.save(next),
       askUnit: () => this.#askUnit(),
     };
@@ -146,20 +146,20 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     if (upgrade === undefined) this.#keeper.noUnit(this.#circumstances(''));
     if (check === undefined && upgrade === undefined) {
       // Read-only: there is nothing to be connected to.
-      void this.#ready.then(() => this.#bulletin.up(this.#keeper.run));
+      void this.#ready.then(() => this.#publisher.up(this.#keeper.run));
       return undefined;
     }
     const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
     const owner = {
       up: (facts: UpgradeFacts, managerLife: string) => {
         if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
-        this.#bulletin.up(this.#keeper.run);
+        this.#publisher.up(this.#keeper.run);
       },
       // The first word of all, too, comes behind the socket: a start counts as done then.
-      down: (reason: string) => void this.#ready.then(() => this.#bulletin.down(reason)),
+      down: (reason: string) => void this.#ready.then(() => this.#publisher.down(reason)),
       unit: (facts: UpgradeFacts) => this.#keeper.feed({ kind: 'unit', facts }),
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
-      checkEnded: (result: string) => this.#bulletin.checkEnded(result),
+      checkEnded: (result: string) => this.#publisher.checkEnded(result),
     };
     return new UnitFollower(units, owner, bus, this.#ready, this.#clock);
   }
@@ -170,7 +170,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async #askUnit(): Promise<UpgradeFacts | undefined> {
     if (this.#settings.upgradeUnit === undefined) return NO_FACTS;
-    return this.#bulletin.isUp ? this.#follower?.ask() : undefined;
+    return this.#publisher.isUp ? this.#follower?.ask() : undefined;
   }
 
   async #check(): Promise<Answer> {
@@ -179,7 +179,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async #start(): Promise<Answer> {
-    if (!this.#bulletin.isUp || this.#follower === undefined) return NOT_CONNECTED;
+    if (!this.#publisher.isUp || this.#follower === undefined) return NOT_CONNECTED;
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
     // Of several at once the first decides for all: nothing is awaited up to here.
     if (this.#starting !== undefined) {

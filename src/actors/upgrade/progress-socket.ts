@@ -1,247 +1,221 @@
-// The progress socket: scripts connect to it, as many at once as they like, and each line goes to the owner, at a bounded pace.
-// What a line means is not known here. A byte sequence of any kind ends nothing but its own line.
+// The progress socket's server at its path: never over a living one, never open to others, and there again when it was lost.
+// What its connections say is progress-reader.ts's.
+//
+// The socket is bound under a private name and then linked to its path. That is atomic (a path that is taken is an error,
+// so of two daemons one wins), nobody can connect before the mode is set, and closing the server, at which libuv unlinks
+// the name that was bound, cannot remove the socket of somebody else.
 
-import { createServer, type Server, type Socket } from 'node:net';
-import { type Clock, Timers } from '../clock.js';
+import {
+  chmodSync,
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { type Clock, Timers, within } from '../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { LinePace, SLICE_MS } from './line-pace.js';
-import { LineSplitter } from './line-splitter.js';
-import { LINE_MAX_BYTES, type ProgressLine, parseLine } from './progress-line.js';
-import { placeSocket, removeSocket, socketIdentity } from './socket-place.js';
+import { codeOf, makeDirectories } from '../small-file.js';
+import { ProgressReader, type ReaderOwner } from './progress-reader.js';
 
-/** Connections that are read. One costs some kB, and up to 200 kB while its lines wait. */
-const READ_MAX_CONNECTIONS = 1_024;
-/** With those that wait for one of them to leave: what they wrote stays in the kernel. Half of the unit's LimitNOFILE. */
-const OPEN_MAX_CONNECTIONS = 2_048;
-/** One that has not said a byte for so long may give way to one that waits. */
-const SILENT_MS = 60_000;
-/** How often it is looked whether the socket still lies in its place, or can be had at last, if no watch tells. */
-const PLACE_LOOK_MS = 30_000;
+/** How often it is looked whether the socket still lies at its path, or can be had at last, if no watch tells. */
+const LOOK_MS = 30_000;
 /** Of our own changes in the directory there are several. */
-const PLACE_SETTLE_MS = 40;
+const SETTLE_MS = 40;
+/** A daemon that lives accepts at once: the kernel does it. */
+const PROBE_DEADLINE_MS = 2_000;
+/** Connections that the kernel takes while this thread does something else; more fail, or wait if they may. */
+const BACKLOG_CONNECTIONS = 1_024;
+/** The directory that is ours by name; one of another name may be shared with others, and is left as it is. */
+const OWN_DIRECTORY = 'tonearm';
 
-/** Where a line came from. Two lines of one connection have the same object. */
-export interface Source {
-  /** Monotonic ms at which the connection was accepted. */
-  readonly sinceMs: number;
-}
-
-export interface SocketOwner {
-  line(line: ProgressLine, source: Source): void;
-  /** Somebody connected or left. */
-  connections(count: number): void;
-  /** Why nobody can connect; undefined: they can. Called when it changes. */
+export interface SocketOwner extends ReaderOwner {
+  /** Why nobody can connect; undefined: they can. */
   problem(problem: string | undefined): void;
-}
-
-interface Connection extends Source {
-  readonly socket: Socket;
-  readonly splitter: LineSplitter;
-  /** Some byte of it was read. */
-  hasSpoken: boolean;
-  ended: boolean;
 }
 
 export class ProgressSocket {
   readonly #path: string;
   readonly #owner: SocketOwner;
-  readonly #pace = new LinePace();
-  readonly #connections = new Set<Connection>();
-  /** Those of which nothing has been read, as too many others are open; in the order in which they came. */
-  readonly #unread = new Set<Connection>();
-  /** Those with a chunk that is not read to its end, in the order in which they are served. */
-  readonly #waiting = new Set<Connection>();
   readonly #clock: Clock;
-  readonly #timers: Timers<'look' | 'slice'>;
+  readonly #reader: ProgressReader;
+  readonly #timers: Timers<'look'>;
   #watch: PathWatch | undefined;
   #server: Server | undefined;
   #identity = '';
-  #placing: Promise<void>;
-  #problem: string | undefined;
+  #listening: Promise<void>;
   #stopped = false;
 
   constructor(path: string, owner: SocketOwner, clock: Clock) {
     this.#path = path;
     this.#owner = owner;
     this.#clock = clock;
+    this.#reader = new ProgressReader(owner, clock);
     this.#timers = new Timers(clock);
     this.#lookLater();
-    this.#placing = this.#place();
+    this.#listening = this.#listen();
   }
 
-  /** Nobody can connect any more, and the socket has left its place. */
+  /** Nobody can connect any more, and the socket has left its path. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timers.cancelAll();
-    await this.#placing;
+    await this.#listening;
     this.#watch?.close();
-    this.#leavePlace();
-    this.#waiting.clear();
-    for (const { socket } of this.#connections) socket.destroy();
+    this.#leave();
+    this.#reader.stop();
   }
 
   /** Resolves when the first attempt to listen has ended, well or not. */
-  placed(): Promise<void> {
-    return this.#placing;
+  attempted(): Promise<void> {
+    return this.#listening;
   }
 
   #lookLater(): void {
-    this.#timers.set('look', PLACE_LOOK_MS, () => {
-      this.#checkPlace();
-      this.#readMore();
+    this.#timers.set('look', LOOK_MS, () => {
+      this.#look();
       this.#lookLater();
     });
   }
 
-  #checkPlace(): void {
-    // Looked at only then: while the place is being taken it seems lost.
-    this.#placing = this.#placing.then(() => (this.#stopped || !this.#isLost() ? undefined : this.#place()));
+  #look(): void {
+    // Looked at only then: while the path is being taken the socket seems lost.
+    this.#listening = this.#listening.then(() =>
+      this.#stopped || !this.#isLost() ? undefined : this.#listen(),
+    );
   }
 
   #isLost(): boolean {
     return this.#server === undefined || socketIdentity(this.#path) !== this.#identity;
   }
 
-  async #place(): Promise<void> {
-    this.#leavePlace();
-    // allowHalfOpen: what a client sent before it said good-bye is read at our pace before the connection ends.
-    // pauseOnConnect: what is not to be read yet stays in the kernel.
-    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) =>
-      this.#accept(socket),
-    );
-    const placed = await placeSocket(server, this.#path);
-    if (placed.ok) {
-      // After listening an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
-      server.on('error', () => this.#tell('a connection could not be accepted'));
-      this.#server = server;
-      this.#identity = placed.identity;
+  async #listen(): Promise<void> {
+    this.#leave();
+    // allowHalfOpen: what a client sent before it said good-bye is read at our rate before the connection ends.
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
+    });
+    let problem: string | undefined;
+    try {
+      await prepareDirectory(dirname(this.#path));
+      problem = await freePath(this.#path, this.#clock);
+      if (problem === undefined) {
+        this.#identity = await bindAt(this.#path, server);
+        this.#server = server;
+        // After listening an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
+        server.on('error', () => this.#owner.problem('a connection could not be accepted'));
+      }
+    } catch (error) {
+      server.close();
+      problem = `cannot listen there (${codeOf(error)})`;
     }
-    this.#tell(placed.ok ? undefined : placed.problem);
-    // Made anew each time: it tells what changes from how the place is now.
+    this.#owner.problem(problem);
+    // Made anew each time: it tells what changes from how the path is now.
     this.#watch?.close();
-    this.#watch = new PathWatch(this.#path, () => this.#checkPlace(), { settleMs: PLACE_SETTLE_MS });
+    this.#watch = new PathWatch(this.#path, () => this.#look(), { settleMs: SETTLE_MS });
   }
 
-  #leavePlace(): void {
+  #leave(): void {
     this.#server?.close();
     this.#server = undefined;
-    if (this.#identity !== '') removeSocket(this.#path, this.#identity);
+    // Another one that lies there now stays.
+    const isOurs = this.#identity !== '' && socketIdentity(this.#path) === this.#identity;
+    if (isOurs) rmSync(this.#path, { force: true });
     this.#identity = '';
   }
+}
 
-  #tell(problem: string | undefined): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#owner.problem(problem);
+/** Which socket lies at the path; '' when there is none. */
+function socketIdentity(path: string): string {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat?.isSocket() ? `${stat.dev}:${stat.ino}:${stat.mtimeMs}` : '';
+  } catch {
+    return ''; // A directory on the way cannot be entered: as good as absent.
   }
+}
 
-  #accept(socket: Socket): void {
-    const connection: Connection = {
-      socket,
-      splitter: new LineSplitter(LINE_MAX_BYTES + 1), // One more for a CR.
-      sinceMs: this.#clock.monotonic(),
-      hasSpoken: false,
-      ended: false,
-    };
-    this.#connections.add(connection);
-    this.#unread.add(connection);
-    socket.on('data', (chunk: Buffer) => this.#took(connection, chunk));
-    socket.on('end', () => this.#ended(connection));
-    // The line that was cut off by it is incomplete anyhow; `close` follows.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#gone(connection));
-    this.#owner.connections(this.#connections.size);
-    this.#readMore();
-    const tooMany = this.#connections.size > OPEN_MAX_CONNECTIONS;
-    if (tooMany) socket.destroy();
-    this.#tell(tooMany ? 'there are too many connections' : undefined);
-  }
+async function prepareDirectory(directory: string): Promise<void> {
+  await makeDirectories(directory);
+  const { mode, uid } = statSync(directory);
+  const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
+  // systemd makes a RuntimeDirectory= with 0755 unless it is told otherwise.
+  if (ours && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
+}
 
-  /** Begins to read as many as may be read, those first that came first. */
-  #readMore(): void {
-    for (const connection of this.#unread) {
-      if (this.#connections.size - this.#unread.size >= READ_MAX_CONNECTIONS) {
-        this.#dropSilent();
-        return;
-      }
-      this.#unread.delete(connection);
-      connection.socket.resume();
-    }
-  }
+/** Clears a dead socket away. One line that says why the path cannot be had; undefined when it is free. */
+async function freePath(path: string, clock: Clock): Promise<string | undefined> {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  const identity = socketIdentity(path);
+  if (identity === '') return 'there is a file that is not a socket';
+  const answer = await probe(path, clock);
+  if (answer === 'alive') return 'another process listens there';
+  return answer === 'gone' ? undefined : clearAway(path, identity);
+}
 
-  /** Connections that nobody uses must not lock out those that come after; one that has said something is never dropped. */
-  #dropSilent(): void {
-    const latestMs = this.#clock.monotonic() - SILENT_MS;
-    const silent = [...this.#connections].find(
-      (each) => !each.hasSpoken && !this.#unread.has(each) && each.sinceMs <= latestMs,
-    );
-    // Its place is taken when it has gone.
-    silent?.socket.destroy();
-  }
+/** Between the look and the removal another daemon may have put its socket there: then that one is put back. */
+function clearAway(path: string, identity: string): string | undefined {
+  const aside = `${path}.stale`;
+  renameSync(path, aside);
+  const isDead = socketIdentity(aside) === identity;
+  if (!isDead) linkSync(aside, path);
+  unlinkSync(aside);
+  return isDead ? undefined : 'another process listens there';
+}
 
-  #took(connection: Connection, chunk: Buffer): void {
-    connection.hasSpoken = true;
-    // Until this chunk is read no other one comes: at most one per connection is held here.
-    connection.socket.pause();
-    connection.splitter.feed(chunk);
-    this.#waiting.add(connection);
-    this.#serve();
-  }
+async function probe(path: string, clock: Clock): Promise<'alive' | 'dead' | 'gone'> {
+  const socket = connect(path);
+  const answer = new Promise<'alive' | 'dead' | 'gone'>((resolve) => {
+    socket.once('connect', () => resolve('alive'));
+    socket.once('error', (error) => {
+      const code = codeOf(error);
+      // Anything else (a full backlog, a socket of another user) is no proof of death.
+      resolve(code === 'ECONNREFUSED' ? 'dead' : code === 'ENOENT' ? 'gone' : 'alive');
+    });
+  });
+  const inTime = await within(clock, PROBE_DEADLINE_MS, answer);
+  socket.destroy();
+  return inTime ?? 'alive';
+}
 
-  /** One line of each in turn, until all is read or the slice is used up. */
-  #serve(): void {
-    if (this.#stopped || this.#timers.has('slice')) return;
-    while (this.#waiting.size > 0) {
-      for (const connection of this.#waiting) {
-        if (!this.#pace.admits(this.#clock.monotonic())) {
-          this.#timers.set('slice', SLICE_MS, () => this.#serve());
-          return;
-        }
-        this.#readOne(connection);
-      }
-    }
+/** Makes the server listen at the path, which is free. Gives the socket's identity; rejects with the system's error. */
+async function bindAt(path: string, server: Server): Promise<string> {
+  // Not joined: that would drop the dot, and make the room beside the directory, where we may not write.
+  const room = mkdtempSync(`${dirname(path)}/.`);
+  try {
+    const bound = join(room, 's');
+    await listening(server, shortName(server, room));
+    chmodSync(bound, 0o600);
+    linkSync(bound, path);
+    return socketIdentity(path);
+  } finally {
+    rmSync(room, { recursive: true, force: true });
   }
+}
 
-  #readOne(connection: Connection): void {
-    const { splitter, socket } = connection;
-    const before = splitter.unread;
-    const line = splitter.next();
-    this.#pace.took(before - splitter.unread);
-    // To the end of the queue: a flood on one connection delays the others by one line each.
-    this.#waiting.delete(connection);
-    if (line === undefined) {
-      if (connection.ended) this.#finish(connection);
-      else socket.resume();
-      return;
-    }
-    this.#waiting.add(connection);
-    this.#say(line, connection);
-  }
+/**
+ * A name of `s` in the room that is short enough to be bound. The configured path may be as long as a socket's name can be
+ * (107 bytes); the room's is longer, and libuv would cut it off and bind that. The name must stay the room's until the
+ * server, at its close, has unlinked it.
+ */
+function shortName(server: Server, room: string): string {
+  const held = openSync(room, 'r');
+  server.once('close', () => closeSync(held));
+  return `/proc/self/fd/${held}/s`;
+}
 
-  #say(bytes: Uint8Array, source: Source): void {
-    const line = parseLine(bytes);
-    if (line !== undefined) this.#owner.line(line, source);
-  }
-
-  /** The end may be told while the last chunk is still being read. */
-  #ended(connection: Connection): void {
-    connection.ended = true;
-    if (!this.#waiting.has(connection)) this.#finish(connection);
-  }
-
-  /** All is read: the client, who may wait for it, sees the connection close. */
-  #finish(connection: Connection): void {
-    // A last line without its LF is a line if it is whole.
-    this.#say(connection.splitter.rest(), connection);
-    connection.socket.end();
-  }
-
-  #gone(connection: Connection): void {
-    this.#waiting.delete(connection);
-    this.#connections.delete(connection);
-    this.#unread.delete(connection);
-    if (this.#stopped) return;
-    this.#owner.connections(this.#connections.size);
-    this.#readMore();
-  }
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ path, backlog: BACKLOG_CONNECTIONS }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }

@@ -4,8 +4,8 @@
 import { type Clock, Timers } from '../clock.js';
 import type { ProgressEvent } from './progress-line.js';
 import { initialRun, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
-import type { Circumstances, SavedRun } from './run-record.js';
-import { isAtWork, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
+import type { Circumstances, SavedRun } from './run-store.js';
+import { isAtWork, NO_FACTS, type UpgradeFacts } from './unit-facts.js';
 
 /**
  * The last line of a systemd run may come on a connection of its own that is accepted just behind systemd's word that the

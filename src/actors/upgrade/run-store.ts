@@ -1,13 +1,29 @@
-// The state file: read once at start, written whole at each transition, the newest text last. It may lie on a network's disk that
-// does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
+// The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
+// It may lie on a network's disk that does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
 
 import { type Clock, within } from '../clock.js';
-import { codeOf, READ_MAX_MS, readSmallFile } from '../small-file.js';
-import { writeWhole } from './file-text.js';
-import { parseSaved, type SavedRun, STATE_MAX_BYTES, savedText } from './run-record.js';
+import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
+import { type RunRecord, shownRun } from './run.js';
 
 /** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
 const WRITE_MAX_MS = 1_000;
+/** A state file is some hundred bytes; nothing that is larger was written by this program. */
+const STATE_MAX_BYTES = 64 * 1024;
+
+/** Under what a run began. When one of these is another now, the run cannot be going on. */
+export interface Circumstances {
+  /** Of this life of the kernel. */
+  readonly boot: string;
+  /** Of this life of the user's systemd; '' while it is not known. */
+  readonly manager: string;
+  /** The upgrade unit as configured; '' when there is none. */
+  readonly unit: string;
+}
+
+export interface SavedRun {
+  readonly record: RunRecord;
+  readonly circumstances: Circumstances;
+}
 
 export type Recalled =
   | { readonly ok: true; readonly saved: SavedRun | undefined }
@@ -71,5 +87,79 @@ export class RunStore {
     }
     // In the same turn as the last look at #next: a text that comes now starts a writing of its own.
     this.#writing = undefined;
+  }
+}
+
+export function savedText({ record, circumstances }: SavedRun): string {
+  const { invocation, before, startJob: job } = record;
+  return `${JSON.stringify({ ...shownRun(record), invocation, before, job, ...circumstances })}\n`;
+}
+
+/** The file's object. Fields of another version's are ignored. */
+interface SavedFields extends Circumstances, Pick<RunRecord, 'state' | 'origin' | 'invocation' | 'before'> {
+  readonly job?: string;
+  readonly started_at?: string;
+  readonly finished_at?: string;
+}
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isInvocation: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
+/** Our own spelling only, in the years that it has. */
+const isTime: Check = (value) =>
+  typeof value === 'string' &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
+const oneOf =
+  (...values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+
+const CHECKS: Readonly<Record<keyof SavedFields, Check>> = {
+  state: oneOf('idle', 'running', 'failed'),
+  origin: oneOf(undefined, 'systemd', 'socket'),
+  invocation: optional(isInvocation),
+  before: (value) => value === '' || value === undefined || isInvocation(value),
+  job: optional(isText),
+  started_at: optional(isTime),
+  finished_at: optional(isTime),
+  boot: isText,
+  manager: isText,
+  unit: isText,
+};
+
+/** Undefined when the text is not what `savedText` writes. */
+export function parseSaved(text: string): SavedRun | undefined {
+  const fields = fieldsOf(text);
+  if (fields === undefined) return undefined;
+  const { state, origin, invocation, before, job, started_at: started, finished_at: finished } = fields;
+  if (state === 'running' && (origin === undefined || started === undefined)) return undefined;
+  const record: RunRecord = {
+    state,
+    ...(origin !== undefined && { origin }),
+    ...(invocation !== undefined && { invocation }),
+    ...(before !== undefined && { before }),
+    ...(job !== undefined && { startJob: job }),
+    ...(started !== undefined && { startedMs: Date.parse(started) }),
+    ...(finished !== undefined && { finishedMs: Date.parse(finished) }),
+  };
+  const { boot, manager, unit } = fields;
+  return { record, circumstances: { boot, manager, unit } };
+}
+
+function fieldsOf(text: string): SavedFields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return undefined;
+    const fields = value as Readonly<Record<string, unknown>>;
+    const isWhole = Object.entries(CHECKS).every(([name, check]) => check(fields[name]));
+    return isWhole ? (value as SavedFields) : undefined;
+  } catch {
+    return undefined; // Cut off or overwritten: the caller says so.
   }
 }

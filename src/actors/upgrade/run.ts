@@ -4,7 +4,7 @@
 // A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
 
 import type { ProgressEvent } from './progress-line.js';
-import { hasEndedWell, isAtWork, isUnderWay, NO_FACTS, type UpgradeFacts } from './upgrade-facts.js';
+import { hasEndedWell, isAtWork, isUnderWay, NO_FACTS, type UpgradeFacts } from './unit-facts.js';
 
 /** A run of the socket that says nothing, with nobody connected, for so long is over (contract, section 4). */
 export const QUIET_MS = 10 * 60 * 1000;
@@ -231,4 +231,14 @@ function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): 
 /** What a bar can show of the script's word, which is relayed as it is. */
 function percentOf(said: number): number {
   return Math.min(Math.max(said, 0), 100);
+}
+
+/** The run as the contract shows it (section 4) but for its progress: what `upgrade.info` carries. To be written as JSON. */
+export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
+  return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
+}
+
+/** Milliseconds since the epoch as RFC 3339, UTC, seconds. */
+function utcSeconds(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

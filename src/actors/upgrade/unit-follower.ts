@@ -19,8 +19,8 @@ import { type BusOptions, type BusOwner, UserBus } from '../bus/bus.js';
 import { type Outcome, sentence } from '../bus/fault.js';
 import { JobEnds, type PropertyRecord } from '../bus/units.js';
 import type { Clock } from '../clock.js';
+import { NO_FACTS, type UpgradeFacts, withProperties } from './unit-facts.js';
 import { type Started, UnitStarter } from './unit-starter.js';
-import { NO_FACTS, type UpgradeFacts, withProperties } from './upgrade-facts.js';
 
 /** A unit that changes during every reading is followed by its signals. */
 const READ_MAX_TRIES = 8;

@@ -7,7 +7,7 @@ import type { UserBus } from '../bus/bus.js';
 import { faultOf } from '../bus/fault.js';
 import type { JobEnds } from '../bus/units.js';
 import { type Clock, within } from '../clock.js';
-import { isExited, type UpgradeFacts } from './upgrade-facts.js';
+import { isExited, type UpgradeFacts } from './unit-facts.js';
 
 /** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */
 const START_MAX_MS = 8_000;

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LineSplitter } from '../../../src/actors/upgrade/line-splitter.js';
-import { LINE_MAX_BYTES, parseLine } from '../../../src/actors/upgrade/progress-line.js';
+import { LINE_MAX_BYTES, LineSplitter, parseLine } from '../../../src/actors/upgrade/progress-line.js';
 
 function relayed(line: string, text = line): void {
   test(`relayed: ${JSON.stringify(line).slice(0, 70)}`, () => {

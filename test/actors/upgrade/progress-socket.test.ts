@@ -19,7 +19,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CLOCK, type Clock } from '../../../src/actors/clock.js';
-import { ProgressSocket, type Source } from '../../../src/actors/upgrade/progress-socket.js';
+import type { Source } from '../../../src/actors/upgrade/progress-reader.js';
+import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
 import { until } from '../../until.js';
 import { ManualClock } from '../manual-clock.js';
 
@@ -72,7 +73,7 @@ async function listen(
     clock,
   );
   t.after(() => socket.stop());
-  await socket.placed();
+  await socket.attempted();
   return Object.assign(heard, { socket });
 }
 
@@ -175,25 +176,22 @@ for (const count of [200, 500]) {
   });
 }
 
-test('beyond the most that are read, others wait until one leaves, or has been silent for long', async (t) => {
+test('beyond the most connections a new one takes the place of one that has been silent for long, if there is one', async (t) => {
   const clock = new ManualClock();
   const heard = await listen(t, undefined, clock);
   const speaker = await dial(t, heard.path);
   speaker.write(`${BEGIN}\n`);
   await until('the first line', () => heard.lines.length === 1);
-  const leaver = await dial(t, heard.path);
-  for (let n = 0; n < 1_022; n++) await dial(t, heard.path);
-  const [first, second] = [await dial(t, heard.path), await dial(t, heard.path)];
-  for (const socket of [first, second]) socket.write(`${BEGIN}\n`);
-  await until('all connections', () => heard.connections === 1_026);
-  assert.equal(heard.lines.length, 1);
-  leaver.end();
-  await until('the first that waited', () => heard.lines.length === 2);
+  for (let n = 0; n < 2_047; n++) await dial(t, heard.path);
+  await until('all connections', () => heard.connections === 2_048);
+  await once(await dial(t, heard.path), 'close');
+  assert.match(heard.problem ?? '', /too many/);
   clock.pass(61_000);
-  await until('the second', () => heard.lines.length === 3);
-  clock.pass(61_000);
+  await send(t, heard.path, `${BEGIN}\n`);
+  await until('the new one', () => heard.lines.length === 2);
+  assert.equal(heard.problem, undefined);
   speaker.end(`${END}\n`);
-  await until('the one that had spoken', () => heard.lines.length === 4);
+  await until('the one that had spoken', () => heard.lines.length === 3);
 });
 
 test('it is closed to others, and leaves nothing', async (t) => {

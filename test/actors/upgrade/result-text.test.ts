@@ -1,8 +1,8 @@
-// The result file: what of it is believed, and what is said of one that is not.
+// The result file's text: what of it is believed and how it is spelled, and what is said of one that is not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResult, RESULT_MAX_BYTES } from '../../../src/actors/upgrade/result-text.js';
+import { isRfc3339, parseResult, RESULT_MAX_BYTES } from '../../../src/actors/upgrade/result-file.js';
 
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';
 
@@ -31,11 +31,42 @@ good(
 );
 good(`{${GOOD},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
+/** What becomes of other keys: their spelling and order survive. */
+function extra(members: string, expected: string): void {
+  good(`{${GOOD},${members}}`, `${GOOD},"extra":{${expected}}`);
+}
+
+extra('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
+extra('"10":1,"2":2,"1":3', '"10":1,"2":2,"1":3');
+extra(
+  '"a":{"b":[1, 2, {"c": "}],{"}]},"d":"x, \\"y\\" }"',
+  '"a":{"b":[1,2,{"c":"}],{"}]},"d":"x, \\"y\\" }"',
+);
+extra('"__proto__":1,"constructor":[]', '"__proto__":1,"constructor":[]');
+extra('"\\u0061":1,"a":2', '"a":2');
+extra('"a":"\\\\","b":"\\\\\\""', '"a":"\\\\","b":"\\\\\\""');
+extra('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
+extra('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
+
+test('nesting, escapes or plain text of the largest size is taken like anything else', () => {
+  const half = RESULT_MAX_BYTES / 2 - 50;
+  for (const value of [
+    `${'['.repeat(half)}${']'.repeat(half)}`,
+    `"${'\\n'.repeat(half)}"`,
+    `"${'x'.repeat(2 * half)}"`,
+    `[${'1, '.repeat(half / 2)}1]`,
+  ]) {
+    const result = parseResult(Buffer.from(`{${GOOD},"a":${value}}`));
+    assert.equal(result.ok && result.body, `${GOOD},"extra":{"a":${value.replaceAll(' ', '')}}`);
+  }
+});
+
 bad('empty', '', 'it is empty');
 bad('half written', `{${GOOD.slice(0, 30)}`, 'it is not a JSON object');
 bad('an array', '[]', 'it is not a JSON object');
 bad('a missing field', '{"current":"1","upgrade_available":true}', 'it has no latest');
 bad('a wrong type', '{"current":1,"latest":"2","upgrade_available":true}', 'current is not a string');
+for (const text of ['"{}"', 'null', `{${GOOD}`, `{${GOOD}}x`]) bad(text, text, 'it is not a JSON object');
 bad('null', '{"current":"1","latest":null,"upgrade_available":true}', 'latest is not a string');
 bad(
   'a text for a boolean',
@@ -46,4 +77,36 @@ bad('latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');
 bad('a byte too many', `{${GOOD}}`.padEnd(RESULT_MAX_BYTES + 1), 'it is larger than 1048576 bytes');
 test('good: exactly as large as allowed', () => {
   assert.equal(parseResult(Buffer.from(`{${GOOD}}`.padEnd(RESULT_MAX_BYTES))).ok, true);
+});
+
+test('which texts are RFC 3339 times', () => {
+  const times = {
+    '2026-01-02T03:04:05Z': true,
+    '2026-01-02t03:04:05z': true,
+    '2026-01-02T03:04:05.123456789+02:00': true,
+    '2026-01-02T03:04:05-00:00': true,
+    '2024-02-29T00:00:00Z': true,
+    '2000-02-29T00:00:00Z': true,
+    '2016-12-31T23:59:60Z': true,
+    '2017-01-01T00:59:60+01:00': true,
+    '2016-12-31T15:59:60-08:00': true,
+    '2016-12-31T23:58:60Z': false,
+    '2023-02-29T00:00:00Z': false,
+    '1900-02-29T00:00:00Z': false,
+    '2026-04-31T00:00:00Z': false,
+    '2026-13-01T00:00:00Z': false,
+    '2026-00-01T00:00:00Z': false,
+    '2026-01-02T24:00:00Z': false,
+    '2026-01-02T03:60:00Z': false,
+    '2026-01-02T03:04:05': false,
+    '2026-01-02 03:04:05Z': false,
+    '2026-01-02T03:04Z': false,
+    '2026-01-02T03:04:05.Z': false,
+    '2026-01-02T03:04:05+24:00': false,
+    '2026-01-02T03:04:05+0200': false,
+    ' 2026-01-02T03:04:05Z': false,
+    '2026-01-02T03:04:05Z\n': false,
+    '': false,
+  };
+  for (const [text, expected] of Object.entries(times)) assert.equal(isRfc3339(text), expected, text);
 });

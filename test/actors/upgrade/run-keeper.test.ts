@@ -19,9 +19,8 @@ import { type TestContext, test } from 'node:test';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
 import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
-import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-record.js';
-import { RunStore } from '../../../src/actors/upgrade/run-store.js';
-import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/upgrade-facts.js';
+import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
+import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/unit-facts.js';
 import { ManualClock } from '../manual-clock.js';
 
 const A = 'a'.repeat(32);

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { runJson } from '../../../src/actors/upgrade/bulletin.js';
-import { initialRun, type Run, type RunInput, step } from '../../../src/actors/upgrade/run.js';
-import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/upgrade-facts.js';
+import { initialRun, type Run, type RunInput, shownRun, step } from '../../../src/actors/upgrade/run.js';
+import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/unit-facts.js';
 import { SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
@@ -72,7 +71,7 @@ const socketRun = follow(idle, begin);
 function check(name: string, from: Run, inputs: readonly RunInput[], expected: string): void {
   test(name, () => {
     const to = settled(from, ...inputs);
-    if (expected === 'same') assert.equal(runJson(to), runJson(from));
+    if (expected === 'same') assert.deepEqual(shownRun(to), shownRun(from));
     else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
     const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
     assert.equal(to.finishedMs, ended ? NOW : undefined);

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CLOCK } from '../../../src/actors/clock.js';
-import { ResultReader } from '../../../src/actors/upgrade/result-reader.js';
-import { RESULT_MAX_BYTES, type Result } from '../../../src/actors/upgrade/result-text.js';
+import { RESULT_MAX_BYTES, type Result, ResultFile } from '../../../src/actors/upgrade/result-file.js';
 import { until } from '../../until.js';
 import { ManualClock } from '../manual-clock.js';
 
@@ -23,7 +22,7 @@ function reader(t: TestContext, ...parts: readonly string[]) {
   const path = join(root, ...(parts.length > 0 ? parts : ['a', 'b', 'result.json']));
   let last: Result | undefined;
   const start = async () => {
-    const made = new ResultReader(
+    const made = new ResultFile(
       path,
       (result) => {
         last = result;
@@ -161,7 +160,7 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   writeFileSync(path, content('v1'));
   const said: Result[] = [];
   const clock = new ManualClock();
-  const made = new ResultReader(path, (result) => said.push(result), clock);
+  const made = new ResultFile(path, (result) => said.push(result), clock);
   // The clock is quicker than the disk.
   const reading = made.read();
   clock.pass(4_000);
@@ -201,7 +200,7 @@ test('the last of many quick changes is what is known in the end', async (t) => 
 
 test('a change during a reading makes another one', async () => {
   const said: Result[] = [];
-  const made: ResultReader = new ResultReader(
+  const made: ResultFile = new ResultFile(
     '/nowhere/result.json',
     (result) => {
       said.push(result);
@@ -217,7 +216,7 @@ test('a change during a reading makes another one', async () => {
 test('it ends while it reads', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
   const said: Result[] = [];
-  const made = new ResultReader(join(directory, 'result.json'), (result) => said.push(result), CLOCK);
+  const made = new ResultFile(join(directory, 'result.json'), (result) => said.push(result), CLOCK);
   const reading = made.read();
   await made.stop();
   await reading;

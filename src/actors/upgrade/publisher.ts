@@ -1,37 +1,43 @@
-// What is told of the upgrade, and when: status, run and step, and whether the backend is up. It knows neither systemd nor
-// files, only what came of them.
+// What is published of the upgrade, and when: status, run, the answer of `GET /upgrade`, and whether the backend is up. It knows
+// neither systemd nor files, only what came of them.
 
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
+import { type Clock, Timers } from '../clock.js';
 import type { Publisher } from '../runtime.js';
-import { NO_STATUS, type Result, type StatusBody } from './result-text.js';
-import { initialRun, type Run } from './run.js';
-import { utcSeconds } from './time-text.js';
+import { NO_STATUS, type Result, type StatusBody } from './result-file.js';
+import { initialRun, type Run, shownRun } from './run.js';
 
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
 
-/** What the record of the run is made of. */
-const RUN_FIELDS = ['state', 'origin', 'startedMs', 'finishedMs'] as const;
+/** Between two changes of percent or step that the answer shows: the whole of it is encoded each time. */
+const PROGRESS_THROTTLE_MS = 100;
 
-/** `unknown`: systemd has not been met yet. */
-type Systemd = 'unknown' | 'there' | 'away';
-
-export class UpgradeBulletin {
+export class UpgradePublisher {
   readonly #settings: UpgradeSettings;
   readonly #publish: Publisher;
   readonly #troubles = new Map<Part, string>();
+  readonly #timers: Timers<'throttle'>;
   #body: StatusBody = NO_STATUS;
   #run = initialRun();
-  #systemd: Systemd = 'unknown';
+  /** `unknown`: systemd has not been met yet. */
+  #systemd: 'unknown' | 'there' | 'away' = 'unknown';
+  /** The answer lacks progress that the throttle holds back. */
+  #isStale = false;
 
-  constructor(settings: UpgradeSettings, publish: Publisher) {
+  constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
     this.#settings = settings;
     this.#publish = publish;
+    this.#timers = new Timers(clock);
   }
 
   /** Everything is published, and commands can be carried out. */
   get isUp(): boolean {
     return this.#systemd === 'there';
+  }
+
+  stop(): void {
+    this.#timers.cancelAll();
   }
 
   /** A line of the progress socket, as it came. */
@@ -45,6 +51,7 @@ export class UpgradeBulletin {
     this.trouble('result file', result.ok ? undefined : result.problem);
     if (!result.ok || !this.isUp) return;
     this.#putStatus();
+    this.#putAnswer();
   }
 
   /** The run is another one than `before`, in whatever respect. */
@@ -52,8 +59,12 @@ export class UpgradeBulletin {
     this.#run = run;
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
     if (!this.isUp) return;
-    if (run.percent !== before.percent || run.step !== before.step) this.#putStep();
-    if (RUN_FIELDS.some((field) => run[field] !== before[field])) this.#putRun();
+    if (runJson(run) !== runJson(before)) {
+      this.#putRun();
+      this.#putAnswer();
+    } else if (run.percent !== before.percent || run.step !== before.step) {
+      this.#putProgress();
+    }
   }
 
   checkEnded(result: string): void {
@@ -67,12 +78,9 @@ export class UpgradeBulletin {
     this.#run = run;
     if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
     this.#systemd = 'there';
-    const { checkUnit, upgradeUnit } = this.#settings;
-    const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    this.#publish.put('upgrade.abilities', '', JSON.stringify(abilities));
     this.#putStatus();
-    this.#putStep();
     this.#putRun();
+    this.#putAnswer();
     this.#publish.status('up', this.#detail());
   }
 
@@ -81,6 +89,7 @@ export class UpgradeBulletin {
       this.#publish.log('warn', "not connected to the user's systemd", { reason });
     }
     this.#systemd = 'away';
+    this.#timers.cancelAll();
     this.#publish.status('connecting', reason);
   }
 
@@ -99,13 +108,27 @@ export class UpgradeBulletin {
     this.#publish.put('upgrade.status', '', `{${this.#body}}`);
   }
 
-  #putStep(): void {
-    const { percent, step } = this.#run;
-    this.#publish.put('upgrade.step', '', JSON.stringify({ percent, step }));
-  }
-
   #putRun(): void {
     this.#publish.put('upgrade.run', '', runJson(this.#run));
+  }
+
+  /** The first change is put at once, those of the next moment together. */
+  #putProgress(): void {
+    if (this.#timers.has('throttle')) this.#isStale = true;
+    else this.#putAnswer();
+  }
+
+  #putAnswer(): void {
+    this.#isStale = false;
+    const { checkUnit, upgradeUnit } = this.#settings;
+    const { percent, step } = this.#run;
+    const run = JSON.stringify({ ...shownRun(this.#run), percent, step });
+    const abilities = `"can_check":${checkUnit !== undefined},"can_upgrade":${upgradeUnit !== undefined}`;
+    this.#publish.put('upgrade.view', '', `{${this.#body},"run":${run},${abilities}}`);
+    if (this.#timers.has('throttle')) return;
+    this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => {
+      if (this.#isStale) this.#putAnswer();
+    });
   }
 
   #detail(): string | undefined {
@@ -119,14 +142,9 @@ export class UpgradeBulletin {
   }
 }
 
-/** The run as a state. Percent and step change too often to be events of it: they are a record of their own. */
-export function runJson({ state, origin, startedMs, finishedMs }: Run): string {
-  return JSON.stringify({
-    state,
-    origin,
-    ...(startedMs !== undefined && { started_at: utcSeconds(startedMs) }),
-    ...(finishedMs !== undefined && { finished_at: utcSeconds(finishedMs) }),
-  });
+/** What is an event of the run: percent and step change too often for that. */
+function runJson(run: Run): string {
+  return JSON.stringify(shownRun(run));
 }
 
 function logged({ origin, invocation }: Run): Record<string, string> {
