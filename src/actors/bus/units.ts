@@ -17,6 +17,15 @@ export interface RunFacts {
   readonly result: string;
   /** False only when a condition was really checked and not met: an unloaded unit says false by default. */
   readonly conditionMet: boolean;
+  /**
+   * The unit had failed, and systemd was told to forget that (`reset-failed`): `result` is not how its invocation ended. Known
+   * for a unit that has stayed loaded.
+   */
+  readonly reset: boolean;
+  /** How many times systemd has started the service again by itself since it was last started by other hands. */
+  readonly restarts: number;
+  /** When the unit last began to run, in ms since the epoch; undefined when that is not known. */
+  readonly startedMs?: number;
 }
 
 export const NOTHING_RAN: RunFacts = {
@@ -26,21 +35,31 @@ export const NOTHING_RAN: RunFacts = {
   job: '',
   result: 'success',
   conditionMet: true,
+  reset: false,
+  restarts: 0,
 };
 
 /** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
 export function withRun(facts: RunFacts, record: PropertyRecord): RunFacts {
   const { ActiveState, SubState, InvocationID, Job, ...unit } = readProperties(UNIT_PROPERTIES, record);
-  const { ConditionResult, ConditionTimestamp: checkedUs } = unit;
-  const { Result } = readProperties(SERVICE_PROPERTIES, record);
+  const { ConditionResult, ConditionTimestamp: checkedUs, InactiveExitTimestamp: startedUs } = unit;
+  const { StateChangeTimestamp: changedUs, InactiveEnterTimestamp: restsUs } = unit;
+  const { Result, NRestarts } = readProperties(SERVICE_PROPERTIES, record);
   const wasChecked = checkedUs !== undefined && checkedUs > 0;
+  const hasStarted = startedUs !== undefined && startedUs > 0;
+  const activeState = ActiveState ?? facts.activeState;
   return {
-    activeState: ActiveState ?? facts.activeState,
+    ...facts,
+    activeState,
     subState: SubState ?? facts.subState,
     invocation: InvocationID === undefined ? facts.invocation : Buffer.from(InvocationID).toString('hex'),
     job: Job === undefined ? facts.job : jobPath(Job),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
+    // The step from `failed` to `inactive` is a change of state, but no end of work (measured, systemd 252).
+    reset: changedUs === undefined ? facts.reset : activeState === 'inactive' && changedUs !== restsUs,
+    restarts: NRestarts ?? facts.restarts,
+    ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
   };
 }
 

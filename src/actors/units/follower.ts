@@ -30,8 +30,10 @@ export interface FollowerOwner {
   up(noSignals: string | undefined): void;
   /** The manager cannot be asked now. */
   down(reason: string): void;
-  /** What is known of these units may be new. Not told while a reload makes them seem to go. */
+  /** What is known of these units may be new. Not told while a reload makes them seem to go, unless the interest is verdicts. */
   changed(units: readonly FollowedUnit[]): void;
+  /** A job of the manager, of whatever unit and kind, has ended. `job` is its path, `id` the unit's primary name. */
+  jobEnded?(job: string, id: string, result: string): void;
 }
 
 /** Where the truth comes from: nowhere, from signals, or from readings that somebody asks for. */
@@ -69,9 +71,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
-  /** How much a reading is to tell now. */
-  get #depth(): Depth {
-    return this.#mode === 'readings' ? 'everything' : 'unit';
+  /** How much a reading is to tell in a mode. */
+  #depth(mode: Mode): Depth {
+    return mode === 'readings' || this.#plan.interest === 'verdicts' ? 'everything' : 'unit';
   }
 
   /** Whether changes come by themselves. */
@@ -81,7 +83,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Reads units again; the error says that they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#tellRead(names, this.#reader.units(names, this.#depth));
+    return this.#tellRead(names, this.#reader.units(names, this.#depth(this.#mode)));
   }
 
   /** Waits for a change after which `holds` of a unit. */
@@ -129,7 +131,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
     if (removed !== undefined) this.#unitRemoved(removed[0]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
-    if (ended !== undefined) this.jobs.removed(ended[1], ended[3]);
+    if (ended !== undefined) this.#jobRemoved(ended[1], ended[2], ended[3]);
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reload.heard(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
@@ -148,6 +150,11 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     for (const { name, facts } of units) {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
     }
+  }
+
+  #jobRemoved(job: string, id: string, result: string): void {
+    this.jobs.removed(job, result);
+    this.#owner.jobEnded?.(job, id, result);
   }
 
   #unitRemoved(id: string): void {
@@ -172,7 +179,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #tell(units: readonly FollowedUnit[]): void {
     this.#wake(units);
-    if (!this.#reload.muted && units.length > 0) this.#owner.changed(units);
+    const held = this.#reload.muted && this.#plan.interest !== 'verdicts';
+    if (!held && units.length > 0) this.#owner.changed(units);
   }
 
   #wake(units: readonly FollowedUnit[]): void {
@@ -191,7 +199,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const rules = [...managerRules(interest), ...unitRules(interest, this.table.names)];
     const refused = await subscribe(this.bus, rules);
     if (epoch !== this.#epoch) return;
-    const failed = await this.#readAll(refused === undefined ? 'unit' : 'everything');
+    const mode = refused === undefined ? 'signals' : 'readings';
+    const failed = await this.#readAll(this.#depth(mode));
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));
@@ -199,7 +208,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       return;
     }
     this.#reload.lift();
-    this.#mode = refused === undefined ? 'signals' : 'readings';
+    this.#mode = mode;
     this.#wake(this.table.units());
     this.#owner.up(refused && sentence(refused));
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
@@ -232,7 +241,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#readAll(this.#depth);
+    const failed = await this.#readAll(this.#depth(this.#mode));
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));

@@ -32,8 +32,13 @@ export class Jobs {
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
+  /** The result of a job that has ended lately. */
+  resultOf(job: string): string | undefined {
+    return this.#ends.resultOf(job);
+  }
+
   wait(job: string, unit: string): Awaited<JobEnd> {
-    const result = this.#ends.resultOf(job);
+    const result = this.resultOf(job);
     if (result !== undefined) {
       return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
     }

@@ -15,8 +15,11 @@ import {
 import type { BusError } from '../bus/fault.js';
 import type { ReadingBus } from './reader.js';
 
-/** What is asked for of each unit: its state, or also how its runs and jobs end, which only who starts units must know. */
-export type Interest = 'state' | 'runs';
+/**
+ * What is asked for of each unit: its state; or also how its runs and jobs end, which only who starts units must know; or every
+ * single change of a run, also during a reload, and in readings how one ended that was not followed.
+ */
+export type Interest = 'state' | 'runs' | 'verdicts';
 
 /** Two rules per unit; a bus refuses more than 512 rules of one connection. Above it all units are listened to. */
 const SINGLE_MAX_UNITS = 100;
@@ -26,7 +29,7 @@ const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
 export function managerRules(interest: Interest): readonly Match[] {
-  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'runs' ? ['JobRemoved'] : [])];
+  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
   return members.map((each) => ({ ...MANAGER, member: each }));
 }
 

@@ -4,6 +4,7 @@
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus/bus.js';
+import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
 import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
@@ -13,9 +14,7 @@ import { ResultFile } from './result-file.js';
 import type { Run } from './run.js';
 import { RunKeeper } from './run-keeper.js';
 import { type Circumstances, RunStore, type SavedRun } from './run-store.js';
-import { NO_FACTS, type UpgradeFacts } from './unit-facts.js';
-import { UnitFollower } from './unit-follower.js';
-import type { Started } from './unit-starter.js';
+import { UpgradeUnits } from './upgrade-units.js';
 
 /** What the backend would otherwise ask the machine for. */
 export interface Surroundings {
@@ -85,7 +84,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   /** Result file and socket have had their first attempt: what is told from then on is whole. */
   readonly #ready: Promise<unknown>;
   /** Without units there is nobody to be followed. */
-  readonly #follower: UnitFollower | undefined;
+  readonly #units: UpgradeUnits | undefined;
   #starting: Promise<Answer> | undefined;
 
   constructor(
@@ -117,7 +116,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     );
     const read = this.#resultFile?.read() ?? Promise.resolve();
     this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
-    this.#follower = this.#makeFollower(bus);
+    this.#units = this.#makeUnits(bus);
   }
 
   async handle(command: UpgradeCommand): Promise<Answer> {
@@ -125,7 +124,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async stop(): Promise<void> {
-    this.#follower?.stop();
+    this.#units?.stop();
     this.#keeper.stop();
     this.#publisher.stop();
     const ends = [this.#socket.stop(), this.#resultFile?.stop(), this.#store.settled()];
@@ -141,7 +140,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     return new RunKeeper(saved, this.#circumstances(''), owner, clock);
   }
 
-  #makeFollower(bus: BusOptions): UnitFollower | undefined {
+  #makeUnits(bus: BusOptions): UpgradeUnits | undefined {
     const { checkUnit: check, upgradeUnit: upgrade } = this.#settings;
     if (upgrade === undefined) this.#keeper.noUnit(this.#circumstances(''));
     if (check === undefined && upgrade === undefined) {
@@ -151,42 +150,43 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     }
     const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
     const owner = {
-      up: (facts: UpgradeFacts, managerLife: string) => {
+      up: (facts: RunFacts, managerLife: string) => {
         if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
         this.#publisher.up(this.#keeper.run);
       },
       // The first word of all, too, comes behind the socket: a start counts as done then.
       down: (reason: string) => void this.#ready.then(() => this.#publisher.down(reason)),
-      unit: (facts: UpgradeFacts) => this.#keeper.feed({ kind: 'unit', facts }),
+      unit: (facts: RunFacts) => this.#keeper.feed({ kind: 'unit', facts }),
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
       checkEnded: (result: string) => this.#publisher.checkEnded(result),
     };
-    return new UnitFollower(units, owner, bus, this.#ready, this.#clock);
+    return new UpgradeUnits(units, owner, bus, this.#ready, this.#clock);
   }
 
   #circumstances(manager: string): Circumstances {
     return { boot: this.#bootId, manager, unit: this.#settings.upgradeUnit ?? '' };
   }
 
-  async #askUnit(): Promise<UpgradeFacts | undefined> {
-    if (this.#settings.upgradeUnit === undefined) return NO_FACTS;
-    return this.#publisher.isUp ? this.#follower?.ask() : undefined;
+  async #askUnit(): Promise<RunFacts | undefined> {
+    if (this.#settings.upgradeUnit === undefined) return NOTHING_RAN;
+    return this.#units?.ask();
   }
 
   async #check(): Promise<Answer> {
-    if (this.#follower === undefined) return NOT_CONNECTED;
-    return accepted(await this.#follower.startCheck());
+    if (this.#units === undefined) return NOT_CONNECTED;
+    const started = await this.#units.startCheck();
+    return started.ok ? { ok: true } : started;
   }
 
   async #start(): Promise<Answer> {
-    if (!this.#publisher.isUp || this.#follower === undefined) return NOT_CONNECTED;
+    if (!this.#publisher.isUp || this.#units === undefined) return NOT_CONNECTED;
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
     // Of several at once the first decides for all: nothing is awaited up to here.
     if (this.#starting !== undefined) {
       const first = await this.#starting;
       return first.ok ? IN_PROGRESS : first;
     }
-    this.#starting = this.#startUnit(this.#follower);
+    this.#starting = this.#startUnit(this.#units);
     try {
       return await this.#starting;
     } finally {
@@ -194,16 +194,12 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     }
   }
 
-  async #startUnit(follower: UnitFollower): Promise<Answer> {
+  async #startUnit(units: UpgradeUnits): Promise<Answer> {
     const { count: sinceCount, facts } = this.#keeper.run;
-    const started = await follower.startUpgrade();
+    const started = await units.startUpgrade();
     if (!started.ok) return started;
     this.#keeper.feed({ ...started, kind: 'accepted', sinceCount, before: facts.invocation });
     await this.#store.settledInTime();
     return { ok: true };
   }
-}
-
-function accepted(started: Started): Answer {
-  return started.ok ? { ok: true } : started;
 }

@@ -1,11 +1,11 @@
 // Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a run of the
-// socket that has fallen silent. What is published of it is backend.ts's.
+// socket that has fallen silent. What is published of it is publisher.ts's.
 
+import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
 import { type Clock, Timers } from '../clock.js';
 import type { ProgressEvent } from './progress-line.js';
-import { initialRun, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
+import { initialRun, isAtWork, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';
-import { isAtWork, NO_FACTS, type UpgradeFacts } from './unit-facts.js';
 
 /**
  * The last line of a systemd run may come on a connection of its own that is accepted just behind systemd's word that the
@@ -22,7 +22,7 @@ export interface RunKeeperOwner {
   changed(run: Run, before: Run): void;
   save(saved: SavedRun): void;
   /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
-  askUnit(): Promise<UpgradeFacts | undefined>;
+  askUnit(): Promise<RunFacts | undefined>;
 }
 
 /** Times are monotonic ms: when the line came, and when its connection was accepted. */
@@ -71,7 +71,7 @@ export class RunKeeper {
   }
 
   /** The unit was read anew. */
-  read(facts: UpgradeFacts, now: Circumstances): void {
+  read(facts: RunFacts, now: Circumstances): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
     this.#circumstances = now;
@@ -82,7 +82,7 @@ export class RunKeeper {
   /** There is no unit to be followed: a run of systemd is nobody's any more. */
   noUnit(now: Circumstances): void {
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts: NO_FACTS, sameManager: false });
+    this.feed({ kind: 'read', facts: NOTHING_RAN, sameManager: false });
   }
 
   feed(input: RunInput): void {
@@ -156,7 +156,7 @@ export class RunKeeper {
     if (facts !== undefined) this.#decide(facts);
   }
 
-  #decide(facts: UpgradeFacts): void {
+  #decide(facts: RunFacts): void {
     const lines = this.#undecided;
     if (lines.length === 0) return;
     this.#undecided = [];

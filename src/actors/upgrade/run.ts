@@ -3,8 +3,8 @@
 // A verdict belongs to its invocation: the unit's `Result` counts only while the unit's InvocationID is that of the run.
 // A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
 
+import { isAtRest, NOTHING_RAN, type RunFacts } from '../bus/units.js';
 import type { ProgressEvent } from './progress-line.js';
-import { hasEndedWell, isAtWork, isUnderWay, NO_FACTS, type UpgradeFacts } from './unit-facts.js';
 
 /** A run of the socket that says nothing, with nobody connected, for so long is over (contract, section 4). */
 export const QUIET_MS = 10 * 60 * 1000;
@@ -37,7 +37,7 @@ export interface Run extends RunRecord {
   /** Of a systemd run: it has failed, unless the unit is about to be started again. Only a reading of the unit tells. */
   readonly doubtful: boolean;
   /** The unit as last seen. */
-  readonly facts: UpgradeFacts;
+  readonly facts: RunFacts;
 }
 
 export type RunInput =
@@ -53,14 +53,14 @@ export type RunInput =
       readonly jobResult?: string;
     }
   /** A signal told the unit's properties. */
-  | { readonly kind: 'unit'; readonly facts: UpgradeFacts }
+  | { readonly kind: 'unit'; readonly facts: RunFacts }
   /**
    * The unit was read after a time in which signals may have been missed: at the daemon's start, after a loss of the bus.
    * `sameManager`: the manager is the one that the run began under; otherwise it cannot have left the run going.
    */
-  | { readonly kind: 'read'; readonly facts: UpgradeFacts; readonly sameManager: boolean }
+  | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
-  | { readonly kind: 'confirmed'; readonly facts: UpgradeFacts }
+  | { readonly kind: 'confirmed'; readonly facts: RunFacts }
   /** A job of the unit was removed, of whatever kind. */
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `leftover`: from a connection that belongs to a systemd run that is over. */
@@ -70,7 +70,7 @@ export type RunInput =
 
 /** A record from the state file, or none, as the machine begins with it. */
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
-  return { ...record, count: 0, job: '', doubtful: false, facts: NO_FACTS };
+  return { ...record, count: 0, job: '', doubtful: false, facts: NOTHING_RAN };
 }
 
 /** Whether a line would begin a run, were the unit known not to be at work. */
@@ -134,7 +134,7 @@ function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, now
 }
 
 /** Takes the unit's facts in, and sees whether a run began or took another invocation. */
-function seen(run: Run, facts: UpgradeFacts, nowMs: number): Run {
+function seen(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return sameRun(next, nowMs);
   // What is left of an invocation (a stop, a reload) is no new run, and neither is one that has its verdict.
@@ -150,7 +150,7 @@ function begunByUnit(run: Run, nowMs: number): Run {
 }
 
 /** What the facts tell of a run, or a try of it, that they are the first to tell of. */
-function beginningOf({ invocation, job }: UpgradeFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
+function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
   return { invocation, job, ...(job !== '' && { startJob: job }) };
 }
 
@@ -184,7 +184,7 @@ function withVerdict(run: Run, nowMs: number): Run {
   return succeeded(run) ? finished(run, true, nowMs) : { ...run, doubtful: true };
 }
 
-function confirmed(run: Run, facts: UpgradeFacts, nowMs: number): Run {
+function confirmed(run: Run, facts: RunFacts, nowMs: number): Run {
   const now = withVerdict(seen(run, facts, nowMs), nowMs);
   return now.doubtful ? finished(now, false, nowMs) : now;
 }
@@ -231,6 +231,28 @@ function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): 
 /** What a bar can show of the script's word, which is relayed as it is. */
 function percentOf(said: number): number {
   return Math.min(Math.max(said, 0), 100);
+}
+
+/** Of a unit at rest: whether its last invocation has ended well. */
+function hasEndedWell({ activeState, result, reset }: RunFacts): boolean {
+  return result === 'success' && activeState !== 'failed' && !reset;
+}
+
+type State = Pick<RunFacts, 'activeState' | 'subState'>;
+
+/** Whether the unit is at work now: starting, running, stopping, or waiting to be started again by systemd itself. */
+export function isAtWork(state: State): boolean {
+  return !isAtRest(state) && !isExited(state);
+}
+
+/** Whether the unit is at what it was started for: not at a stop or a reload, which are what is left of it. */
+function isUnderWay(state: State): boolean {
+  return state.activeState === 'activating' || (state.activeState === 'active' && !isExited(state));
+}
+
+/** RemainAfterExit, and the only way for a oneshot to be active: the work is done, and remembered. */
+export function isExited({ activeState, subState }: State): boolean {
+  return activeState === 'active' && subState === 'exited';
 }
 
 /** The run as the contract shows it (section 4) but for its progress: what `upgrade.info` carries. To be written as JSON. */

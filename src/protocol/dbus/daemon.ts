@@ -12,7 +12,7 @@ export const BUS_METHODS = {
   getNameOwner: busMethod('GetNameOwner', ['s', 's'], 'none'),
 } as const;
 
-export const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
+const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
 
 /** Name, old owner, new owner; an empty owner is none. */
 export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss');

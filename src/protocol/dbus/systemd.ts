@@ -9,7 +9,6 @@ export const SYSTEMD_NAME = 'org.freedesktop.systemd1';
 export const SYSTEMD_PATH = '/org/freedesktop/systemd1';
 export const MANAGER_INTERFACE = 'org.freedesktop.systemd1.Manager';
 export const UNIT_INTERFACE = 'org.freedesktop.systemd1.Unit';
-export const SERVICE_INTERFACE = 'org.freedesktop.systemd1.Service';
 export const UNIT_PATHS = '/org/freedesktop/systemd1/unit';
 
 const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
@@ -72,7 +71,7 @@ export const UNIT_PROPERTIES = {
   InactiveExitTimestamp: 't',
 } as const satisfies PropertyTable;
 
-/** Properties of `SERVICE_INTERFACE`: how the last run ended, and how often systemd has started it again by itself (Restart=). */
+/** Properties of the interface Service: how the last run ended, and how often systemd has started it again by itself (Restart=). */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
 /** The object of a unit: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */

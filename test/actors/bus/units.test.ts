@@ -11,6 +11,8 @@ const BEFORE: RunFacts = {
   job: '/job/1',
   result: 'signal',
   conditionMet: true,
+  reset: false,
+  restarts: 0,
 };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
@@ -24,6 +26,18 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ Job: [7, '/job/7'] }, { job: '/job/7' }],
   [{ Job: [0, '/'] }, { job: '' }],
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
+  [{ NRestarts: 2 }, { restarts: 2 }],
+  [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
+  [{ InactiveExitTimestamp: 0n }, {}],
+  [
+    { ActiveState: 'inactive', StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n },
+    { activeState: 'inactive', reset: true },
+  ],
+  [
+    { ActiveState: 'inactive', StateChangeTimestamp: 7n, InactiveEnterTimestamp: 7n },
+    { activeState: 'inactive' },
+  ],
+  [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
   [{ ConditionResult: false }, {}],

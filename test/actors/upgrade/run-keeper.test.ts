@@ -16,11 +16,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { NOTHING_RAN, type RunFacts } from '../../../src/actors/bus/units.js';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
 import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
-import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/unit-facts.js';
 import { ManualClock } from '../manual-clock.js';
 
 const A = 'a'.repeat(32);
@@ -28,8 +28,8 @@ const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
 const BEGIN: ProgressEvent = { event: 'begin', total: 1 };
 const END: ProgressEvent = { event: 'end', success: true };
 const progress = (percent: number): ProgressEvent => ({ event: 'progress', percent, current: 1, step: 's' });
-const AT_WORK: UpgradeFacts = { ...NO_FACTS, activeState: 'activating', subState: 'start', invocation: A };
-const AT_REST: UpgradeFacts = { ...NO_FACTS, invocation: A };
+const AT_WORK: RunFacts = { ...NOTHING_RAN, activeState: 'activating', subState: 'start', invocation: A };
+const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: A };
 
 interface Stage {
   readonly keeper: RunKeeper;
@@ -38,11 +38,11 @@ interface Stage {
   /** Monotonic ms. */
   readonly now: number;
   /** What systemd says when it is asked; the question is open until `answer` is called. */
-  answer(facts: UpgradeFacts | undefined): Promise<void>;
+  answer(facts: RunFacts | undefined): Promise<void>;
 }
 
 function stage(t: TestContext, saved?: SavedRun): Stage {
-  const waiting: ((facts: UpgradeFacts | undefined) => void)[] = [];
+  const waiting: ((facts: RunFacts | undefined) => void)[] = [];
   const all: SavedRun[] = [];
   const clock = new ManualClock();
   const keeper = new RunKeeper(
@@ -56,7 +56,7 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
     clock,
   );
   t.after(() => keeper.stop());
-  const answer = async (facts: UpgradeFacts | undefined) => {
+  const answer = async (facts: RunFacts | undefined) => {
     waiting.shift()?.(facts);
     await Promise.resolve();
     await Promise.resolve();
@@ -79,7 +79,7 @@ test('lines wait until systemd has said that the unit rests', async (t) => {
   on.keeper.line(BEGIN, on.now);
   on.keeper.line(progress(5), on.now);
   assert.equal(state(on), 'idle - -');
-  await on.answer(NO_FACTS);
+  await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'running socket 5');
 });
 
@@ -93,7 +93,7 @@ test("the unit's own script may be quicker than the signal of its start", async 
 test('a whole run while systemd is being asked is not lost', async (t) => {
   const on = stage(t);
   for (const says of [BEGIN, progress(1), progress(2), END]) on.keeper.line(says, on.now);
-  await on.answer(NO_FACTS);
+  await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'idle socket -');
   assert.equal(on.saved.length, 2);
 });
@@ -116,7 +116,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
     on.clock.pass(1);
     on.keeper.line(progress(n), on.now);
   }
-  on.keeper.read(NO_FACTS, HERE);
+  on.keeper.read(NOTHING_RAN, HERE);
   assert.equal(state(on), 'running socket 80');
   assert.equal(on.saved.length, 1);
 });
@@ -128,7 +128,7 @@ test('a whole run of many lines while the bus is away is not left running', asyn
     on.keeper.line(says, on.now);
   }
   await on.answer(undefined);
-  on.keeper.read(NO_FACTS, HERE);
+  on.keeper.read(NOTHING_RAN, HERE);
   assert.equal(state(on), 'idle socket -');
   assert.equal(on.saved.length, 2);
 });
@@ -139,7 +139,7 @@ test('of many runs by hand while the bus is away the last is told', async (t) =>
     on.keeper.line(BEGIN, on.now);
     on.keeper.line({ event: 'end', success: n === 39 }, on.now);
   }
-  on.keeper.read(NO_FACTS, HERE);
+  on.keeper.read(NOTHING_RAN, HERE);
   assert.equal(state(on), 'idle socket -');
 });
 
@@ -153,18 +153,18 @@ test('a connection of a finished systemd run begins nothing, and neither does a 
   const byHandMs = on.now;
   on.clock.pass(999);
   on.keeper.line(progress(5), byHandMs);
-  await on.answer(NO_FACTS);
+  await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'idle systemd -');
   on.clock.pass(60_000);
   on.keeper.line(progress(5), sinceMs);
-  await on.answer(NO_FACTS);
+  await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'idle systemd -');
   on.keeper.line(progress(6), byHandMs);
   await on.answer(AT_REST);
   assert.equal(state(on), 'running socket 6');
 });
 
-const BROKEN: UpgradeFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
+const BROKEN: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
 
 test('a failure is one when systemd, asked, does not say that it will start the unit again', async (t) => {
   const on = stage(t);
@@ -200,7 +200,7 @@ async function socketRun(t: TestContext): Promise<Stage> {
   const on = stage(t);
   on.keeper.connections(1);
   on.keeper.line(BEGIN, on.now);
-  await on.answer(NO_FACTS);
+  await on.answer(NOTHING_RAN);
   return on;
 }
 

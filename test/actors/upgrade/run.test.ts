@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { NOTHING_RAN, type RunFacts } from '../../../src/actors/bus/units.js';
 import { initialRun, type Run, type RunInput, shownRun, step } from '../../../src/actors/upgrade/run.js';
-import { NO_FACTS, type UpgradeFacts } from '../../../src/actors/upgrade/unit-facts.js';
 import { SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
@@ -11,14 +11,10 @@ const B = 'b'.repeat(32);
 const NOW = 1_000_000;
 
 /** `job`: whether there is one. */
-type More = Partial<Omit<UpgradeFacts, 'job'>> & { readonly job?: boolean };
+type More = Partial<Omit<RunFacts, 'job'>> & { readonly job?: boolean };
 
-const facts = (
-  activeState: string,
-  invocation: string,
-  { job = false, ...more }: More = {},
-): UpgradeFacts => ({
-  ...NO_FACTS,
+const facts = (activeState: string, invocation: string, { job = false, ...more }: More = {}): RunFacts => ({
+  ...NOTHING_RAN,
   activeState,
   subState: activeState,
   invocation,

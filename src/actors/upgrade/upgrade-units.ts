@@ -1,0 +1,183 @@
+// The check unit and the upgrade unit on the user's bus: starts them, and tells what becomes of them. What that means for a run
+// is run.ts's; how a unit is followed is units/follower.ts's.
+
+import type { Fault } from '../../protocol/actor/faults.js';
+import { readProperties } from '../../protocol/dbus/properties.js';
+import {
+  MANAGER_INTERFACE,
+  MANAGER_PROPERTIES,
+  SYSTEMD_METHODS,
+  SYSTEMD_PATH,
+} from '../../protocol/dbus/systemd.js';
+import { type BusOptions, UserBus } from '../bus/bus.js';
+import { faultOf, sentence } from '../bus/fault.js';
+import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
+import { type Clock, within } from '../clock.js';
+import { type FollowerOwner, UnitFollower } from '../units/follower.js';
+import type { FollowedUnit } from '../units/table.js';
+import { isExited } from './run.js';
+
+/** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */
+const START_MAX_MS = 8_000;
+
+const NO_UNIT: Started = { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
+
+export interface UnitNames {
+  readonly check?: string;
+  readonly upgrade?: string;
+}
+
+export interface UnitsOwner {
+  /**
+   * The bus is there; `facts` is the upgrade unit now, and every change from now on is told. `managerLife` is another one for each
+   * start of systemd, which keeps it over a reload or a re-execution; '' when it is not known.
+   */
+  up(facts: RunFacts, managerLife: string): void;
+  down(reason: string): void;
+  unit(facts: RunFacts): void;
+  /** A job of the upgrade unit, of whatever kind; `job` is its path. */
+  jobEnded(job: string, result: string): void;
+  checkEnded(result: string): void;
+}
+
+/** `job`: its path; `jobResult` when it has ended already. */
+export type Started =
+  | { readonly ok: true; readonly job: string; readonly jobResult?: string }
+  | ({ readonly ok: false } & Fault);
+
+export class UpgradeUnits implements FollowerOwner {
+  readonly #names: UnitNames;
+  readonly #owner: UnitsOwner;
+  readonly #ready: Promise<unknown>;
+  readonly #clock: Clock;
+  readonly #follower: UnitFollower<UserBus>;
+  #isUp = false;
+  /** Counts ups and downs: what is found out behind the next one is of no interest. */
+  #epoch = 0;
+
+  /** `ready`: until it resolves, nothing is told of a bus that is there. */
+  constructor(
+    names: UnitNames,
+    owner: UnitsOwner,
+    options: BusOptions,
+    ready: Promise<unknown>,
+    clock: Clock,
+  ) {
+    this.#names = names;
+    this.#owner = owner;
+    this.#ready = ready;
+    this.#clock = clock;
+    const { upgrade } = names;
+    const plan = {
+      names: upgrade === undefined ? [] : [upgrade],
+      interest: 'verdicts',
+      clock,
+    } as const;
+    this.#follower = new UnitFollower(plan, this, (busOwner) => new UserBus(options, busOwner));
+  }
+
+  stop(): void {
+    this.#epoch += 1;
+    this.#follower.stop();
+  }
+
+  /** The upgrade unit as it is now, not as the last signal told; undefined when it cannot be asked. */
+  async ask(): Promise<RunFacts | undefined> {
+    const { upgrade } = this.#names;
+    if (!this.#isUp || upgrade === undefined) return undefined;
+    const failed = await this.#follower.refresh([upgrade]);
+    return failed === undefined ? this.#facts : undefined;
+  }
+
+  async startCheck(): Promise<Started> {
+    const { check } = this.#names;
+    return check === undefined ? NO_UNIT : this.#start(check, 'startUnit');
+  }
+
+  /**
+   * Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). Resolves when it runs, has been
+   * kept from running, or is queued for long. One call at a time.
+   */
+  async startUpgrade(): Promise<Started> {
+    const { upgrade } = this.#names;
+    if (upgrade === undefined) return NO_UNIT;
+    const endMs = this.#clock.monotonic() + START_MAX_MS;
+    const before = this.#facts;
+    const started = await this.#start(upgrade, isExited(before) ? 'restartUnit' : 'startUnit');
+    if (!started.ok) return started;
+    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only an invocation is a run.
+    const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
+    const { jobs } = this.#follower;
+    if (!hasRun(this.#facts)) {
+      const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts));
+      const ended = jobs.wait(started.job, upgrade);
+      const either = Promise.race([ran.end, ended.end]);
+      await within(this.#clock, Math.max(endMs - this.#clock.monotonic(), 0), either);
+      ran.forget();
+      ended.forget();
+    }
+    const jobResult = jobs.resultOf(started.job);
+    if (jobResult === undefined) return started;
+    return hasRun(this.#facts) ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
+  }
+
+  // What the follower says.
+
+  up(noSignals: string | undefined): void {
+    if (noSignals === undefined) void this.#begin();
+    else this.down(noSignals);
+  }
+
+  down(reason: string): void {
+    this.#epoch += 1;
+    this.#isUp = false;
+    this.#owner.down(reason);
+  }
+
+  changed(units: readonly FollowedUnit[]): void {
+    if (!this.#isUp) return;
+    for (const { facts } of units) this.#owner.unit(facts);
+  }
+
+  jobEnded(job: string, id: string, result: string): void {
+    if (id === this.#names.check) this.#owner.checkEnded(result);
+    if (this.#isUp && id === this.#unit?.facts.id) this.#owner.jobEnded(job, result);
+  }
+
+  get #unit(): FollowedUnit | undefined {
+    const { upgrade } = this.#names;
+    return upgrade === undefined ? undefined : this.#follower.table.unit(upgrade);
+  }
+
+  get #facts(): RunFacts {
+    return this.#unit?.facts ?? NOTHING_RAN;
+  }
+
+  async #begin(): Promise<void> {
+    this.#epoch += 1;
+    const epoch = this.#epoch;
+    await this.#ready;
+    const options = { path: SYSTEMD_PATH };
+    const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
+    if (epoch !== this.#epoch) return;
+    if (!manager.ok) {
+      this.#follower.bus.reconnect(sentence(manager.error));
+      return;
+    }
+    this.#isUp = true;
+    const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
+    this.#owner.up(this.#facts, String(startedUs ?? ''));
+  }
+
+  async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<Started> {
+    const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
+    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
+    return { ok: true, job: outcome.value };
+  }
+}
+
+function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): Started {
+  const why = conditionMet ? '' : ', a condition of the unit is not met';
+  const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
+  return { ok: false, fault: 'refused', detail };
+}
