@@ -10,568 +10,335 @@ const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
 const NOW = 1_000_000;
 
-/** `job`: whether there is one. */
-type More = Partial<Omit<RunFacts, 'job'>> & { readonly job?: boolean };
+const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
+const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
+  job1: { job: '/job/1' },
+  job2: { job: '/job/2' },
+  bad: { result: 'exit-code' },
+  exited: { subState: 'exited' },
+  running: { subState: 'running' },
+  waits: { subState: 'auto-restart' },
+  again: { restarts: 1 },
+  reset: { reset: true },
+  'at-7-s': { startedMs: 7_000 },
+};
 
-const facts = (activeState: string, invocation: string, { job = false, ...more }: More = {}): RunFacts => ({
-  ...NOTHING_RAN,
-  activeState,
-  subState: activeState,
-  invocation,
-  ...more,
-  job: job ? '/job/1' : '',
-});
-const unit = (activeState: string, invocation: string, more?: More): RunInput => ({
-  kind: 'unit',
-  facts: facts(activeState, invocation, more),
-});
-const read = (activeState: string, invocation: string, more?: More): RunInput => ({
-  kind: 'read',
-  facts: facts(activeState, invocation, more),
-  sameManager: true,
-});
-const acceptedOver = (before: string): RunInput => ({
-  kind: 'accepted',
-  sinceCount: 0,
-  before,
-  job: '/job/1',
-});
-const accepted = acceptedOver('');
-const job = (result: string, path = '/job/1'): RunInput => ({ kind: 'job-ended', job: path, result });
-const begin: RunInput = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false };
-const progress: RunInput = {
+/** The unit: its state, its invocation, and whatever else is said of it. */
+function facts(text: string): RunFacts {
+  const [activeState = '', invocation = '', ...words] = text.split(' ');
+  const more = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
+  const known = INVOCATIONS[invocation] ?? assert.fail(`no such invocation: ${text}`);
+  return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation: known }, ...more);
+}
+
+const accepted = { kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' } as const;
+const begin = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false } as const;
+const end = { kind: 'line', leftover: false } as const;
+const progress: RunInput & { readonly kind: 'line' } = {
   kind: 'line',
   says: { event: 'progress', percent: 40, current: 1, step: 'unpack' },
   leftover: false,
 };
-const end = (success: boolean): RunInput => ({
-  kind: 'line',
-  says: { event: 'end', success },
-  leftover: false,
-});
-const leftover = (input: RunInput): RunInput => ({ ...input, leftover: true }) as RunInput;
+
+const INPUTS: Readonly<Record<string, RunInput>> = {
+  accepted,
+  'accepted over B': { ...accepted, before: B },
+  'accepted over its end': { ...accepted, jobResult: 'done' },
+  'accepted over B and its end': { ...accepted, before: B, jobResult: 'done' },
+  begin,
+  progress,
+  'end well': { ...end, says: { event: 'end', success: true } },
+  'end badly': { ...end, says: { event: 'end', success: false } },
+  'leftover begin': { ...begin, leftover: true },
+  'leftover progress': { ...progress, leftover: true },
+  silence: { kind: 'abandoned' },
+};
+
+/** One of those above; `jobN RESULT`: it has ended; `read UNIT`, also by another manager (`elsewhere UNIT`); or a signal of the unit. */
+function input(text: string): RunInput {
+  const fixed = INPUTS[text];
+  if (fixed !== undefined) return fixed;
+  const [first = '', ...rest] = text.split(' ');
+  if (/^job\d$/.test(first)) {
+    return { kind: 'job-ended', job: first.replace('job', '/job/'), result: rest.join(' ') };
+  }
+  if (first !== 'read' && first !== 'elsewhere') return { kind: 'unit', facts: facts(text) };
+  return { kind: 'read', facts: facts(rest.join(' ')), sameManager: first === 'read' };
+}
+
+/** `story`: inputs, with semicolons between them. */
+const follow = (run: Run, story: string): Run =>
+  story.split('; ').reduce((before, text) => step(before, input(text), NOW), run);
 
 const idle = initialRun();
 const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
-const follow = (run: Run, ...inputs: readonly RunInput[]): Run =>
-  inputs.reduce((before, input) => step(before, input, NOW), run);
-/** As `follow`, and then systemd confirms what was said last. */
-const settled = (from: Run, ...inputs: readonly RunInput[]): Run => {
-  const run = follow(from, ...inputs);
-  return run.doubtful ? step(run, { kind: 'confirmed', facts: { ...run.facts, job: '' } }, NOW) : run;
-};
-const running = follow(idle, accepted, unit('activating', A, { job: true }));
-const socketRun = follow(idle, begin);
+const running = follow(idle, 'accepted; activating A job1');
+const socketRun = follow(idle, 'begin');
 
-/** `expected`: state and origin, or 'same' when the event's text must not change. */
-function check(name: string, from: Run, inputs: readonly RunInput[], expected: string): void {
-  test(name, () => {
-    const to = settled(from, ...inputs);
-    if (expected === 'same') assert.deepEqual(shownRun(to), shownRun(from));
-    else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
-    const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
-    assert.equal(to.finishedMs, ended ? NOW : undefined);
+type Row = readonly [name: string, from: Run, story: string, expected: string];
+
+/** `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms what it said last. */
+function check(name: string, rows: readonly Row[]): void {
+  describe(name, () => {
+    for (const [what, from, story, expected] of rows) {
+      test(what, () => {
+        const told = follow(from, story);
+        const confirmed = { kind: 'confirmed', facts: { ...told.facts, job: '' } } as const;
+        const to = told.doubtful ? step(told, confirmed, NOW) : told;
+        if (expected === 'same') assert.deepEqual(shownRun(to), shownRun(from));
+        else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
+        const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
+        assert.equal(to.finishedMs, ended ? NOW : undefined);
+      });
+    }
   });
 }
 
-describe("the contract's table", () => {
-  for (const [name, from] of [['idle', idle] as const, ['failed', failed] as const]) {
-    check(`${name}: the trigger succeeds`, from, [accepted], 'running systemd');
-    check(`${name}: the unit starts by other hands`, from, [unit('activating', A)], 'running systemd');
-    check(`${name}: a begin line`, from, [begin], 'running socket');
-    check(`${name}: a progress line`, from, [progress], 'running socket');
-    check(`${name}: an end line`, from, [end(true)], 'same');
-    check(`${name}: a line of a finished systemd run's connection`, from, [leftover(progress)], 'same');
-  }
-  check(
-    'running: the job is done, the result success',
+const GOES = 'running systemd';
+const WELL = 'idle systemd';
+const BAD = 'failed systemd';
+
+check("the contract's table", [
+  ...[idle, failed].flatMap((from): Row[] => [
+    [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
+    [`${from.state}: the unit starts by other hands`, from, 'activating A', GOES],
+    [`${from.state}: a begin line`, from, 'begin', 'running socket'],
+    [`${from.state}: a progress line`, from, 'progress', 'running socket'],
+    [`${from.state}: an end line`, from, 'end well', 'same'],
+    [`${from.state}: a line of a finished systemd run's connection`, from, 'leftover progress', 'same'],
+  ]),
+  ['running: the job is done, the result success', running, 'inactive A job1; job1 done', WELL],
+  ['running: the result is no success', running, 'failed A bad job1; job1 failed', BAD],
+  [
+    'running: the result is no success, the script said so',
     running,
-    [unit('inactive', A, { job: true }), job('done')],
-    'idle systemd',
-  );
-  check(
-    'running: the result is no success',
-    running,
-    [unit('failed', A, { result: 'exit-code', job: true }), job('failed')],
-    'failed systemd',
-  );
-  check(
-    'running: the result is no success although the script said so',
-    running,
-    [end(true), unit('failed', A, { result: 'exit-code' }), job('failed')],
-    'failed systemd',
-  );
-  check(
-    'running: success although the script said failure',
-    running,
-    [end(false), unit('inactive', A), job('done')],
-    'idle systemd',
-  );
-  check(
-    'running: the job is not done',
-    running,
-    [unit('inactive', A, { job: true }), job('canceled')],
-    'failed systemd',
-  );
-  check('running: an end line decides nothing', running, [end(true)], 'same');
-  check('running: progress is no event', running, [progress], 'same');
-  check('socket: end with success', socketRun, [end(true)], 'idle socket');
-  check('socket: end with failure', socketRun, [end(false)], 'failed socket');
-  check('socket: silence', socketRun, [{ kind: 'abandoned' }], 'failed socket');
-  check('systemd: silence is nothing', running, [{ kind: 'abandoned' }], 'same');
-  check('start: the unit is activating', idle, [read('activating', A)], 'running systemd');
-  check(
-    'start: the unit is active, no oneshot',
-    idle,
-    [read('active', A, { subState: 'running' })],
-    'running systemd',
-  );
-  check('start: a oneshot that remains', idle, [read('active', A, { subState: 'exited' })], 'same');
-  check('start: the unit rests', failed, [read('failed', B, { result: 'exit-code' })], 'same');
+    'end well; failed A bad; job1 failed',
+    BAD,
+  ],
+  ['running: success although the script said failure', running, 'end badly; inactive A; job1 done', WELL],
+  ['running: the job is not done', running, 'inactive A job1; job1 canceled', BAD],
+  ['running: an end line decides nothing', running, 'end well', 'same'],
+  ['running: progress is no event', running, 'progress', 'same'],
+  ['socket: end with success', socketRun, 'end well', 'idle socket'],
+  ['socket: end with failure', socketRun, 'end badly', 'failed socket'],
+  ['socket: silence', socketRun, 'silence', 'failed socket'],
+  ['systemd: silence is nothing', running, 'silence', 'same'],
+  ['start: the unit is activating', idle, 'read activating A', GOES],
+  ['start: the unit is active, no oneshot', idle, 'read active A running', GOES],
+  ['start: a oneshot that remains', idle, 'read active A exited', 'same'],
+  ['start: the unit rests', failed, 'read failed B bad', 'same'],
+]);
+
+const saved = initialRun({ state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 });
+
+check('a run that was going on when the daemon ended', [
+  ['goes on', saved, 'read activating A', 'same'],
+  ['goes on while it stops', saved, 'read deactivating A', 'same'],
+  ['goes on to its end', saved, 'read activating A job1; inactive A job1; job1 done', WELL],
+  ['has failed', saved, 'read failed A bad', BAD],
+  ['has ended well and is remembered', saved, 'read active A exited', WELL],
+  ['has ended well and is loaded', saved, 'read inactive A', WELL],
+  ['has failed and been reset, and is loaded', saved, 'read inactive A reset', BAD],
+  ['has been forgotten, and nobody can tell', saved, 'read inactive -', BAD],
+  ['was cut off by a reboot', saved, 'elsewhere inactive -', BAD],
+  ['was followed by another that failed', saved, 'read failed B bad', BAD],
+  ['was followed by another that ended well', saved, 'read inactive B', BAD],
+  ['waits to be started again', saved, 'read activating A waits', 'same'],
+  ['was started again by systemd itself', saved, 'read activating B again', 'same'],
+  ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
+  ['was started again by systemd itself, and failed', saved, 'read failed B bad again', BAD],
+  ['is queued still', saved, 'read inactive - job1', 'same'],
+]);
+
+test('a run that was going on keeps its time, and another one has its own', () => {
+  assert.equal(follow(saved, 'read activating A at-7-s').startedMs, 5000);
+  const next = follow(saved, 'read activating B at-7-s');
+  assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
+  assert.equal(follow(saved, 'elsewhere activating A at-7-s').startedMs, 7000);
+  assert.equal(follow(idle, 'read activating A at-7-s').startedMs, 7000);
 });
 
-describe('a run that was going on when the daemon ended', () => {
-  const saved = initialRun({ state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 });
-  const elsewhere = (input: RunInput): RunInput => ({ ...input, sameManager: false }) as RunInput;
-  check('goes on', saved, [read('activating', A)], 'same');
-  check('goes on while it stops', saved, [read('deactivating', A)], 'same');
-  check(
-    'goes on to its end',
-    saved,
-    [read('activating', A, { job: true }), unit('inactive', A, { job: true }), job('done')],
-    'idle systemd',
-  );
-  check('has failed', saved, [read('failed', A, { result: 'exit-code' })], 'failed systemd');
-  check('has been forgotten, and nobody can tell', saved, [read('inactive', '')], 'failed systemd');
-  check(
-    'has ended well and is remembered',
-    saved,
-    [read('active', A, { subState: 'exited' })],
-    'idle systemd',
-  );
-  check(
-    'has failed and been reset, and is loaded',
-    saved,
-    [read('inactive', A, { reset: true })],
-    'failed systemd',
-  );
-  check('has ended well and is loaded', saved, [read('inactive', A)], 'idle systemd');
-  check('was cut off by a reboot', saved, [elsewhere(read('inactive', ''))], 'failed systemd');
-  check(
-    'was followed by another that failed',
-    saved,
-    [read('failed', B, { result: 'exit-code' })],
-    'failed systemd',
-  );
-  check(
-    'was followed by another that ended well',
-    saved,
-    [read('inactive', B, { result: 'success' })],
-    'failed systemd',
-  );
-  check('waits to be started again', saved, [read('activating', A, { subState: 'auto-restart' })], 'same');
-  check('was started again by systemd itself', saved, [read('activating', B, { restarts: 1 })], 'same');
-  check(
-    'was started again by systemd itself, and ended well',
-    saved,
-    [read('active', B, { subState: 'exited', restarts: 2 })],
-    'idle systemd',
-  );
-  check(
-    'was started again by systemd itself, and failed',
-    saved,
-    [read('failed', B, { result: 'exit-code', restarts: 2 })],
-    'failed systemd',
-  );
-  check('is queued still', saved, [read('inactive', '', { job: true })], 'same');
+const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
+const first = initialRun({ ...queued, before: '' });
+const again = initialRun({ ...queued, before: B });
 
-  test('keeps its time, and another one has its own', () => {
-    assert.equal(follow(saved, read('activating', A, { startedMs: 7000 })).startedMs, 5000);
-    const next = follow(saved, read('activating', B, { startedMs: 7000 }));
-    assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
-    assert.equal(follow(saved, elsewhere(read('activating', A, { startedMs: 7000 }))).startedMs, 7000);
-    assert.equal(follow(idle, read('activating', A, { startedMs: 7000 })).startedMs, 7000);
-  });
+check('a run of which only the acceptance was seen when the daemon ended', [
+  ['goes on', first, 'read activating A', 'same'],
+  ['goes on, once what was before has stopped', again, 'read deactivating B', 'same'],
+  ['is queued still', again, 'read failed B bad job1', 'same'],
+  ['has failed', first, 'read failed A bad', BAD],
+  ['has ended well and is remembered', first, 'read active A exited', WELL],
+  ['has ended well and is loaded', again, 'read inactive A', WELL],
+  ['has failed and been reset, and is loaded', again, 'read inactive A reset', BAD],
+  ['has been forgotten, and nobody can tell', first, 'read inactive -', BAD],
+  ['never ran behind a failure', again, 'read failed B bad', BAD],
+  ['never ran behind a success', again, 'read active B exited', BAD],
+  ['was cut off by a reboot', first, 'elsewhere inactive -', BAD],
+  ['is not known to have been before', initialRun(queued), 'read inactive -', BAD],
+]);
+
+test('a run of which only the acceptance was seen has the invocation that it was found to be', () => {
+  const over = follow(first, 'read active A exited');
+  assert.deepEqual([over.invocation, over.before], [A, undefined]);
+  // A stop of what remained is no run.
+  assert.equal(follow(over, 'deactivating A').state, 'idle');
 });
 
-describe('a run of which only the acceptance was seen when the daemon ended', () => {
-  const begun = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
-  const first = initialRun({ ...begun, before: '' });
-  const again = initialRun({ ...begun, before: B });
-  const failure = { result: 'exit-code' };
-  check('goes on', first, [read('activating', A)], 'same');
-  check('goes on, once what was before has stopped', again, [read('deactivating', B)], 'same');
-  check('is queued still', again, [read('failed', B, { ...failure, job: true })], 'same');
-  check('has failed', first, [read('failed', A, failure)], 'failed systemd');
-  check(
-    'has ended well and is remembered',
-    first,
-    [read('active', A, { subState: 'exited' })],
-    'idle systemd',
-  );
-  check('has ended well and is loaded', again, [read('inactive', A)], 'idle systemd');
-  check('has been forgotten, and nobody can tell', first, [read('inactive', '')], 'failed systemd');
-  check(
-    'has failed and been reset, and is loaded',
-    again,
-    [read('inactive', A, { reset: true })],
-    'failed systemd',
-  );
-  check('never ran behind a failure', again, [read('failed', B, failure)], 'failed systemd');
-  check('never ran behind a success', again, [read('active', B, { subState: 'exited' })], 'failed systemd');
-  check(
-    'was cut off by a reboot',
-    first,
-    [{ ...read('inactive', ''), sameManager: false } as RunInput],
-    'failed systemd',
-  );
-  check('is not known to have been before', initialRun(begun), [read('inactive', '')], 'failed systemd');
+const remained = initialRun({ state: 'idle', invocation: A });
+const START = 'inactive A job1; activating A job1';
+const SERVICE = 'accepted; active A running job1; job1 done';
+const RELOAD = 'job1 done; active A running job2; job2 failed; active A running; inactive A';
 
-  test('has the invocation that it was found to be', () => {
-    const over = follow(first, read('active', A, { subState: 'exited' }));
-    assert.deepEqual([over.invocation, over.before], [A, undefined]);
-    // A stop of what remained is no run.
-    assert.equal(follow(over, unit('deactivating', A)).state, 'idle');
-  });
-});
-
-describe('the orders in which systemd tells things', () => {
-  const fresh = unit('inactive', A, { job: true });
-  const start = unit('activating', A, { job: true });
-  check(
-    'a oneshot',
-    idle,
-    [accepted, fresh, start, unit('inactive', A, { job: true }), job('done'), unit('inactive', A)],
-    'idle systemd',
-  );
-  check(
-    'a oneshot is not over before its job',
-    idle,
-    [accepted, fresh, start, unit('inactive', A, { job: true })],
-    'running systemd',
-  );
-  check(
-    'the reply comes last, the run is over',
-    idle,
-    [fresh, start, unit('failed', A, { job: true, result: 'exit-code' }), job('failed'), accepted],
-    'failed systemd',
-  );
-  check('the reply comes behind the start', idle, [fresh, start, accepted], 'running systemd');
-  check(
-    'a service that ends later',
-    idle,
-    [
-      accepted,
-      unit('active', A, { job: true, subState: 'running' }),
-      job('done'),
-      unit('active', A, { subState: 'running' }),
-    ],
-    'running systemd',
-  );
-  check(
-    'a service that ends later, badly',
-    idle,
-    [
-      accepted,
-      unit('active', A, { job: true, subState: 'running' }),
-      job('done'),
-      unit('failed', A, { result: 'exit-code' }),
-    ],
-    'failed systemd',
-  );
-  check('a condition is false', idle, [accepted, job('done')], 'failed systemd');
-  check(
-    'a condition is false, and the reply comes last',
-    idle,
-    [{ ...accepted, jobResult: 'done' } as RunInput],
-    'failed systemd',
-  );
-  check(
+check('the orders in which systemd tells things', [
+  ['a oneshot', idle, `accepted; ${START}; inactive A job1; job1 done; inactive A`, WELL],
+  ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
+  ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
+  ['the reply comes behind the start', idle, `${START}; accepted`, GOES],
+  ['a service that ends later', idle, `${SERVICE}; active A running`, GOES],
+  ['a service that ends later, badly', idle, `${SERVICE}; failed A bad`, BAD],
+  ['its invocation is told before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
+  ['a condition is false', idle, 'accepted; job1 done', BAD],
+  ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
+  [
     'a condition is false behind a failure',
     failed,
+    'failed B bad; accepted over B; failed B job1 bad; job1 done',
+    BAD,
+  ],
+  ['a condition is false behind a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
+  ['so quick that its work was never seen', failed, 'inactive A; accepted over B and its end', WELL],
+  ['a dependency fails', idle, 'accepted; inactive A job1; job1 dependency', BAD],
+  ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
+  ['the job times out, and the unit ends well', running, 'job1 timeout; inactive A', BAD],
+  ['stopped while it starts', running, 'job1 canceled; deactivating A job2; inactive A job2; job2 done', BAD],
+  ['a restart of the failed unit is a run of its own', failed, 'failed B; activating A', GOES],
+  ['restarted by other hands', running, 'inactive B job1; activating B job1', GOES],
+  ['a stop of what remained is no run', remained, 'deactivating A', 'same'],
+  ...['deactivating', 'reloading'].flatMap((state): Row[] => [
     [
-      unit('failed', B, { result: 'exit-code' }),
-      acceptedOver(B),
-      unit('failed', B, { job: true, result: 'exit-code' }),
-      job('done'),
-    ],
-    'failed systemd',
-  );
-  check(
-    'a condition is false behind a failure that was reset',
-    failed,
-    [unit('inactive', B, { reset: true }), acceptedOver(B), job('done')],
-    'failed systemd',
-  );
-  check(
-    'it was so quick that its work was never seen',
-    failed,
-    [unit('inactive', A), { ...acceptedOver(B), jobResult: 'done' } as RunInput],
-    'idle systemd',
-  );
-  check('a dependency fails', idle, [accepted, fresh, job('dependency')], 'failed systemd');
-  check(
-    'the job times out, the unit works on',
-    idle,
-    [accepted, start, job('timeout'), unit('activating', A)],
-    'running systemd',
-  );
-  check(
-    'the job times out, and the unit ends well',
-    idle,
-    [accepted, start, job('timeout'), unit('inactive', A)],
-    'failed systemd',
-  );
-  check(
-    'stopped while it starts',
-    idle,
-    [
-      accepted,
-      start,
-      job('canceled'),
-      unit('deactivating', A, { job: true }),
-      unit('inactive', A, { job: true }),
-      job('done'),
-    ],
-    'failed systemd',
-  );
-  check(
-    'a restart of the failed unit is a run of its own',
-    failed,
-    [unit('failed', B), unit('activating', A)],
-    'running systemd',
-  );
-  check(
-    'restarted by other hands',
-    running,
-    [unit('inactive', B, { job: true }), unit('activating', B, { job: true })],
-    'running systemd',
-  );
-  check(
-    'a stop of what remained is no run',
-    initialRun({ state: 'idle', invocation: A }),
-    [unit('deactivating', A)],
-    'same',
-  );
-  for (const [what, state] of [
-    ['stop', 'deactivating'],
-    ['reload', 'reloading'],
-  ] as const) {
-    const remained = unit('active', A, { subState: 'exited', job: true });
-    check(
-      `a ${what} of what remained before the daemon came is no run`,
+      `${state}: what remained before the daemon came is no run`,
       idle,
-      [read('active', A, { subState: 'exited' }), remained, unit(state, A, { job: true }), unit(state, A)],
+      `read active A exited; active A exited job1; ${state} A job1; ${state} A`,
       'same',
-    );
-    check(
-      `a ${what} that the daemon meets as it comes is no run`,
-      idle,
-      [read(state, A), unit(state, A)],
-      'same',
-    );
-  }
-  check(
-    'the new invocation is told before the reply, and fails later',
-    idle,
-    [
-      fresh,
-      accepted,
-      unit('active', A, { subState: 'running' }),
-      job('done'),
-      unit('failed', A, { result: 'exit-code' }),
     ],
-    'failed systemd',
-  );
-  check(
+    [`${state}: met as the daemon comes is no run`, idle, `read ${state} A; ${state} A`, 'same'],
+  ]),
+  [
     'what remained is started again',
     initialRun({ state: 'idle', invocation: B }),
-    [
-      unit('active', B, { subState: 'exited' }),
-      acceptedOver(B),
-      unit('deactivating', B, { job: true }),
-      unit('inactive', A, { job: true }),
-      start,
-      unit('active', A, { subState: 'exited', job: true }),
-      job('done'),
-    ],
-    'idle systemd',
-  );
-  const works = (path: string): RunInput => ({
-    kind: 'unit',
-    facts: { ...facts('active', A, { subState: 'running' }), job: path },
-  });
-  const ends = unit('inactive', A);
-  check(
-    'a reload fails, and the service ends well',
-    idle,
-    [accepted, works('/job/1'), job('done'), works('/job/2'), job('failed', '/job/2'), works(''), ends],
-    'idle systemd',
-  );
-  check(
-    'a reload fails, and the service that other hands started ends well',
-    idle,
-    [works('/job/1'), job('done'), works('/job/2'), job('failed', '/job/2'), works(''), ends],
-    'idle systemd',
-  );
-  check(
+    `active B exited; accepted over B; deactivating B job1; ${START}; active A exited job1; job1 done`,
+    WELL,
+  ],
+  ['a reload fails, and the service ends well', idle, `accepted; active A running job1; ${RELOAD}`, WELL],
+  ['a reload fails, others started it, it ends well', idle, `active A running job1; ${RELOAD}`, WELL],
+  [
     'a reload is well, and the job that other hands made is not',
     idle,
-    [works('/job/1'), job('timeout'), works('/job/2'), job('done', '/job/2'), works(''), ends],
-    'failed systemd',
-  );
-  check(
-    'a run is not over while another job of its unit is left',
+    'active A running job1; job1 timeout; active A running job2; job2 done; active A running; inactive A',
+    BAD,
+  ],
+  [
+    'not over while another job of its unit is left',
     idle,
-    [
-      accepted,
-      works('/job/1'),
-      job('done'),
-      { ...ends, facts: { ...facts('inactive', A), job: '/job/2' } } as RunInput,
-      job('canceled', '/job/3'),
-    ],
-    'running systemd',
-  );
-  check('the unit starts during a run of the socket', socketRun, [unit('activating', A)], 'running systemd');
-  check(
-    'a line while the unit works, not yet taken for a run',
-    { ...idle, facts: facts('activating', '') },
-    [begin],
-    'same',
-  );
-  check('a second begin begins nothing', socketRun, [begin], 'same');
+    `${SERVICE}; inactive A job2; job3 canceled`,
+    GOES,
+  ],
+  ['the unit starts during a run of the socket', socketRun, 'activating A', GOES],
+  ['a line while the unit works, no run yet', { ...idle, facts: facts('activating -') }, 'begin', 'same'],
+  ['a second begin begins nothing', socketRun, 'begin', 'same'],
+]);
 
-  test('progress shows while the run lasts, and begins anew with the next', () => {
-    const shown = follow(running, progress);
-    assert.deepEqual([shown.percent, shown.step], [40, 'unpack']);
-    const over = follow(shown, unit('inactive', A), job('done'));
-    assert.deepEqual([over.percent, over.step], [undefined, undefined]);
-    assert.equal(follow(over, begin).percent, undefined);
-  });
+test('progress shows while the run lasts, and begins anew with the next', () => {
+  const shown = follow(running, 'progress');
+  assert.deepEqual([shown.percent, shown.step], [40, 'unpack']);
+  const over = follow(shown, 'inactive A; job1 done');
+  assert.deepEqual([over.percent, over.step], [undefined, undefined]);
+  assert.equal(follow(over, 'begin').percent, undefined);
 });
 
-describe('a unit that systemd starts again by itself', () => {
-  const failure = { result: 'exit-code' };
-  const waits = unit('activating', A, { ...failure, subState: 'auto-restart' });
-  /** As observed: the failure, the end of the first job, and only then that it will be started again. */
-  const tried = [unit('failed', A, { ...failure, job: true }), job('failed'), waits];
-  const next = [
-    unit('activating', A, { ...failure, subState: 'auto-restart', job: true }),
-    unit('inactive', B, { job: true, restarts: 1 }),
-    unit('activating', B, { job: true, restarts: 1 }),
-  ];
-  check('is still running', running, tried, 'same');
-  check('is still running with its next try', running, [...tried, ...next], 'same');
-  check(
-    'has ended well when its last try has',
-    running,
-    [...tried, ...next, unit('inactive', B, { job: true, restarts: 1 }), job('done')],
-    'idle systemd',
-  );
-  check(
-    'has failed when its last try has',
-    running,
-    [...tried, ...next, unit('failed', B, { ...failure, job: true, restarts: 1 }), job('failed')],
-    'failed systemd',
-  );
-  check(
-    'has failed when it is not let try again',
-    running,
-    [...tried, unit('failed', A, { ...failure, job: true }), job('failed')],
-    'failed systemd',
-  );
-  check(
+/** As observed: the failure, the end of the first job, and only then that it will be started again. */
+const FAILS = 'failed A bad job1; job1 failed';
+const TRIED = `${FAILS}; activating A bad waits`;
+const NEXT = `${TRIED}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;
+const NEXT_JOB = `${TRIED}; activating B job2 again`;
+
+check('a unit that systemd starts again by itself', [
+  ['is still running', running, TRIED, 'same'],
+  ['is still running with its next try', running, NEXT, 'same'],
+  ['has ended well when its last try has', running, `${NEXT}; inactive B job1 again; job1 done`, WELL],
+  ['has failed when its last try has', running, `${NEXT}; failed B bad job1 again; job1 failed`, BAD],
+  ['has failed when it is not let try again', running, `${TRIED}; ${FAILS}`, BAD],
+  [
     'has failed when it is stopped while it waits',
     running,
-    [...tried, unit('inactive', A, { ...failure, job: true }), job('done'), unit('inactive', A, failure)],
-    'failed systemd',
-  );
-  /** The next try at work, and behind it what becomes of it; systemd gives each job a path of its own. */
-  const nextUnder = (path: string): RunInput => ({
-    kind: 'unit',
-    facts: { ...facts('activating', B, { restarts: 1 }), job: path },
-  });
-  const endsWell = unit('inactive', B, { restarts: 1 });
-  check(
-    "has failed when the last try's own job has",
-    running,
-    [...tried, nextUnder('/job/2'), job('timeout', '/job/2'), endsWell],
-    'failed systemd',
-  );
-  check(
+    `${TRIED}; inactive A bad job1; job1 done; inactive A bad`,
+    BAD,
+  ],
+  ["has failed when the last try's own job has", running, `${NEXT_JOB}; job2 timeout; inactive B again`, BAD],
+  [
     'has ended well whatever is told of the job of an earlier try',
     running,
-    [...tried, nextUnder('/job/2'), job('failed'), job('done', '/job/2'), endsWell],
-    'idle systemd',
-  );
-  check(
+    `${NEXT_JOB}; job1 failed; job2 done; inactive B again`,
+    WELL,
+  ],
+  [
     'has ended well whatever is told of the job of an earlier try, when the last has none',
     running,
-    [...tried, nextUnder(''), job('failed'), endsWell],
-    'idle systemd',
-  );
-  check('is a run when it is met while it waits', idle, [waits], 'running systemd');
-  check(
-    'is another run when other hands start it',
-    running,
-    [...tried, unit('activating', B, { job: true })],
-    'running systemd',
-  );
+    `${TRIED}; activating B again; job1 failed; inactive B again`,
+    WELL,
+  ],
+  ['is a run when it is met while it waits', idle, 'activating A bad waits', GOES],
+  ['is another run when other hands start it', running, `${TRIED}; activating B job1`, GOES],
+]);
 
-  test('is one run over all its tries, and not failed before that is confirmed', () => {
-    const doubted = follow(running, ...tried.slice(0, 2));
-    assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
-    const confirmed = step(doubted, { kind: 'confirmed', facts: facts('activating', A, failure) }, NOW);
-    assert.deepEqual([confirmed.state, confirmed.doubtful], ['running', false]);
-    const after = follow(running, ...tried, ...next);
-    assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
-    assert.equal(follow(running, ...tried, unit('activating', B)).count, 2);
-  });
+test('it is one run over all its tries, and not failed before that is confirmed', () => {
+  const doubted = follow(running, FAILS);
+  assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
+  const confirmed = step(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
+  assert.deepEqual([confirmed.state, confirmed.doubtful], ['running', false]);
+  const after = follow(running, NEXT);
+  assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
+  assert.equal(follow(running, `${TRIED}; activating B`).count, 2);
 });
 
 test('what is shown of a percent is one', () => {
   const shown = (percent: number) =>
-    follow(socketRun, {
-      kind: 'line',
-      says: { event: 'progress', percent, current: 1, step: '' },
-      leftover: false,
-    }).percent;
+    step(socketRun, { ...progress, says: { event: 'progress', percent, current: 1, step: '' } }, NOW).percent;
   assert.deepEqual([-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(shown), [0, 0, 100, 100, 100, 100]);
 });
 
 test('random events keep the invariants', () => {
   const random = new SeededRandom(20_261_120);
   const coin = () => random.below(2) === 0;
-  const inputs = (run: Run): RunInput =>
+  const invocation = () => random.pick(['A', 'B', '-']);
+  const anyInput = (run: Run): RunInput =>
     random.pick([
       { kind: 'accepted', sinceCount: run.count, before: run.facts.invocation, job: '/job/1' },
-      { kind: 'confirmed', facts: facts(random.pick(['failed', 'activating']), random.pick([A, B, ''])) },
+      { kind: 'confirmed', facts: facts(`${random.pick(['failed', 'activating'])} ${invocation()}`) },
       ...['inactive', 'activating', 'active', 'deactivating', 'failed'].map((state) =>
-        unit(state, random.pick([A, B, '']), { job: coin(), result: random.pick(['success', 'exit-code']) }),
+        input(`${state} ${invocation()}${coin() ? ' job1' : ''}${coin() ? ' bad' : ''}`),
       ),
-      read(random.pick(['inactive', 'activating', 'failed']), random.pick([A, B, '']), { reset: coin() }),
-      job(random.pick(['done', 'failed', 'canceled']), random.pick(['/job/1', '/job/2'])),
-      begin,
-      progress,
-      leftover(begin),
-      end(coin()),
-      { kind: 'abandoned' },
+      input(
+        `read ${random.pick(['inactive', 'activating', 'failed'])} ${invocation()}${coin() ? ' reset' : ''}`,
+      ),
+      input(`${random.pick(['job1', 'job2'])} ${random.pick(['done', 'failed', 'canceled'])}`),
+      ...['begin', 'progress', 'leftover begin', 'end well', 'end badly', 'silence'].map(input),
     ]);
   let run = idle;
   for (let round = 0; round < 50_000; round++) {
     const before = run;
-    const input = inputs(run);
-    run = step(before, input, round);
+    const next = anyInput(run);
+    run = step(before, next, round);
     const ended = before.state === 'running' && run.state !== 'running';
-    const what = `${JSON.stringify(before)} ${JSON.stringify(input)} -> ${JSON.stringify(run)}`;
+    const what = `${JSON.stringify(before)} ${JSON.stringify(next)} -> ${JSON.stringify(run)}`;
     // Failed stays failed until the next run.
     if (before.state === 'failed') assert.ok(run.state === 'failed' || run.count > before.count, what);
     // One at a time: a run begins only where none is, or takes the place of the one that this very event ends.
-    if (run.count > before.count && before.state === 'running') assert.ok(input.kind !== 'line', what);
+    if (run.count > before.count && before.state === 'running') assert.ok(next.kind !== 'line', what);
     assert.ok(run.count - before.count <= 1 && run.count >= before.count, what);
     // Lines end no systemd run.
     if (ended && before.origin === 'systemd')
-      assert.ok(input.kind !== 'line' && input.kind !== 'abandoned', what);
+      assert.ok(next.kind !== 'line' && next.kind !== 'abandoned', what);
     // A good verdict is the invocation's own.
     if (ended && before.origin === 'systemd' && run.state === 'idle') {
       assert.ok(run.invocation === run.facts.invocation && before.badJob === undefined, what);
