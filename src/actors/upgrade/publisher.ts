@@ -1,4 +1,4 @@
-// What is published of the upgrade, and when: status, run, the answer of `GET /upgrade`, and whether the backend is up. It knows
+// What is published of the upgrade, and when: status, run and its progress, and whether the backend is up. It knows
 // neither systemd nor files, only what came of them.
 
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
@@ -10,7 +10,9 @@ import { initialRun, type Run, shownRun } from './run.js';
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
 
-/** Between two changes of percent or step that the answer shows: the whole of it is encoded each time. */
+/** What the record of the run is made of. Percent and step change too often to be events of it: they are a record of their own. */
+const RUN_FIELDS = ['state', 'origin', 'startedMs', 'finishedMs'] as const;
+/** Between two records of percent and step: scripts may send thousands of lines a second. */
 const PROGRESS_THROTTLE_MS = 100;
 
 export class UpgradePublisher {
@@ -22,7 +24,7 @@ export class UpgradePublisher {
   #run = initialRun();
   /** `unknown`: systemd has not been met yet. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
-  /** The answer lacks progress that the throttle holds back. */
+  /** The throttle holds progress back. */
   #isStale = false;
 
   constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
@@ -49,9 +51,7 @@ export class UpgradePublisher {
   result(result: Result): void {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
-    if (!result.ok || !this.isUp) return;
-    this.#putStatus();
-    this.#putAnswer();
+    if (result.ok && this.isUp) this.#putStatus();
   }
 
   /** The run is another one than `before`, in whatever respect. */
@@ -59,11 +59,11 @@ export class UpgradePublisher {
     this.#run = run;
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
     if (!this.isUp) return;
-    if (runJson(run) !== runJson(before)) {
-      this.#putRun();
-      this.#putAnswer();
-    } else if (run.percent !== before.percent || run.step !== before.step) {
+    if (RUN_FIELDS.some((field) => run[field] !== before[field])) {
       this.#putProgress();
+      this.#putRun();
+    } else if (run.percent !== before.percent || run.step !== before.step) {
+      this.#throttleProgress();
     }
   }
 
@@ -78,9 +78,12 @@ export class UpgradePublisher {
     this.#run = run;
     if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
     this.#systemd = 'there';
+    const { checkUnit, upgradeUnit } = this.#settings;
+    const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
+    this.#publish.put('upgrade.abilities', '', JSON.stringify(abilities));
     this.#putStatus();
+    this.#putProgress();
     this.#putRun();
-    this.#putAnswer();
     this.#publish.status('up', this.#detail());
   }
 
@@ -109,25 +112,21 @@ export class UpgradePublisher {
   }
 
   #putRun(): void {
-    this.#publish.put('upgrade.run', '', runJson(this.#run));
+    this.#publish.put('upgrade.run', '', JSON.stringify(shownRun(this.#run)));
   }
 
   /** The first change is put at once, those of the next moment together. */
-  #putProgress(): void {
-    if (this.#timers.has('throttle')) this.#isStale = true;
-    else this.#putAnswer();
+  #throttleProgress(): void {
+    this.#isStale = true;
+    if (!this.#timers.has('throttle')) this.#putProgress();
   }
 
-  #putAnswer(): void {
+  #putProgress(): void {
     this.#isStale = false;
-    const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
-    const run = JSON.stringify({ ...shownRun(this.#run), percent, step });
-    const abilities = `"can_check":${checkUnit !== undefined},"can_upgrade":${upgradeUnit !== undefined}`;
-    this.#publish.put('upgrade.view', '', `{${this.#body},"run":${run},${abilities}}`);
-    if (this.#timers.has('throttle')) return;
+    this.#publish.put('upgrade.step', '', JSON.stringify({ percent, step }));
     this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => {
-      if (this.#isStale) this.#putAnswer();
+      if (this.#isStale) this.#putProgress();
     });
   }
 
@@ -140,11 +139,6 @@ export class UpgradePublisher {
     const all = [...this.#troubles].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
     return all.length === 0 ? undefined : all.join('; ');
   }
-}
-
-/** What is an event of the run: percent and step change too often for that. */
-function runJson(run: Run): string {
-  return JSON.stringify(shownRun(run));
 }
 
 function logged({ origin, invocation }: Run): Record<string, string> {
