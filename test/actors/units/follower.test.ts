@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
+import type { Interest } from '../../../src/actors/units/subscription.js';
 import { ManualClock } from '../manual-clock.js';
 import { ScriptedManager } from './scripted-manager.js';
 
@@ -19,16 +20,17 @@ async function settle(): Promise<void> {
   for (let each = 0; each < 20; each += 1) await turn();
 }
 
-function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
+function setUp(t: TestContext, names: readonly string[] = ['x.service'], interest: Interest = 'state') {
   const clock = new ManualClock();
   const said: string[] = [];
   const owner = {
     up: (noSignals: string | undefined) => said.push(noSignals === undefined ? 'up' : `up: ${noSignals}`),
     down: (reason: string) => said.push(`down: ${reason}`),
     changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
+    jobEnded: (job: string, id: string, result: string) => said.push(`${job} of ${id}: ${result}`),
   };
   const made: ScriptedManager[] = [];
-  const follower = new UnitFollower({ names, interest: 'state', clock }, owner, (bus) => {
+  const follower = new UnitFollower({ names, interest, clock }, owner, (bus) => {
     const manager = new ScriptedManager(bus);
     made.push(manager);
     return manager;
@@ -118,6 +120,29 @@ test('nothing is told during a reload; everything is read after it, and a storm 
   await pass(50);
   assert.equal(manager.counted('GetAll'), 1);
   assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
+});
+
+test('who is interested in verdicts is told of every change, also during a reload, and of how jobs end', async (t) => {
+  const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
+  await follower.up();
+  taken();
+  manager.reloading(true);
+  manager.changed(NAME, { ActiveState: 'failed' });
+  manager.jobRemoved('/job/1', NAME, 'failed');
+  assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
+});
+
+test('readings tell how a run ended only to who is interested in verdicts', async (t) => {
+  for (const [interest, result] of [
+    ['runs', 'success'],
+    ['verdicts', 'exit-code'],
+  ] as const) {
+    const { follower, manager } = setUp(t, [NAME], interest);
+    manager.unitIs(NAME, { ActiveState: 'failed' });
+    manager.results.set(NAME, 'exit-code');
+    await follower.up();
+    assert.equal(follower.table.unit(NAME)?.facts.result, result);
+  }
 });
 
 test('a reload whose end is never told ends after 30 s', async (t) => {

@@ -25,6 +25,8 @@ export class ScriptedManager {
   /** By unit. */
   readonly units = new Map<string, Properties>();
   readonly files = new Map<string, string>();
+  /** The `Result` of services, told where all interfaces are asked for. */
+  readonly results = new Map<string, string>();
   readonly calls: string[] = [];
   readonly matches: Match[] = [];
   /** The error of each call of a member. */
@@ -80,7 +82,9 @@ export class ScriptedManager {
   #answer(member: string, args: readonly unknown[], path: string | undefined): Outcome<unknown> {
     if (member === 'GetAll') {
       const found = [...this.units].find(([name]) => unitPath(name) === path);
-      return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
+      const [name, unit] = found ?? ['', { LoadState: 'not-found', ActiveState: 'inactive' }];
+      const Result = args[0] === '' ? this.results.get(name) : undefined;
+      return { ok: true, value: { ...unit, ...(Result !== undefined && { Result }) } };
     }
     if (member !== 'GetUnitFileState') return ANSWERED;
     const state = this.files.get(String(args[0]));
@@ -107,6 +111,10 @@ export class ScriptedManager {
 
   unitRemoved(name: string): void {
     this.#send(SYSTEMD_SIGNALS.unitRemoved, SYSTEMD_PATH, [name, unitPath(name)]);
+  }
+
+  jobRemoved(job: string, name: string, result: string): void {
+    this.#send(SYSTEMD_SIGNALS.jobRemoved, SYSTEMD_PATH, [1, job, name, result]);
   }
 
   reloading(active: boolean): void {

@@ -182,7 +182,9 @@ test('beyond the most connections a new one takes the place of one that has been
   const speaker = await dial(t, heard.path);
   speaker.write(`${BEGIN}\n`);
   await until('the first line', () => heard.lines.length === 1);
-  for (let n = 0; n < 2_047; n++) await dial(t, heard.path);
+  for (const count of [682, 682, 683]) {
+    await Promise.all(Array.from({ length: count }, () => dial(t, heard.path)));
+  }
   await until('all connections', () => heard.connections === 2_048);
   await once(await dial(t, heard.path), 'close');
   assert.match(heard.problem ?? '', /too many/);

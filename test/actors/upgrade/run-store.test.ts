@@ -1,0 +1,134 @@
+// The state file: written whole, recalled as it was, and never waited for longer than is said.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
+import { ManualClock } from '../manual-clock.js';
+
+const A = 'a'.repeat(32);
+const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
+
+function store(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-state-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, 'deep', 'run.json');
+  const problems: (string | undefined)[] = [];
+  const clock = new ManualClock();
+  const made = new RunStore(path, (problem) => problems.push(problem), clock);
+  return { directory, path, problems, clock, made };
+}
+
+const SAVED: SavedRun = {
+  record: { state: 'failed', origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 },
+  circumstances: HERE,
+};
+
+test('a run is saved whole, for the owner only, and recalled', async (t) => {
+  const { path, made, problems } = store(t);
+  assert.deepEqual(await made.recall(), { ok: true, saved: undefined });
+  for (let n = 0; n < 50; n++)
+    made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: n * 1000 } });
+  made.save(SAVED);
+  await made.settled();
+  assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+  assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.match(readFileSync(path, 'utf8'), /"started_at":"1970-01-01T00:00:05Z"/);
+  assert.ok(problems.every((problem) => problem === undefined));
+});
+
+test('a run that is queued only is recalled as that', () => {
+  for (const before of ['', A]) {
+    const saved: SavedRun = {
+      record: { state: 'running', origin: 'systemd', before, startJob: '/job/7', startedMs: 5_000 },
+      circumstances: HERE,
+    };
+    assert.deepEqual(parseSaved(savedText(saved)), saved);
+  }
+});
+
+test('what lies where the new text is written is no obstacle', async (t) => {
+  const { directory, path, made, problems } = store(t);
+  mkdirSync(join(path, '..'));
+  const fresh = `${path}.new`;
+  for (const put of [
+    () => execFileSync('mkfifo', [fresh]),
+    () => symlinkSync(join(directory, 'elsewhere'), fresh),
+    () => writeFileSync(fresh, 'half of a te'),
+  ]) {
+    put();
+    made.save(SAVED);
+    await made.settled();
+    assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+    assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
+  }
+  assert.equal(existsSync(join(directory, 'elsewhere')), false);
+  assert.ok(problems.every((problem) => problem === undefined));
+});
+
+test('a disk that hangs is waited for only so long', async (t) => {
+  const { made, clock, path, problems } = store(t);
+  // The clock is quicker than the disk.
+  const recalling = made.recall();
+  clock.pass(4_000);
+  assert.deepEqual(await recalling, { ok: false, problem: 'it cannot be read within 4 s' });
+  made.save(SAVED);
+  const late = made.settledInTime();
+  clock.pass(1_000);
+  await late;
+  assert.deepEqual(problems, ['it cannot be written within 1 s']);
+  assert.equal(existsSync(path), false);
+  await made.settledInTime();
+  assert.deepEqual(problems.slice(1), [undefined]);
+  assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+  assert.equal(clock.waiting, 0);
+});
+
+test('a place that cannot be written is said, and not tried for ever', async (t) => {
+  const { directory, path, made, problems } = store(t);
+  writeFileSync(join(directory, 'deep'), '');
+  made.save(SAVED);
+  await made.settled();
+  assert.match(problems[0] ?? '', /cannot be written/);
+  assert.equal(existsSync(path), false);
+});
+
+test('a file that does not hold a run is ignored', () => {
+  const good = savedText(SAVED);
+  assert.deepEqual(parseSaved(good), SAVED);
+  for (const [from, to] of [
+    [/^/, 'x'],
+    [/}\n$/, ''],
+    ['"failed"', '"broken"'],
+    ['"systemd"', '"me"'],
+    [A, 'xyz'],
+    ['1970-01-01T00:00:05Z', 'then'],
+    ['1970-01-01T00:00:05Z', '12'],
+    ['1970-01-01T00:00:05Z', '1970-01-01'],
+    ['1970-01-01T00:00:05Z', '+010000-01-01T00:00:00Z'],
+    ['1970-01-01T00:00:05Z', '9999-12-31T23:59:59-00:01'],
+    [/"invocation":"a*"/, '"before":"xyz"'],
+    [/"invocation":"a*"/, '"job":7'],
+    ['"boot":"boot",', ''],
+    [/.*/s, '[]'],
+    [/.*/s, 'null'],
+    [/.*/s, ''],
+    [/.*/s, '{"state":"running","boot":"","manager":"","unit":""}'],
+  ] as const) {
+    assert.equal(parseSaved(good.replace(from, to)), undefined, String(from));
+  }
+});
