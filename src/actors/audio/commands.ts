@@ -120,6 +120,13 @@ export function planCommand(state: SoundState, command: SoundCommand): Plan {
   }
 }
 
+/** The sink whose volume or mute a command changes, if it is one's. */
+export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
+  if (command.do === 'default' || command.do === 'move') return undefined;
+  const target = resolve(state, command.target);
+  return target.kind === 'sink' ? target.held.info.index : undefined;
+}
+
 /** Which record was missing when the server said so about a request that had been planned; the state is read again by then. */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);

@@ -90,14 +90,14 @@ export class SoundConnection {
     this.state = state;
     this.#link = link;
     this.#catalogue = catalogue;
-    this.#waker = new Waker(openLink);
+    this.#waker = new Waker(openLink, state);
     this.#onWhole = onWhole;
     const performer: Performer = {
       state,
       send: (setting, deadlineMs) => this.#send(setting, deadlineMs),
       readAgain: (read) => this.#readAgain(read),
-      wake: async (sink, unsaid, limitMs) => {
-        if (!this.#ended) await this.#waker.wake(sink, unsaid, limitMs);
+      wake: async (sink, limitMs) => {
+        if (!this.#ended) await this.#waker.wake(sink, limitMs);
       },
       giveUp: (command, error) => this.#giveUp(command, error),
     };

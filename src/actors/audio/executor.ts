@@ -4,11 +4,11 @@
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
-import { missingFault, planCommand, type Setting, type SoundCommand } from './commands.js';
+import { missingFault, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
 import type { AfterRead } from './refetch.js';
 import { SerialQueue } from './serial-queue.js';
 import type { SoundState } from './state.js';
-import { type Unsaid, unsaidBy, type Waker } from './wake.js';
+import type { Waker } from './wake.js';
 
 /** How long a command may take, in ms. */
 export interface CommandTiming {
@@ -16,7 +16,7 @@ export interface CommandTiming {
   readonly commandMs: number;
   /** With less than this left a command is not sent any more: its answer could not be waited for. */
   readonly commandLeastMs: number;
-  /** Until an output that was woken says what was set. */
+  /** Until an output has woken. */
   readonly wakeMs: number;
 }
 
@@ -54,40 +54,31 @@ export class Executor {
   }
 
   /**
-   * Answers when the server has accepted the command and what it changed has been read again, for which an output may have to be
-   * woken. One command at a time: each is planned from what the one before it did, so that steps add up and toggles cancel out.
+   * Answers when the server has accepted the command and what it changed has been read again; an output may have to be woken
+   * first. One command at a time: each is planned from what the one before it did, so that steps add up and toggles cancel out.
    */
   run(command: SoundCommand): Promise<Answer> {
-    const { commandMs, commandLeastMs } = this.#timing;
-    const latest = this.#now() + commandMs;
-    return this.#queue.add(async () => {
-      if (latest - this.#now() >= commandLeastMs) return this.#carryOut(command, latest);
-      return { ok: false, fault: 'timeout', detail: 'The commands before this one took too long' };
-    });
+    const latest = this.#now() + this.#timing.commandMs;
+    return this.#queue.add(() => this.#carryOut(command, latest));
   }
 
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
+    const inTime = () => latest - this.#now() >= this.#timing.commandLeastMs;
+    const sink = sinkOf(state, command);
+    // An output that does not wake is told all the same: it will have what it accepted when it wakes.
+    if (sink !== undefined && inTime()) await this.#performer.wake(sink, this.#timing.wakeMs);
+    if (!inTime())
+      return { ok: false, fault: 'timeout', detail: 'The commands before this one took too long' };
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
-    const unsaid = unsaidBy(state, plan.setting);
     const result = await this.#performer.send(plan.setting, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
-    if (result.ok) await this.#wake(unsaid, latest);
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
-  }
-
-  /** Accepted is accepted, also by an output that does not wake, or has not the time to. */
-  async #wake(unsaid: Unsaid, latest: number): Promise<void> {
-    const sleeper = unsaid();
-    const { wakeMs } = this.#timing;
-    if (sleeper !== undefined && latest - this.#now() >= wakeMs) {
-      await this.#performer.wake(sleeper, unsaid, wakeMs);
-    }
   }
 
   /** Not beyond the command's time: what the server has said is an answer even if the reading hangs. */

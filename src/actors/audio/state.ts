@@ -18,6 +18,9 @@ export interface Touched {
   readonly inputs: ReadonlySet<number>;
 }
 
+/** `SinkInfo.state` of a sink that sleeps. */
+const SUSPENDED = 2;
+
 interface Leveled {
   readonly index: number;
   readonly volume: readonly number[];
@@ -37,6 +40,8 @@ export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinkMap = new Map<number, Held<SinkInfo>>();
   readonly #inputMap = new Map<number, Held<SinkInputInfo>>();
+  /** Sinks that have been seen awake in this life of the server. */
+  readonly #awake = new Set<number>();
   #names = new ClientNames();
   #touched = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
 
@@ -62,6 +67,7 @@ export class SoundState {
     this.#serverInfo = undefined;
     this.#sinkMap.clear();
     this.#inputMap.clear();
+    this.#awake.clear();
     this.#names = new ClientNames();
   }
 
@@ -75,6 +81,7 @@ export class SoundState {
   putSink(info: SinkInfo): void {
     const known = this.#sinkMap.get(info.index);
     hold(this.#sinkMap, info);
+    if (info.state !== SUSPENDED) this.#awake.add(info.index);
     this.#touched.sinks.add(info.index);
     this.#touched.server = true;
     if (known?.info.name !== info.name) this.#touchInputsOf(info.index);
@@ -91,6 +98,7 @@ export class SoundState {
       this.#names.release(index);
       if (this.#inputMap.delete(index)) this.#touched.inputs.add(index);
     } else if (this.#sinkMap.delete(index)) {
+      this.#awake.delete(index);
       this.#touched.sinks.add(index);
       this.#touched.server = true;
       this.#touchInputsOf(index);
@@ -135,6 +143,11 @@ export class SoundState {
     if (byId !== undefined) return byId;
     const named = this.#names.idOf(ref);
     return named === undefined ? undefined : this.#inputMap.get(named);
+  }
+
+  /** Whether a sink has slept at every reading in this life of the server. */
+  neverAwake(index: number): boolean {
+    return this.#sinkMap.has(index) && !this.#awake.has(index);
   }
 
   /** What changed since the last call. */

@@ -1,26 +1,20 @@
-// Wakes an output that keeps its volume to itself. A virtual output of PipeWire 1.4 that has never been awake accepts a volume or a
-// mute and reports it nowhere: no event, and every reading has the old value. Capturing its monitor for a moment is enough to
-// have it in force and reported, from then on at once (measured). What a command means is not decided here.
+// Wakes an output that keeps its volume to itself, before the first command on it is planned. A virtual output of PipeWire 1.4
+// that has never been awake is shown at 100 %, whatever WirePlumber has restored, and accepts a volume or a mute that it reports
+// nowhere: a step would be counted from the wrong volume. Capturing its monitor for a moment is enough: with the first reading that
+// is not suspended comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
 
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { SessionEvents } from '../../protocol/pulse/session.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { Link } from '../dial.js';
-import type { Setting } from './commands.js';
 import type { SoundState } from './state.js';
 import { kindOf } from './view.js';
 
 /** One more connection to the same server. */
 export type OpenLink = (events: SessionEvents) => Link;
 
-/** Gives the sink as long as it says nothing of what was set. */
-export type Unsaid = () => SinkInfo | undefined;
-
-const NONE: Unsaid = () => undefined;
 const NOTHING = (): void => undefined;
-/** `SinkInfo.state` of a sink that is awake. */
-const RUNNING = 0;
 /** PA_SAMPLE_FLOAT32LE, of 4 bytes, and PA_CHANNEL_POSITION_MONO. */
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
@@ -28,24 +22,13 @@ const MONO = 0;
 const PEAKS_PER_SECOND = 25;
 
 /**
- * To be asked for before the setting is sent. Unsaid is only what has not changed at all: of what hardware rounds,
- * or what others change as well, no more is to be known.
+ * Whether the output keeps its volume and mute to itself. What belongs to a card has them there, asleep or not (the flag
+ * PA_SINK_HARDWARE says nothing: PipeWire 1.4.2 gives it to its null sinks, too).
  */
-export function unsaidBy(state: SoundState, { command, args }: Setting): Unsaid {
-  if (command === 'SET_SINK_VOLUME') return unchanged(state, args.index, 'volume', args.volume);
-  if (command === 'SET_SINK_MUTE') return unchanged(state, args.index, 'muted', args.muted);
-  return NONE;
-}
-
-function unchanged(state: SoundState, index: number, field: 'volume' | 'muted', wanted: unknown): Unsaid {
-  const sink = (): SinkInfo | undefined => state.sinks.get(index)?.info;
-  const before = String(sink()?.[field]);
-  if (state.server === undefined || kindOf(state.server) !== 'pipewire' || before === String(wanted))
-    return NONE;
-  return () => {
-    const now = sink();
-    return now !== undefined && String(now[field]) === before ? now : undefined;
-  };
+export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
+  const { server } = state;
+  const virtual = sink.card === undefined;
+  return virtual && state.neverAwake(sink.index) && server !== undefined && kindOf(server) === 'pipewire';
 }
 
 /** As little as a stream can carry: one number, 25 times a second. Nobody listens to it. */
@@ -87,23 +70,29 @@ function capture(source: number): RequestArgs<'CREATE_RECORD_STREAM'> {
  */
 export class Waker {
   readonly #open: OpenLink;
+  readonly #state: SoundState;
   #look = NOTHING;
   #stop = NOTHING;
-  /** The sink that last had its time and said nothing: each command on it would take as long, so it is let sleep. */
+  /** The sink that last had its time and did not wake: each command on it would take as long, so it is let sleep. */
   #inVain: number | undefined;
 
-  constructor(open: OpenLink) {
+  constructor(open: OpenLink, state: SoundState) {
     this.#open = open;
+    this.#state = state;
   }
 
-  /** `sink`: as it is before. Resolves when nothing is unsaid any more, when the capture has failed, or after `limitMs`. */
-  wake(sink: SinkInfo, unsaid: Unsaid, limitMs: number): Promise<void> {
-    const { index, monitorSource, state } = sink;
-    if (monitorSource === undefined || state === RUNNING || index === this.#inVain) return Promise.resolve();
+  /** Resolves when the sink keeps nothing back (any more), when the capture has failed, or after `limitMs`. */
+  wake(index: number, limitMs: number): Promise<void> {
+    const asleep = (): SinkInfo | undefined => {
+      const sink = this.#state.sinks.get(index)?.info;
+      return sink !== undefined && keepsBack(this.#state, sink) ? sink : undefined;
+    };
+    const source = asleep()?.monitorSource;
+    if (source === undefined || index === this.#inVain) return Promise.resolve();
     return new Promise((resolve) => {
       const link = this.#open({
         onReady: () =>
-          link.request('CREATE_RECORD_STREAM', capture(monitorSource), (result) => {
+          link.request('CREATE_RECORD_STREAM', capture(source), (result) => {
             if (!result.ok) this.#stop();
           }),
         onEvent: () => undefined,
@@ -120,7 +109,7 @@ export class Waker {
       }, limitMs);
       this.#stop = () => link.close({ kind: 'stopped' });
       this.#look = () => {
-        if (unsaid() === undefined) this.#stop();
+        if (asleep() === undefined) this.#stop();
       };
     });
   }

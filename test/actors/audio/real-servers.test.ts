@@ -1,6 +1,8 @@
 // The backend against real sound servers of both kinds.
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
@@ -16,6 +18,9 @@ const skip = lacks({ programs: PROGRAMS });
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
+
+/** As WirePlumber 0.4 and 0.5 store it: the loudest channel, cubed. */
+const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 interface Node {
   readonly server: SoundServer;
@@ -270,6 +275,24 @@ for (const { kind, start } of SOUND_SERVERS) {
         await server.play({ sink: 'living' });
         await until('it has been heard', () => seen.output('living')?.volume === 0.8);
         assert.equal(seen.output('living')?.balance, -0.5);
+      });
+
+      test('has what was restored before a step is counted from it', {
+        skip: kind === 'pulseaudio' && 'restores nothing',
+      }, async (t) => {
+        const { server, seen, tell } = await node(t);
+        const playing = await server.play({ sink: 'kitchen' });
+        await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
+        const stored = join(server.directory, '.local/state/wireplumber');
+        await until('it is stored', () =>
+          readdirSync(stored).some((file) => KITCHEN_AT_40.test(readFileSync(join(stored, file), 'utf8'))),
+        );
+        await playing.stop();
+        await server.restart();
+        await until('it is back', () => seen.up && seen.outputs().length === 2);
+        await tell({ do: 'delta', target: output('kitchen'), delta: -0.05 });
+        const kitchen = seen.output('kitchen');
+        assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
       });
 
       test('is woken by two at once', async (t) => {

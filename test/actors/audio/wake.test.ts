@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
-import type { Setting } from '../../../src/actors/audio/commands.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { unsaidBy } from '../../../src/actors/audio/wake.js';
-import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { keepsBack } from '../../../src/actors/audio/wake.js';
+import type { Answer, AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
 import { Recorder } from './recorder.js';
@@ -34,38 +33,45 @@ const OK = { ok: true } as const;
 const LIVING = { kind: 'output', ref: 'living' } as const;
 const MUTE: AudioCommand = { do: 'mute', target: LIVING, muted: true };
 
-describe('a volume is unsaid', () => {
-  const half: Setting = { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [0x8000, 0x8000] } };
-  const mute: Setting = { command: 'SET_SINK_MUTE', args: { index: 0, muted: true } };
+describe('a volume is kept back', () => {
   const rows: readonly (readonly [
     what: string,
-    setting: Setting,
-    after: Partial<SinkInfo> | 'gone',
-    unsaid: boolean,
+    readings: readonly Partial<SinkInfo>[],
+    keptBack: boolean,
     packageName?: string,
   ])[] = [
-    ['by a record that is as before', half, {}, true],
-    ['by a suspended one', half, { state: SUSPENDED }, true],
-    ['not by the record that has it', half, { volume: [0x8000, 0x8000] }, false],
-    ['not by one that came as near as it can', half, { volume: [0x8100, 0x8100] }, false],
-    ['by one that has just woken', half, { state: 0 }, true],
-    ['not by an output that has gone', half, 'gone', false],
-    ['not by PulseAudio', half, {}, false, 'pulseaudio'],
-    ['and so is a mute', mute, {}, true],
-    ['but not one that shows', mute, { muted: true }, false],
-    ['nor one that was there before', { ...mute, args: { index: 0, muted: false } }, {}, false],
-    ['nor a default', { command: 'SET_DEFAULT_SINK', args: { name: 'living' } }, {}, false],
-    ['nor what a stream was told', { ...half, command: 'SET_SINK_INPUT_VOLUME' }, {}, false],
+    ['by an output that sleeps', [{ state: SUSPENDED }], true],
+    ['also if it says that it is hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
+    ['not by one that plays', [{ state: 0 }], false],
+    ['not by one that idles', [{ state: 1 }], false],
+    ['not by one that sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
+    ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
+    ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
   ];
-  for (const [what, setting, after, unsaid, packageName = PIPEWIRE] of rows) {
+  const filled = (readings: readonly Partial<SinkInfo>[], packageName = PIPEWIRE): SoundState => {
+    const state = new SoundState();
+    state.putServer(serverInfo({ packageName, cookie: 1 }));
+    for (const reading of readings) state.putSink(sinkInfo(0, 'living', reading));
+    return state;
+  };
+  for (const [what, readings, keptBack, packageName] of rows) {
     test(what, () => {
-      const state = new SoundState();
-      state.putServer(serverInfo({ packageName }));
-      state.putSink(sinkInfo(0, 'living'));
-      const sleeper = unsaidBy(state, setting);
-      if (after === 'gone') state.remove('sink', 0);
-      else state.putSink(sinkInfo(0, 'living', after));
-      assert.equal(sleeper()?.index, unsaid ? 0 : undefined);
+      const last = sinkInfo(0, 'living', readings.at(-1));
+      assert.equal(keepsBack(filled(readings, packageName), last), keptBack);
+    });
+  }
+
+  for (const [what, ending] of [
+    ['in another life of the server', (state: SoundState) => state.enterLife(2)],
+    ['by another output of that index', (state: SoundState) => state.remove('sink', 0)],
+  ] as const) {
+    test(`${what} it is kept back again`, () => {
+      const state = filled([{ state: 0 }]);
+      ending(state);
+      state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
+      const asleep = sinkInfo(0, 'living', { state: SUSPENDED });
+      state.putSink(asleep);
+      assert.equal(keepsBack(state, asleep), true);
     });
   }
 });
@@ -79,7 +85,7 @@ interface Sleeping {
   captures(): number;
 }
 
-/** A backend whose output accepts everything and says nothing; `captured` answers the capture of its monitor. */
+/** A backend whose output sleeps and accepts everything; `captured` answers the capture of its monitor. */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}): Promise<Sleeping> {
   const sink: SinkFields = { state: SUSPENDED };
   const server = await scriptedServer(t, (request, say) => {
@@ -102,31 +108,42 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
   return { server, backend, seen, sink, captures };
 }
 
+async function fault(answer: Promise<Answer>): Promise<string> {
+  const settled = await answer;
+  return settled.ok ? 'none' : settled.fault;
+}
+
 describe('a sleeping output', DEADLINE, () => {
-  test('is captured until it says what was set, and answered for then', async (t) => {
+  test('is captured until it wakes, and a step is counted from what it says then', async (t) => {
+    const set: (readonly number[])[] = [];
     let wake = (): void => undefined;
     const { backend, seen, sink, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
       wake = () => {
-        sink.muted = true;
+        Object.assign(sink, { state: 1, volume: [0x6666, 0x3333] });
         send(event(EVENT.sinkChange, 0), 0);
       };
       return reply(tag, recordStreamFields());
     });
-    let answered = false;
-    const answer = backend.handle(MUTE).then((result) => {
-      answered = true;
-      return result;
-    });
+    const { handler } = server;
+    server.handler = (request, say) => {
+      const { fields } = request;
+      if (request.command === COMMAND.setSinkVolume)
+        set.push([fields.readUInt32BE(fields.length - 8), fields.readUInt32BE(fields.length - 4)]);
+      return handler(request, say);
+    };
+    const step: AudioCommand = { do: 'delta', target: LIVING, delta: 0.05 };
+    const answer = backend.handle(step);
     await until('it is captured', () => captures() === 1);
-    sink.state = 0;
+    sink.muted = true;
     server.say.send(event(EVENT.sinkChange, 0), 0);
-    await until('its record is read in vain', () => seen.output('living')?.state === 'running');
-    assert.equal(answered, false);
+    await until('its record is read in vain', () => seen.output('living')?.muted === true);
+    assert.deepEqual(set, []);
     wake();
     assert.deepEqual(await answer, OK);
-    assert.equal(seen.output('living')?.muted, true);
+    assert.deepEqual(set, [[0x7333, 0x399a]]);
     await until('the capture has ended', () => server.open() === 1);
-    assert.deepEqual(await backend.handle({ do: 'mute', target: LIVING, muted: true }), OK);
+    sink.state = SUSPENDED;
+    assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);
   });
 
@@ -161,7 +178,7 @@ describe('a sleeping output', DEADLINE, () => {
       send(event(EVENT.sinkRemove, 0), 0);
       return reply(tag, recordStreamFields());
     });
-    assert.deepEqual(await backend.handle(MUTE), OK);
+    assert.equal(await fault(backend.handle(MUTE)), 'no-such-output');
     assert.equal(captures(), 1);
     await until('the capture has ended', () => server.open() === 1);
   });
@@ -171,7 +188,7 @@ describe('a sleeping output', DEADLINE, () => {
       hangUp(0);
       return undefined;
     });
-    assert.deepEqual(await backend.handle(MUTE), OK);
+    assert.equal(await fault(backend.handle(MUTE)), 'unavailable');
     assert.equal(captures(), 1);
     await until('the connection is made anew, and the capture is gone', () => seen.up && server.open() === 1);
   });
@@ -181,7 +198,7 @@ describe('a sleeping output', DEADLINE, () => {
     const answer = backend.handle(MUTE);
     await until('it is captured', () => captures() === 1);
     await backend.stop();
-    assert.deepEqual(await answer, OK);
+    assert.equal(await fault(answer), 'unavailable');
     await until('all connections have ended', () => server.open() === 0);
   });
 });
