@@ -233,6 +233,22 @@ for (const { kind, start } of SOUND_SERVERS) {
       assert.equal(seen.up, true);
     });
 
+    async function restoredStep(t: TestContext): Promise<void> {
+      const { server, seen, tell } = await node(t);
+      const playing = await server.play({ sink: 'kitchen' });
+      await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
+      const stored = join(server.directory, '.local/state/wireplumber');
+      await until('it is stored', () =>
+        readdirSync(stored).some((file) => KITCHEN_AT_40.test(readFileSync(join(stored, file), 'utf8'))),
+      );
+      await playing.stop();
+      await server.restart();
+      await until('it is back', () => seen.up && seen.outputs().length === 2);
+      await tell({ do: 'delta', target: output('kitchen'), delta: -0.05 });
+      const kitchen = seen.output('kitchen');
+      assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
+    }
+
     describe('an output that has never been awake', () => {
       const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
@@ -277,23 +293,8 @@ for (const { kind, start } of SOUND_SERVERS) {
         assert.equal(seen.output('living')?.balance, -0.5);
       });
 
-      test('has what was restored before a step is counted from it', {
-        skip: kind === 'pulseaudio' && 'restores nothing',
-      }, async (t) => {
-        const { server, seen, tell } = await node(t);
-        const playing = await server.play({ sink: 'kitchen' });
-        await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
-        const stored = join(server.directory, '.local/state/wireplumber');
-        await until('it is stored', () =>
-          readdirSync(stored).some((file) => KITCHEN_AT_40.test(readFileSync(join(stored, file), 'utf8'))),
-        );
-        await playing.stop();
-        await server.restart();
-        await until('it is back', () => seen.up && seen.outputs().length === 2);
-        await tell({ do: 'delta', target: output('kitchen'), delta: -0.05 });
-        const kitchen = seen.output('kitchen');
-        assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
-      });
+      // PulseAudio restores a volume before anybody sees the output.
+      if (kind === 'pipewire') test('has what was restored before a step is counted from it', restoredStep);
 
       test('is woken by two at once', async (t) => {
         const { server, seen, tell } = await node(t);
