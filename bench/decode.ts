@@ -9,7 +9,7 @@ import { REQUESTS } from '../src/protocol/pulse/commands.js';
 import { Framer, HEADER_BYTES } from '../src/protocol/pulse/frame.js';
 import { Reader } from '../src/protocol/pulse/reader.js';
 import { TextCache } from '../src/protocol/pulse/text-cache.js';
-import { NEWEST_VERSION } from '../src/protocol/pulse/versions.js';
+import { NEWEST_VERSION } from '../src/protocol/pulse/wire.js';
 
 const ROUNDS = 151;
 const WARM_UP_ROUNDS = 30;

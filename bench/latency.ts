@@ -3,7 +3,7 @@
 //   node build/bench/latency.js
 
 import { dial, type Link } from '../src/actors/dial.js';
-import { AUDIO_MASK, type SubscriptionEvent } from '../src/protocol/pulse/subscription.js';
+import { AUDIO_MASK, type SubscriptionEvent } from '../src/protocol/pulse/records.js';
 import { Daemon } from '../test/contract/daemon.js';
 import { SOUND_SERVERS } from '../test/sound/servers.js';
 

@@ -3,7 +3,7 @@
 
 import { dial, type Link } from '../../src/actors/dial.js';
 import type { RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
-import type { SubscriptionEvent } from '../../src/protocol/pulse/subscription.js';
+import type { SubscriptionEvent } from '../../src/protocol/pulse/records.js';
 import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 
 const CONNECT_DEADLINE_MS = 5000;

@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { RequestName } from '../../src/protocol/pulse/commands.js';
 import { Framer, PAYLOAD_MAX_BYTES } from '../../src/protocol/pulse/frame.js';
 import { Session } from '../../src/protocol/pulse/session.js';
-import { WireError } from '../../src/protocol/pulse/wire-error.js';
+import { WireError } from '../../src/protocol/pulse/wire.js';
 import { SeededRandom } from '../seeded-random.js';
 
 const GOLDEN = new URL('../../../test/golden/', import.meta.url);

@@ -4,7 +4,7 @@
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
-import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
+import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import type { Catalogue } from './catalogue.js';
 import type { Setting, SoundCommand } from './commands.js';

@@ -1,8 +1,8 @@
 // The commands that are spoken, as one table: code, arguments in wire order, shape of the reply. Encoder, decoder and
 // the types of `Session.request` come from these rows alone. It may not know what a session is.
 
-import { acknowledgement, listOf, record } from './fields.js';
 import {
+  acknowledgement,
   bool,
   byIndex,
   bytes,
@@ -10,14 +10,16 @@ import {
   choice,
   formats,
   index,
+  listOf,
   props,
   type Readable,
+  record,
   sampleSpec,
   text,
   u32,
   volumes,
   type Writable,
-} from './kinds.js';
+} from './fields.js';
 import { recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
 import type { Writer } from './writer.js';
 
@@ -121,10 +123,6 @@ export const FROM_SERVER = {
   RECORD_STREAM_EVENT: 93,
   RECORD_BUFFER_CHANGED: 95,
 } as const;
-
-/** Fields behind command and tag of an ERROR and of a SUBSCRIBE_EVENT. */
-export const errorReply = record({ code: u32 });
-export const subscribeEvent = record({ event: u32, index });
 
 export type RequestName = keyof typeof REQUESTS;
 export type HandshakeName = keyof typeof HANDSHAKE;

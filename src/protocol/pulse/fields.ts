@@ -1,8 +1,105 @@
-// What turns a table of fields into something that reads: records, lists of them, and their TypeScript types. Pure.
+// What tables of fields are made of: the kinds of value, how each is read and, where we send it, written; and what turns a table
+// into something that reads a record, with its TypeScript type. Pure.
 
-import type { Readable } from './kinds.js';
-import type { Reader } from './reader.js';
-import { NEWEST_VERSION, OLDEST_VERSION } from './versions.js';
+import type { Format, Reader, SampleSpec } from './reader.js';
+import { NEWEST_VERSION, OLDEST_VERSION } from './wire.js';
+import type { Writer } from './writer.js';
+
+/** Something that can be read from a frame; what it gives is known to the type system. */
+export interface Readable<T> {
+  /** The protocol version that introduced it; absent: it was always there. */
+  readonly since?: number;
+  read(reader: Reader): T;
+}
+
+/** Something that can be written into a request. */
+export interface Writable<T> {
+  write(writer: Writer, value: T): void;
+}
+
+export const u32: Readable<number> & Writable<number> = {
+  read: (reader) => reader.u32(),
+  write: (writer, value) => writer.u32(value),
+};
+
+/** A reference to another object: the wire's "none" is undefined. */
+export const index: Readable<number | undefined> & Writable<number | undefined> = {
+  read: (reader) => reader.index(),
+  write: (writer, value) => writer.index(value),
+};
+
+/** A number that may be left to the server: undefined, on the wire all ones. */
+export const choice: Writable<number | undefined> = { write: (writer, value) => writer.index(value) };
+
+/**
+ * Which object a request means. The wire has an index and a name; both, or neither, is refused (INVALID), and names
+ * are not unique. So only the index is ever sent, with the null name behind it.
+ */
+export const byIndex: Writable<number> = {
+  write: (writer, value) => {
+    writer.u32(value);
+    writer.optionalText(undefined);
+  },
+};
+
+export const text: Readable<string> & Writable<string> = {
+  read: (reader) => reader.text(),
+  write: (writer, value) => writer.optionalText(value),
+};
+
+export const optionalText: Readable<string | undefined> = { read: (reader) => reader.optionalText() };
+
+/** A text for people, which nobody sends back: of a long one the beginning. */
+export const excerpt: Readable<string | undefined> = { read: (reader) => reader.excerpt() };
+
+export const bool: Readable<boolean> & Writable<boolean> = {
+  read: (reader) => reader.bool(),
+  write: (writer, value) => writer.bool(value),
+};
+
+export const volumes: Readable<number[]> & Writable<readonly number[]> = {
+  read: (reader) => reader.volumes(),
+  write: (writer, value) => writer.volumes(value),
+};
+
+export const props: Readable<Record<string, string>> & Writable<Readonly<Record<string, string>>> = {
+  read: (reader) => reader.props(),
+  write: (writer, value) => writer.props(value),
+};
+
+export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
+export const usec: Readable<number> = { read: (reader) => reader.usec() };
+export const volume: Readable<number> = { read: (reader) => reader.volume() };
+export const format: Readable<Format> = { read: (reader) => reader.format() };
+
+export const sampleSpec: Readable<SampleSpec> & Writable<SampleSpec> = {
+  read: (reader) => reader.sampleSpec(),
+  write: (writer, value) => writer.sampleSpec(value),
+};
+
+export const channelMap: Readable<number[]> & Writable<readonly number[]> = {
+  read: (reader) => reader.channelMap(),
+  write: (writer, value) => writer.channelMap(value),
+};
+
+/** Encodings that are offered instead of the sample spec; their count, one byte, in front. */
+export const formats: Writable<readonly Format[]> = {
+  write: (writer, values) => {
+    writer.u8(values.length);
+    for (const value of values) writer.format(value);
+  },
+};
+
+/** The versions that we speak but in which a newer field may be missing. */
+type Younger = 33 | 34 | 35;
+
+/** A field that came with a protocol version. Its type has `undefined` only if a version we speak lacks it. */
+export function since<const V extends number, T>(
+  version: V,
+  kind: Readable<T>,
+): Readable<V extends Younger ? T | undefined : T> {
+  return { since: version, read: kind.read };
+}
 
 type Fields = Readonly<Record<string, Readable<unknown>>>;
 type ValueOf<F> = F extends Readable<infer T> ? T : never;

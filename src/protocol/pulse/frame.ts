@@ -1,6 +1,6 @@
 // Cuts the byte stream into frames: 20 bytes of header, then the payload. It knows nothing of what a payload says.
 
-import { WireError } from './wire-error.js';
+import { WireError } from './wire.js';
 
 /** Five u32, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;

@@ -2,9 +2,7 @@
 
 import type { RequestError } from './outcome.js';
 import type { Reader } from './reader.js';
-
-/** The tag of what the server sends unasked. */
-const NO_TAG = 0xffffffff;
+import { NONE } from './wire.js';
 
 export interface PendingRequest {
   readonly deadline: number;
@@ -20,7 +18,7 @@ export class PendingRequests {
   readonly #max: number;
   /** LATE: given up by us, but the server may still answer, so the tag must not be used anew. */
   readonly #byTag = new Map<number, PendingRequest | typeof LATE>();
-  #lastTag = NO_TAG - 1;
+  #lastTag = NONE - 1;
 
   /** `max`: tags in use, those of given-up requests included. A server that answers nothing so fills it. */
   constructor(max: number) {
@@ -35,7 +33,7 @@ export class PendingRequests {
   freeTag(): number {
     let tag = this.#lastTag;
     do {
-      tag = (tag + 1) % NO_TAG;
+      tag = (tag + 1) % NONE;
     } while (this.#byTag.has(tag));
     this.#lastTag = tag;
     return tag;

@@ -1,12 +1,9 @@
 // Reads the typed values of one frame's payload, strictly: each read names the tag that it expects, and nothing is read
 // beyond the frame. The wire's "none" values end here.
 
-import { describeTag, TAG } from './tags.js';
 import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
-import { WireError } from './wire-error.js';
+import { describeTag, NONE, TAG, WireError } from './wire.js';
 
-/** The wire's index that means "no object". */
-const NO_INDEX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
 /** In front of a property's bytes: tag and length as u32, tag and length of the bytes. */
 const PROP_HEADER_BYTES = 10;
@@ -71,7 +68,7 @@ export class Reader {
 
   index(): number | undefined {
     const value = this.u32();
-    return value === NO_INDEX ? undefined : value;
+    return value === NONE ? undefined : value;
   }
 
   volume(): number {

@@ -1,15 +1,19 @@
-// The sound server's records as tables: fields in wire order, each with the protocol version that introduced it
-// (PulseAudio's PROTOCOL file; none: older than version 11). Reader and TypeScript types come from these rows alone.
+// What the server says. Records are tables: fields in wire order, each with the protocol version that introduced it
+// (PulseAudio's PROTOCOL file; none: older than version 11); reader and TypeScript types come from these rows alone. Events
+// are one word.
 
-import { counted, countedByte, type RecordOf, record } from './fields.js';
 import {
   bool,
   channelMap,
+  counted,
+  countedByte,
   excerpt,
   format,
   index,
   optionalText,
   props,
+  type RecordOf,
+  record,
   sampleSpec,
   since,
   text,
@@ -17,7 +21,8 @@ import {
   usec,
   volume,
   volumes,
-} from './kinds.js';
+} from './fields.js';
+import { WireError } from './wire.js';
 
 const SERVER_INFO = {
   packageName: excerpt,
@@ -116,3 +121,48 @@ export const serverInfo = record(SERVER_INFO);
 export const sinkInfo = record(SINK_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
 export const recordStream = record(RECORD_STREAM);
+
+/** By the event's low four bits; a facility's mask bit is 1 << its place. */
+const FACILITIES = [
+  'sink',
+  'source',
+  'sink-input',
+  'source-output',
+  'module',
+  'client',
+  'sample-cache',
+  'server',
+  'autoload',
+  'card',
+] as const;
+
+/** By bits 4 and 5. */
+const TYPES = ['new', 'change', 'remove'] as const;
+
+const FACILITY_BITS = 0x0f;
+const TYPE_SHIFT = 4;
+
+/** A hint that something happened: the server merges and drops events, so what is true now must be asked for. */
+export interface SubscriptionEvent {
+  readonly facility: (typeof FACILITIES)[number];
+  readonly type: (typeof TYPES)[number];
+  /** Of the object; the server itself has none. */
+  readonly index: number | undefined;
+}
+
+/** Sinks, sink inputs and the server. Everything else (each run of pactl is three client events) is noise here. */
+export const AUDIO_MASK = (['sink', 'sink-input', 'server'] as const).reduce(
+  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
+  0,
+);
+
+/** What an event's word and index say. Throws WireError for a word that no server may send. */
+export function decodeEvent(word: number, index: number | undefined): SubscriptionEvent {
+  const facility = FACILITIES[word & FACILITY_BITS];
+  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
+  const type = TYPES[word >>> TYPE_SHIFT];
+  if (facility === undefined || type === undefined) {
+    throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
+  }
+  return { facility, type, index };
+}

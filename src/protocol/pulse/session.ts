@@ -4,23 +4,19 @@
 import {
   COMMANDS,
   type CommandName,
-  errorReply,
   FROM_SERVER,
   type HandshakeName,
   type Reply,
   type RequestArgs,
   type RequestName,
-  subscribeEvent,
 } from './commands.js';
-import { serverFault } from './faults.js';
 import { Framer } from './frame.js';
-import type { ClosedReason, RequestError, Result } from './outcome.js';
+import { type ClosedReason, type RequestError, type Result, serverFault } from './outcome.js';
 import { LATE, type PendingRequest, PendingRequests } from './pending.js';
 import { Reader } from './reader.js';
-import { decodeEvent, type SubscriptionEvent } from './subscription.js';
+import { decodeEvent, type SubscriptionEvent } from './records.js';
 import { TextCache } from './text-cache.js';
-import { NEWEST_VERSION, negotiate } from './versions.js';
-import { WireError } from './wire-error.js';
+import { NEWEST_VERSION, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
@@ -218,9 +214,9 @@ export class Session {
         break;
       case FROM_SERVER.ERROR:
         this.#settle(tag, (request) => {
-          const { code } = errorReply.read(reader);
+          const fault = serverFault(reader.u32());
           reader.finish();
-          return () => request.fail({ kind: 'server', ...serverFault(code) });
+          return () => request.fail({ kind: 'server', ...fault });
         });
         break;
       case FROM_SERVER.SUBSCRIBE_EVENT:
@@ -253,10 +249,9 @@ export class Session {
   }
 
   #event(reader: Reader): void {
-    const { event, index } = subscribeEvent.read(reader);
+    const event = decodeEvent(reader.u32(), reader.index());
     reader.finish();
-    const decoded = decodeEvent(event, index);
     if (this.#state.kind !== 'ready') throw new WireError('an event before the handshake ended');
-    this.#events.onEvent(decoded);
+    this.#events.onEvent(event);
   }
 }

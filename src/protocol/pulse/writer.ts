@@ -2,9 +2,8 @@
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
-import { TAG } from './tags.js';
 import { RAW_MAX } from './volume.js';
-import { WireError } from './wire-error.js';
+import { NONE, TAG, WireError } from './wire.js';
 
 const INITIAL_BYTES = 512;
 const U8_MAX = 0xff;
@@ -41,7 +40,7 @@ export class Writer {
 
   /** A u32 that may be the wire's "none". */
   index(value: number | undefined): void {
-    this.u32(value ?? U32_MAX);
+    this.u32(value ?? NONE);
   }
 
   bool(value: boolean): void {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
+import type { SubscriptionEvent } from '../../../src/protocol/pulse/records.js';
 import { Session, type SessionOptions } from '../../../src/protocol/pulse/session.js';
-import type { SubscriptionEvent } from '../../../src/protocol/pulse/subscription.js';
 import { reply, u32 } from './bytes.js';
 
 export const OPTIONS: SessionOptions = {

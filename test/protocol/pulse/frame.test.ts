@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Framer, PAYLOAD_MAX_BYTES } from '../../../src/protocol/pulse/frame.js';
-import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { framed } from './bytes.js';
 
 const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));

@@ -9,7 +9,7 @@ import { Framer } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
-import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 

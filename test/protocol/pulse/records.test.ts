@@ -6,7 +6,7 @@ import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pu
 import { Reader } from '../../../src/protocol/pulse/reader.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
-import { WireError } from '../../../src/protocol/pulse/wire-error.js';
+import { WireError } from '../../../src/protocol/pulse/wire.js';
 import * as wire from './bytes.js';
 
 type Bytes = readonly number[];
