@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { candidatePaths } from '../src/actors/audio/address.js';
+import { candidatePaths } from '../src/actors/audio/server-files.js';
 import { userBusPaths } from '../src/actors/bus/address.js';
 import { parseProgress } from '../src/progress.js';
 import { runtimeDirectory } from '../src/runtime-directory.js';

@@ -125,10 +125,9 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/clock.ts': 'is the clock of the D-Bus actors',
   'src/progress.ts': 'bounds the wait for the daemon',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
-  'src/actors/audio/cookie.ts': 'bounds the wait for a file',
   'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/wake.ts': 'bounds the wait for an output',
-  'src/actors/audio/socket-watch.ts': 'waits for a socket or a delay',
+  'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };
 
 export const FILE_LINES_MAX = 280;

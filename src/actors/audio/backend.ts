@@ -9,12 +9,19 @@ import { backoffMs } from '../backoff.js';
 import { dial } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { candidatePaths, type Environment } from './address.js';
-import { Catalogue } from './catalogue.js';
 import { SoundConnection } from './connection.js';
-import { CookieReader, cookiePaths, readCookie } from './cookie.js';
 import type { CommandTiming } from './executor.js';
-import { type AwaitedSocket, onReplaced, socketOrDelay } from './socket-watch.js';
+import { SoundPublisher } from './publisher.js';
+import {
+  type AwaitedSocket,
+  CookieReader,
+  candidatePaths,
+  cookiePaths,
+  type Environment,
+  onReplaced,
+  readCookie,
+  socketOrDelay,
+} from './server-files.js';
 import { SoundState } from './state.js';
 import { kindOf } from './view.js';
 import type { OpenLink } from './wake.js';
@@ -77,7 +84,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #place: Place;
   readonly #publish: Publisher;
   readonly #timing: Timing;
-  readonly #catalogue: Catalogue;
+  readonly #publisher: SoundPublisher;
   readonly #state = new SoundState();
   readonly #cookieReader: CookieReader;
   readonly #stop = new AbortController();
@@ -91,7 +98,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#place = place;
     this.#publish = publish;
     this.#timing = timing;
-    this.#catalogue = new Catalogue(publish);
+    this.#publisher = new SoundPublisher(publish);
     const paths = cookiePaths(place.env, place.home);
     this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
   }
@@ -107,7 +114,7 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#cookie();
-    if (this.#live !== undefined) return this.#live.command(command);
+    if (this.#live !== undefined) return this.#live.executor.run(command);
     const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
     return { ok: false, fault: 'unavailable', detail };
   }
@@ -173,7 +180,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         link,
         openLink,
         state: this.#state,
-        catalogue: this.#catalogue,
+        publisher: this.#publisher,
         timing: this.#timing,
         onWhole: () => {
           stopWatching();
@@ -198,7 +205,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       clearInterval(reconcile);
       this.#live = undefined;
       this.#detail = detail;
-      this.#catalogue.forget();
+      this.#publisher.forget();
       if (this.#stop.signal.aborted) return { detail };
       this.#publish.status('connecting', detail);
       this.#publish.log('warn', 'lost the sound server', { detail });

@@ -4,9 +4,9 @@ import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { channelsAt, volumeAfter } from './levels.js';
-import type { AfterRead } from './refetch.js';
-import type { Held, SoundState } from './state.js';
+import { fractionOf, loudestOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
+import type { Read } from './refetch.js';
+import { type Balance, channelsOf, type Held, rememberBalance, type SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
 export type SettingName =
@@ -27,7 +27,7 @@ export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
 export type Plan =
   /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
-  | { readonly kind: 'set'; readonly setting: Setting; readonly after: AfterRead }
+  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read }
   /** The command is fulfilled already. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
@@ -63,8 +63,8 @@ function resolve(state: SoundState, target: AudioTarget): Target | Plan {
     : noOutput(target.ref);
 }
 
-function readOf(target: Target): AfterRead {
-  return { what: 'one', of: target.kind, index: target.held.info.index };
+function readOf(target: Target): Read {
+  return { of: target.kind, index: target.held.info.index };
 }
 
 function planMute(target: Target, wanted: boolean | undefined): Plan {
@@ -74,15 +74,37 @@ function planMute(target: Target, wanted: boolean | undefined): Plan {
   return { kind: 'set', setting: { command, args }, after: readOf(target) };
 }
 
+/** Raw channels for a volume (1 = 100 %): the loudest one gets it, the balance stays; `channels` says how many. */
+export function channelsAt(
+  volume: number,
+  channels: readonly number[],
+  remembered: Balance | undefined,
+): number[] {
+  return channelsOf(rememberBalance(remembered, channels) ?? channels.map(() => 1), rawOf(volume));
+}
+
+/**
+ * The volume that a relative change ends at, within 0..1, or undefined when it changes nothing: one upwards from above
+ * 100 % must not jump down to it (contract, section 3).
+ */
+export function volumeAfter(delta: number, channels: readonly number[]): number | undefined {
+  const loudest = loudestOf(channels);
+  if (delta === 0 || (delta > 0 && loudest >= RAW_NORM)) return undefined;
+  // A value that was set in hundredths is not exactly one when read back; without this, steps would add up their errors.
+  const shown = fractionOf(loudest);
+  const from = rawOf(shown) === loudest ? shown : loudest / RAW_NORM;
+  return Math.min(1, Math.max(0, from + delta));
+}
+
 /** `volumeFrom` answers with undefined when the volume is to stay as it is. */
 function planVolume(target: Target, volumeFrom: (channels: readonly number[]) => number | undefined): Plan {
-  const { info, proportions } = target.held;
+  const { info, balance } = target.held;
   if (target.kind === 'input' && !hasVolume(target.held.info)) {
     return fault('no-volume', 'The stream has no volume of its own');
   }
   const wanted = volumeFrom(info.volume);
   if (wanted === undefined) return NOTHING;
-  const args = { index: info.index, volume: channelsAt(wanted, info.volume, proportions) };
+  const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
   const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
   return { kind: 'set', setting: { command, args }, after: readOf(target) };
 }
@@ -91,7 +113,7 @@ function planDefault(state: SoundState, ref: string): Plan {
   const sink = state.findSink(ref);
   if (sink === undefined) return noOutput(ref);
   const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
-  return { kind: 'set', setting, after: { what: 'server' } };
+  return { kind: 'set', setting, after: { of: 'server' } };
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): Plan {
@@ -101,7 +123,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Plan
   if (sink === undefined) return noOutput(outputRef);
   const { index } = client.info;
   const setting: Setting = { command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } };
-  return { kind: 'set', setting, after: { what: 'one', of: 'input', index } };
+  return { kind: 'set', setting, after: { of: 'input', index } };
 }
 
 /** What to do for a command, given the state now. */

@@ -5,8 +5,7 @@ import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { missingFault, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
-import type { AfterRead } from './refetch.js';
-import { SerialQueue } from './serial-queue.js';
+import type { Read } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
 
@@ -33,7 +32,7 @@ export interface Performer {
   readonly state: SoundState;
   send(setting: Setting, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or will not happen any more. */
-  readAgain(read: AfterRead): Promise<void>;
+  readAgain(read: Read): Promise<void>;
   /** As `Waker.wake`. */
   wake: Waker['wake'];
   /** Without an answer there is no telling what else is lost: the connection is over. */
@@ -44,7 +43,8 @@ export class Executor {
   readonly #performer: Performer;
   readonly #timing: CommandTiming;
   readonly #now: () => number;
-  readonly #queue = new SerialQueue();
+  /** Settles when the command that came last has been answered. How many wait is bounded by the runtime. */
+  #last: Promise<unknown> = Promise.resolve();
 
   /** `now`: milliseconds of any monotonic clock. */
   constructor(performer: Performer, timing: CommandTiming, now = () => performance.now()) {
@@ -59,7 +59,10 @@ export class Executor {
    */
   run(command: SoundCommand): Promise<Answer> {
     const latest = this.#now() + this.#timing.commandMs;
-    return this.#queue.add(() => this.#carryOut(command, latest));
+    const answer = this.#last.then(() => this.#carryOut(command, latest));
+    // A failed command is its caller's business; those behind it go on.
+    this.#last = answer.catch(() => undefined);
+    return answer;
   }
 
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
@@ -82,7 +85,7 @@ export class Executor {
   }
 
   /** Not beyond the command's time: what the server has said is an answer even if the reading hangs. */
-  #readAgain(read: AfterRead, latest: number): Promise<void> {
+  #readAgain(read: Read, latest: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, latest - this.#now()));
       void this.#performer.readAgain(read).then(() => {

@@ -9,22 +9,22 @@ export const REMOVALS_MAX_RECORDS = 4096;
 
 export type RecordKind = 'sink' | 'input';
 
-/** One request for reading; `list` reads every record of its kind. */
-export type Read =
-  | { readonly what: 'server' }
-  | { readonly what: 'list'; readonly of: RecordKind }
-  | { readonly what: 'one'; readonly of: RecordKind; readonly index: number };
+/** What is read: records, or the server's info, of which there is one and no list. */
+export type Kind = RecordKind | 'server';
 
-/** A read that follows a command: of what it changed, and that is never a list. */
-export type AfterRead = Exclude<Read, { readonly what: 'list' }>;
+/** One request for reading; without an index, of all there is of the kind. */
+export interface Read {
+  readonly of: Kind;
+  readonly index?: number;
+}
 
 /**
- * The records of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an
+ * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an
  * old single one behind a new list would undo it. An event that comes while a record is being read marks it again,
  * because the reply may have been made before the change.
  */
-class RecordReads {
-  readonly #of: RecordKind;
+export class Refetch {
+  readonly #of: Kind;
   readonly #dirty = new Set<number>();
   readonly #underWay = new Set<number>();
   /** Removed since the reads under way began: what those answer about them is the past. */
@@ -32,110 +32,58 @@ class RecordReads {
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
   #listAgain = false;
 
-  constructor(of: RecordKind) {
+  constructor(of: Kind) {
     this.#of = of;
   }
 
-  wantList(): void {
+  /** Everything: at connect, once a minute, and after anything odd. */
+  markAll(): void {
     if (this.#list === 'under way') this.#listAgain = true;
     else this.#list = 'wanted';
     this.#dirty.clear();
   }
 
-  markChanged(index: number): void {
+  mark(index: number): void {
     if (this.#list === 'wanted' || this.#listAgain) return;
     this.#dirty.add(index);
-    if (this.#dirty.size + this.#underWay.size > BURST_MAX_RECORDS) this.wantList();
+    if (this.#dirty.size + this.#underWay.size > BURST_MAX_RECORDS) this.markAll();
   }
 
   markRemoved(index: number): void {
     this.#dirty.delete(index);
     if (this.#list !== 'under way' && !this.#underWay.has(index)) return;
     if (this.#removed.size < REMOVALS_MAX_RECORDS) this.#removed.add(index);
-    else this.wantList();
+    else this.markAll();
   }
 
-  take(): Read[] {
+  /** What to ask now. Each read that is handed out must be settled, however it ends. */
+  take(): readonly Read[] {
     if (this.#list === 'under way') return [];
     if (this.#list === 'wanted') {
       if (this.#underWay.size > 0) return [];
       this.#list = 'under way';
-      return [{ what: 'list', of: this.#of }];
+      return [{ of: this.#of }];
     }
     const ready = [...this.#dirty].filter((index) => !this.#underWay.has(index));
     for (const index of ready) {
       this.#dirty.delete(index);
       this.#underWay.add(index);
     }
-    return ready.map((index) => ({ what: 'one', of: this.#of, index }));
+    return ready.map((index) => ({ of: this.#of, index }));
   }
 
-  /** True when the reply may be believed. */
+  /** True when the reply may be believed; false when the record was removed meanwhile. */
   settleOne(index: number): boolean {
     this.#underWay.delete(index);
     return !this.#removed.delete(index);
   }
 
-  /** The records that a list must not bring back. */
+  /** Answers with the records that were removed meanwhile, which the list must not bring back. */
   settleList(): ReadonlySet<number> {
     const past = new Set(this.#removed);
     this.#removed.clear();
     this.#list = this.#listAgain ? 'wanted' : 'unwanted';
     this.#listAgain = false;
     return past;
-  }
-}
-
-export class Refetch {
-  readonly #records = { sink: new RecordReads('sink'), input: new RecordReads('input') };
-  #serverDirty = false;
-  #serverUnderWay = false;
-
-  /** Everything: at connect, once a minute, and after anything odd. */
-  markAll(): void {
-    this.#serverDirty = true;
-    this.#records.sink.wantList();
-    this.#records.input.wantList();
-  }
-
-  markServer(): void {
-    this.#serverDirty = true;
-  }
-
-  markChanged(of: RecordKind, index: number): void {
-    this.#records[of].markChanged(index);
-  }
-
-  markRemoved(of: RecordKind, index: number): void {
-    this.#records[of].markRemoved(index);
-  }
-
-  markList(of: RecordKind): void {
-    this.#records[of].wantList();
-  }
-
-  /** What to ask now. Each read that is handed out must be settled, however it ends. */
-  take(): readonly Read[] {
-    const reads: Read[] = [];
-    if (this.#serverDirty && !this.#serverUnderWay) {
-      this.#serverDirty = false;
-      this.#serverUnderWay = true;
-      reads.push({ what: 'server' });
-    }
-    return [...reads, ...this.#records.sink.take(), ...this.#records.input.take()];
-  }
-
-  settleServer(): void {
-    this.#serverUnderWay = false;
-  }
-
-  /** True when the reply may be believed; false when the record was removed meanwhile. */
-  settleOne(of: RecordKind, index: number): boolean {
-    return this.#records[of].settleOne(index);
-  }
-
-  /** Answers with the records that were removed meanwhile, which the list must not bring back. */
-  settleList(of: RecordKind): ReadonlySet<number> {
-    return this.#records[of].settleList();
   }
 }

@@ -1,18 +1,42 @@
-// The sound server as last read: its info, sinks and sink inputs by index, and which of the published records a change
-// touched. Pure: no socket, no clock. It outlives a connection to a server that lives on, so that names and balances do.
+// The sound server as last read: its info, sinks and sink inputs by index, and which of the published records have
+// changed. Pure: no socket, no clock. It outlives a connection to a server that lives on, so that names and balances do.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { type Proportions, rememberProportions } from './levels.js';
+import { loudestOf } from '../../protocol/pulse/volume.js';
 import { ClientNames, wantedName } from './names.js';
 import type { RecordKind } from './refetch.js';
+
+/** Channels as parts of the loudest one, each 0..1. */
+export type Balance = readonly number[];
+
+/** Raw channels of a balance whose loudest one is given. */
+export function channelsOf(balance: Balance, loudest: number): number[] {
+  return balance.map((part) => Math.round(part * loudest));
+}
+
+/**
+ * What to remember of a target's balance after its channels were seen. Silence says nothing about balance, so the
+ * memory survives it; and it also survives our own rounding, or quiet volumes would wear it away.
+ */
+export function rememberBalance(
+  before: Balance | undefined,
+  channels: readonly number[],
+): Balance | undefined {
+  const loudest = loudestOf(channels);
+  const known = before?.length === channels.length ? before : undefined;
+  if (loudest === 0) return known;
+  if (known !== undefined && channelsOf(known, loudest).every((raw, at) => raw === channels[at]))
+    return known;
+  return channels.map((raw) => raw / loudest);
+}
 
 /** A record with what must outlive its next reading: the balance, which silence would lose. */
 export interface Held<R> {
   readonly info: R;
-  readonly proportions: Proportions | undefined;
+  readonly balance: Balance | undefined;
 }
 
-export interface Touched {
+export interface Changed {
   readonly server: boolean;
   readonly sinks: ReadonlySet<number>;
   readonly inputs: ReadonlySet<number>;
@@ -27,8 +51,8 @@ interface Leveled {
 }
 
 function hold<R extends Leveled>(records: Map<number, Held<R>>, info: R): void {
-  const before = records.get(info.index)?.proportions;
-  records.set(info.index, { info, proportions: rememberProportions(before, info.volume) });
+  const before = records.get(info.index)?.balance;
+  records.set(info.index, { info, balance: rememberBalance(before, info.volume) });
 }
 
 /** An id as clients write it: decimal, without leading zeros. */
@@ -43,7 +67,7 @@ export class SoundState {
   /** Sinks that have been seen awake in this life of the server. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
-  #touched = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
+  #changed = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
 
   get server(): ServerInfo | undefined {
     return this.#serverInfo;
@@ -73,35 +97,35 @@ export class SoundState {
 
   putServer(info: ServerInfo): void {
     this.#serverInfo = info;
-    this.#touched.server = true;
+    this.#changed.server = true;
     // The default may have moved: both the old and the new one change. Sinks are few.
-    for (const index of this.#sinkMap.keys()) this.#touched.sinks.add(index);
+    for (const index of this.#sinkMap.keys()) this.#changed.sinks.add(index);
   }
 
   putSink(info: SinkInfo): void {
     const known = this.#sinkMap.get(info.index);
     hold(this.#sinkMap, info);
     if (info.state !== SUSPENDED) this.#awake.add(info.index);
-    this.#touched.sinks.add(info.index);
-    this.#touched.server = true;
-    if (known?.info.name !== info.name) this.#touchInputsOf(info.index);
+    this.#changed.sinks.add(info.index);
+    this.#changed.server = true;
+    if (known?.info.name !== info.name) this.#inputsChangeOf(info.index);
   }
 
   putInput(info: SinkInputInfo): void {
     hold(this.#inputMap, info);
     this.#names.assign(info.index, wantedName(info.name, info.props));
-    this.#touched.inputs.add(info.index);
+    this.#changed.inputs.add(info.index);
   }
 
   remove(of: RecordKind, index: number): void {
     if (of === 'input') {
       this.#names.release(index);
-      if (this.#inputMap.delete(index)) this.#touched.inputs.add(index);
+      if (this.#inputMap.delete(index)) this.#changed.inputs.add(index);
     } else if (this.#sinkMap.delete(index)) {
       this.#awake.delete(index);
-      this.#touched.sinks.add(index);
-      this.#touched.server = true;
-      this.#touchInputsOf(index);
+      this.#changed.sinks.add(index);
+      this.#changed.server = true;
+      this.#inputsChangeOf(index);
     }
   }
 
@@ -151,9 +175,9 @@ export class SoundState {
   }
 
   /** What changed since the last call. */
-  takeTouched(): Touched {
-    const taken = this.#touched;
-    this.#touched = { server: false, sinks: new Set(), inputs: new Set() };
+  takeChanged(): Changed {
+    const taken = this.#changed;
+    this.#changed = { server: false, sinks: new Set(), inputs: new Set() };
     return taken;
   }
 
@@ -163,9 +187,9 @@ export class SoundState {
     return undefined;
   }
 
-  #touchInputsOf(sink: number): void {
+  #inputsChangeOf(sink: number): void {
     for (const { info } of this.#inputMap.values())
-      if (info.sink === sink) this.#touched.inputs.add(info.index);
+      if (info.sink === sink) this.#changed.inputs.add(info.index);
   }
 
   #removeOthers(

@@ -82,7 +82,7 @@ export function outputRecord(sink: Held<SinkInfo>, isDefault: boolean): OutputRe
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: shownProps(info.props),
     // Silence has no balance of its own: the remembered one is shown.
-    balance: balanceOf(sink.proportions ?? info.volume, info.channelMap),
+    balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ...(info.ports.length > 0 && { ports: portsOf(info) }),
   };
 }

@@ -14,7 +14,7 @@ import { kindOf } from './view.js';
 /** One more connection to the same server. */
 export type OpenLink = (events: SessionEvents) => Link;
 
-const NOTHING = (): void => undefined;
+const DO_NOTHING = (): void => undefined;
 /** PA_SAMPLE_FLOAT32LE, of 4 bytes, and PA_CHANNEL_POSITION_MONO. */
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
@@ -71,10 +71,10 @@ function capture(source: number): RequestArgs<'CREATE_RECORD_STREAM'> {
 export class Waker {
   readonly #open: OpenLink;
   readonly #state: SoundState;
-  #look = NOTHING;
-  #stop = NOTHING;
+  #check = DO_NOTHING;
+  #stop = DO_NOTHING;
   /** The sink that last had its time and did not wake: each command on it would take as long, so it is let sleep. */
-  #inVain: number | undefined;
+  #sleepsOn: number | undefined;
 
   constructor(open: OpenLink, state: SoundState) {
     this.#open = open;
@@ -88,7 +88,7 @@ export class Waker {
       return sink !== undefined && keepsBack(this.#state, sink) ? sink : undefined;
     };
     const source = asleep()?.monitorSource;
-    if (source === undefined || index === this.#inVain) return Promise.resolve();
+    if (source === undefined || index === this.#sleepsOn) return Promise.resolve();
     return new Promise((resolve) => {
       const link = this.#open({
         onReady: () =>
@@ -98,25 +98,25 @@ export class Waker {
         onEvent: () => undefined,
         onClosed: () => {
           clearTimeout(timer);
-          this.#look = NOTHING;
-          this.#stop = NOTHING;
+          this.#check = DO_NOTHING;
+          this.#stop = DO_NOTHING;
           resolve();
         },
       });
       const timer = setTimeout(() => {
-        this.#inVain = index;
+        this.#sleepsOn = index;
         this.#stop();
       }, limitMs);
       this.#stop = () => link.close({ kind: 'stopped' });
-      this.#look = () => {
+      this.#check = () => {
         if (asleep() === undefined) this.#stop();
       };
     });
   }
 
-  /** Something has been read. */
-  look(): void {
-    this.#look();
+  /** To be called when something has been read. */
+  onRead(): void {
+    this.#check();
   }
 
   stop(): void {

@@ -31,12 +31,6 @@ export function levelOf(volume: readonly number[]): number {
   return fractionOf(loudestOf(volume));
 }
 
-/** Each channel relative to the loudest, 0..1; undefined while all are silent, when there is nothing to relate. */
-export function ratiosOf(volume: readonly number[]): number[] | undefined {
-  const loudest = loudestOf(volume);
-  return loudest === 0 ? undefined : volume.map((raw) => raw / loudest);
-}
-
 function averageAt(
   positions: ReadonlySet<number>,
   volume: readonly number[],

@@ -88,6 +88,18 @@ describe('a command has one time from its arrival', DEADLINE, () => {
   });
 });
 
+test('a command goes on behind one that failed unexpectedly', async () => {
+  let sendings = 0;
+  const send: Performer['send'] = async () => {
+    sendings += 1;
+    if (sendings === 1) throw new Error('unexpected');
+    return { ok: true, value: undefined };
+  };
+  const executor = new Executor(performing({ send }), TIMING);
+  const [first, second] = await Promise.allSettled([executor.run(MUTE), executor.run(MUTE)]);
+  assert.deepEqual([first?.status, second?.status], ['rejected', 'fulfilled']);
+});
+
 describe('what fails is told in a sentence', () => {
   const send =
     (error: RequestError): Performer['send'] =>

@@ -10,20 +10,20 @@ function filled(): SoundState {
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
   state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
-  state.takeTouched();
+  state.takeChanged();
   return state;
 }
 
 /** What an action touches. */
-function touched(act: (state: SoundState) => void): { server: boolean; sinks: number[]; inputs: number[] } {
+function changed(act: (state: SoundState) => void): { server: boolean; sinks: number[]; inputs: number[] } {
   const state = filled();
   act(state);
-  const { server, sinks, inputs } = state.takeTouched();
+  const { server, sinks, inputs } = state.takeChanged();
   return { server, sinks: [...sinks], inputs: [...inputs] };
 }
 
 describe('a change touches', () => {
-  const rows: readonly (readonly [string, (state: SoundState) => void, ReturnType<typeof touched>])[] = [
+  const rows: readonly (readonly [string, (state: SoundState) => void, ReturnType<typeof changed>])[] = [
     [
       'a sink: itself and the server, whose default it may be',
       (s) => s.putSink(sinkInfo(1, 'kitchen', { muted: true })),
@@ -67,13 +67,13 @@ describe('a change touches', () => {
       'nothing twice',
       (s) => {
         s.remove('input', 5);
-        s.takeTouched();
+        s.takeChanged();
       },
       { server: false, sinks: [], inputs: [] },
     ],
   ];
   for (const [what, act, expected] of rows) {
-    test(what, () => assert.deepEqual(touched(act), expected));
+    test(what, () => assert.deepEqual(changed(act), expected));
   }
 });
 
@@ -247,7 +247,7 @@ describe('a new connection', () => {
     state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
     state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'News'), inputInfo(8, 'Song')], new Set());
     assert.deepEqual(names(state), [undefined, 'Song #6', 'News', 'Song']);
-    assert.deepEqual(state.sinks.get(0)?.proportions, [1, 0.5]);
+    assert.deepEqual(state.sinks.get(0)?.balance, [1, 0.5]);
   });
 
   test('to another one begins with nothing', () => {
@@ -257,7 +257,7 @@ describe('a new connection', () => {
     state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
     state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
     assert.deepEqual(names(state), [undefined, 'Song', 'Song #7', undefined]);
-    assert.equal(state.sinks.get(0)?.proportions, undefined);
+    assert.equal(state.sinks.get(0)?.balance, undefined);
   });
 });
 
@@ -265,8 +265,8 @@ test('the balance of a silent stream is remembered, and forgotten with the strea
   const state = new SoundState();
   state.putInput(inputInfo(5, 'A', { volume: [0x10000, 0x8000] }));
   state.putInput(inputInfo(5, 'A', { volume: [0, 0] }));
-  assert.deepEqual(state.inputs.get(5)?.proportions, [1, 0.5]);
+  assert.deepEqual(state.inputs.get(5)?.balance, [1, 0.5]);
   state.remove('input', 5);
   state.putInput(inputInfo(5, 'A', { volume: [0, 0] }));
-  assert.equal(state.inputs.get(5)?.proportions, undefined);
+  assert.equal(state.inputs.get(5)?.balance, undefined);
 });

@@ -16,7 +16,7 @@ import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/prot
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
-const held = (info: SinkInfo, proportions?: readonly number[]) => ({ info, proportions });
+const held = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
 
 /** The record as clients get it, checked against its schema. */
 function published<T>(schema: TSchema, record: T): T {
@@ -25,8 +25,8 @@ function published<T>(schema: TSchema, record: T): T {
   return seen;
 }
 
-const output = (fields: Partial<SinkInfo>, proportions?: readonly number[]) =>
-  published(OutputRecord, outputRecord(held(sinkInfo(7, 'living', fields), proportions), false));
+const output = (fields: Partial<SinkInfo>, balance?: readonly number[]) =>
+  published(OutputRecord, outputRecord(held(sinkInfo(7, 'living', fields), balance), false));
 
 const client = (fields: Partial<SinkInputInfo>, output: string | undefined = 'living') =>
   published(

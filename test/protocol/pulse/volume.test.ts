@@ -2,14 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  balanceOf,
-  fractionOf,
-  levelOf,
-  RAW_MAX,
-  ratiosOf,
-  rawOf,
-} from '../../../src/protocol/pulse/volume.js';
+import { balanceOf, fractionOf, levelOf, RAW_MAX, rawOf } from '../../../src/protocol/pulse/volume.js';
 
 test('every hundredth from 0 to 1 comes back exactly', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
@@ -34,11 +27,6 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
   assert.equal(levelOf([0x8000, 0x10000]), 1);
   assert.equal(levelOf([98304, 0]), 1.5);
   assert.equal(levelOf([]), 0);
-});
-
-test('proportions relate channels to the loudest one; silence has none', () => {
-  assert.deepEqual(ratiosOf([FULL, HALF, 0]), [1, 0.5, 0]);
-  assert.equal(ratiosOf([0, 0]), undefined);
 });
 
 const [FULL, HALF] = [0x10000, 0x8000];

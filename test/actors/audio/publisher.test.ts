@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Catalogue } from '../../../src/actors/audio/catalogue.js';
+import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function setUp() {
   const said: string[] = [];
   const state = new SoundState();
-  const catalogue = new Catalogue({
+  const publisher = new SoundPublisher({
     put: (collection, key) => said.push(`put ${collection} ${key}`),
     drop: (collection, key) => said.push(`drop ${collection} ${key}`),
   });
@@ -17,10 +17,10 @@ function setUp() {
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
   state.replaceInputs([inputInfo(5, 'News')], new Set());
   const update = () => {
-    catalogue.update(state);
+    publisher.update(state);
     return said.splice(0);
   };
-  return { state, catalogue, update };
+  return { state, publisher, update };
 }
 
 const ALL = [
@@ -108,9 +108,9 @@ test('a record that came and went between two updates was never there', () => {
 });
 
 test('after it has forgotten everything, a new state is published whole', () => {
-  const { state, catalogue, update } = setUp();
+  const { state, publisher, update } = setUp();
   update();
-  catalogue.forget();
+  publisher.forget();
   state.putServer(serverInfo());
   state.putInput(inputInfo(5, 'News'));
   assert.deepEqual(update(), ALL);

@@ -9,7 +9,7 @@ import { audioServerRecord, clientRecord, kindOf, outputRecord } from './view.js
 
 type Sink = Pick<Publisher, 'put' | 'drop'>;
 
-export class Catalogue {
+export class SoundPublisher {
   readonly #publish: Sink;
   readonly #texts = new Map<string, string>();
   /** What each client was last called. */
@@ -26,20 +26,20 @@ export class Catalogue {
   }
 
   /**
-   * Publishes what the state says was touched. Removals go first, so that a name is free before it is given again; a client
+   * Publishes what the state says has changed. Removals go first, so that a name is free before it is given again; a client
    * with another name is removed under its old one, by which others know it (contract, section 2).
    */
   update(state: SoundState): void {
     const { server } = state;
     if (server === undefined) return;
-    const { server: serverTouched, sinks, inputs } = state.takeTouched();
+    const { server: serverChanged, sinks, inputs } = state.takeChanged();
     for (const id of inputs) {
       this.#dropUnlessCalled(id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
     }
     for (const id of sinks) if (!state.sinks.has(id)) this.#drop('audio.outputs', id);
     const kind = kindOf(server);
     const defaultSink = state.defaultSink();
-    if (serverTouched) {
+    if (serverChanged) {
       this.#put('audio.kind', '', kind);
       this.#put('audio.server', '', audioServerRecord(server, defaultSink));
     }
@@ -62,9 +62,9 @@ export class Catalogue {
 
   #put(collection: Collection, key: string, record: unknown): void {
     const json = JSON.stringify(record);
-    const place = `${collection} ${key}`;
-    if (this.#texts.get(place) === json) return;
-    this.#texts.set(place, json);
+    const id = `${collection} ${key}`;
+    if (this.#texts.get(id) === json) return;
+    this.#texts.set(id, json);
     this.#publish.put(collection, key, json);
   }
 

@@ -1,0 +1,277 @@
+// Where the sound server's socket and cookie are looked for, row by row; which files are no cookie; what ends the wait for a
+// socket. What a watch sees: path-watch.test.ts.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  COOKIE_BYTES,
+  CookieReader,
+  candidatePaths,
+  cookiePaths,
+  type Environment,
+  readCookie,
+  socketOrDelay,
+} from '../../../src/actors/audio/server-files.js';
+import { fileIdentity } from '../../../src/actors/path-watch.js';
+
+const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
+const USUAL = '/run/user/1000/pulse/native';
+
+describe('socket addresses', () => {
+  const rows: readonly (readonly [string, Environment, readonly string[]])[] = [
+    ['the runtime directory', XDG, [USUAL]],
+    ['without a runtime directory: by user id', {}, ['/run/user/42/pulse/native']],
+    ['an empty runtime directory counts as none', { XDG_RUNTIME_DIR: '' }, ['/run/user/42/pulse/native']],
+    ['PULSE_RUNTIME_PATH comes first', { ...XDG, PULSE_RUNTIME_PATH: '/p' }, ['/p/native', USUAL]],
+    ['the same path twice is one', { ...XDG, PULSE_RUNTIME_PATH: '/run/user/1000/pulse' }, [USUAL]],
+    ['PULSE_SERVER with unix:', { ...XDG, PULSE_SERVER: 'unix:/a/b' }, ['/a/b']],
+    ['PULSE_SERVER as a path', { ...XDG, PULSE_SERVER: '/a/b' }, ['/a/b']],
+    ['PULSE_SERVER for this machine', { ...XDG, PULSE_SERVER: '{m1}unix:/a/b' }, ['/a/b']],
+    ['PULSE_SERVER for another machine', { ...XDG, PULSE_SERVER: '{m2}unix:/a/b' }, [USUAL]],
+    ['a list keeps its order', { PULSE_SERVER: '{m1}/a  unix:/b\ttcp:host:4713 /a' }, ['/a', '/b']],
+    ['only tcp: the usual place', { ...XDG, PULSE_SERVER: 'tcp:host:4713' }, [USUAL]],
+    ['a host name: the usual place', { ...XDG, PULSE_SERVER: 'host' }, [USUAL]],
+    ['an empty value: the usual place', { ...XDG, PULSE_SERVER: '' }, [USUAL]],
+    ['a relative path is none', { ...XDG, PULSE_SERVER: 'unix:a/b' }, [USUAL]],
+  ];
+  for (const [what, env, expected] of rows) {
+    test(what, () => assert.deepEqual(candidatePaths(env, 42, 'm1'), expected));
+  }
+
+  test('without a machine id, addresses for any machine count', () => {
+    assert.deepEqual(candidatePaths({ PULSE_SERVER: '{m2}unix:/a' }, 42), ['/a']);
+  });
+});
+
+const NEVER_MS = 2 ** 31 - 1;
+/** A wait that does not end fails its test. */
+const DEADLINE = { timeout: 15_000 };
+
+function root(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-watch-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Waits for `path` without a delay that would end it; `before` is what lies there unless said otherwise. */
+function waitFor(t: TestContext, path: string, before = fileIdentity(path)): Promise<boolean> {
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  return socketOrDelay([{ path, before }], NEVER_MS, stop.signal);
+}
+
+function make(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, '');
+}
+
+describe('the wait ends when the socket', DEADLINE, () => {
+  test('appears', async (t) => {
+    const path = join(root(t), 'native');
+    const waited = waitFor(t, path);
+    make(path);
+    assert.equal(await waited, true);
+  });
+
+  test('is replaced', async (t) => {
+    const path = join(root(t), 'native');
+    make(path);
+    const waited = waitFor(t, path);
+    make(`${path}.new`);
+    renameSync(`${path}.new`, path);
+    assert.equal(await waited, true);
+  });
+
+  test('was replaced before the wait began', async (t) => {
+    const path = join(root(t), 'native');
+    make(path);
+    assert.equal(await waitFor(t, path, 'another'), true);
+  });
+
+  test('appeared before the wait began', async (t) => {
+    const path = join(root(t), 'native');
+    const before = fileIdentity(path);
+    make(path);
+    assert.equal(await socketOrDelay([{ path, before }], NEVER_MS, new AbortController().signal), true);
+  });
+
+  test('appears in a directory that was missing', async (t) => {
+    const path = join(root(t), 'a', 'native');
+    const waited = waitFor(t, path);
+    make(path);
+    assert.equal(await waited, true);
+  });
+
+  test('is one of several', async (t) => {
+    const folder = root(t);
+    const paths = ['a', 'b'].map((name) => join(folder, name, 'native'));
+    const stop = new AbortController();
+    const waited = socketOrDelay(
+      paths.map((path) => ({ path, before: undefined })),
+      NEVER_MS,
+      stop.signal,
+    );
+    make(join(folder, 'b', 'native'));
+    assert.equal(await waited, true);
+  });
+});
+
+describe('the wait goes on', DEADLINE, () => {
+  test('when other files appear, until the delay is over', async (t) => {
+    const path = join(root(t), 'native');
+    const waited = socketOrDelay([{ path, before: undefined }], 50, new AbortController().signal);
+    make(`${path}.other`);
+    make(join(dirname(path), 'pid'));
+    assert.equal(await waited, false);
+  });
+
+  test('when the same socket is still there', async (t) => {
+    const path = join(root(t), 'native');
+    make(path);
+    assert.equal(
+      await socketOrDelay([{ path, before: fileIdentity(path) }], 20, new AbortController().signal),
+      false,
+    );
+  });
+
+  test('when the socket goes', async (t) => {
+    const path = join(root(t), 'native');
+    make(path);
+    const waited = socketOrDelay([{ path, before: fileIdentity(path) }], 50, new AbortController().signal);
+    rmSync(path);
+    assert.equal(await waited, false);
+  });
+
+  test('where nothing can be watched', async () => {
+    const stop = new AbortController().signal;
+    assert.equal(
+      await socketOrDelay([{ path: '/proc/self/no/such/native', before: undefined }], 20, stop),
+      false,
+    );
+  });
+});
+
+describe('the wait ends without a socket', DEADLINE, () => {
+  test('when it is told to', async (t) => {
+    const stop = new AbortController();
+    const waited = socketOrDelay(
+      [{ path: join(root(t), 'native'), before: undefined }],
+      NEVER_MS,
+      stop.signal,
+    );
+    stop.abort();
+    assert.equal(await waited, false);
+  });
+
+  test('at once when it was told before', async (t) => {
+    const path = join(root(t), 'native');
+    assert.equal(await socketOrDelay([{ path, before: undefined }], NEVER_MS, AbortSignal.abort()), false);
+  });
+});
+
+function home(t: TestContext, files: Readonly<Record<string, number>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-cookie-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const [name, size] of Object.entries(files)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), Buffer.alloc(size, name.length));
+  }
+  return folder;
+}
+
+describe('the cookie is looked for', () => {
+  test('in the configuration directory, then in the home directory', () => {
+    assert.deepEqual(cookiePaths({}, '/home/pi'), [
+      '/home/pi/.config/pulse/cookie',
+      '/home/pi/.pulse-cookie',
+    ]);
+  });
+
+  test('first where PULSE_COOKIE says, which may be relative to the configuration directory', () => {
+    const env = { XDG_CONFIG_HOME: '/etc/pi' };
+    assert.equal(cookiePaths({ ...env, PULSE_COOKIE: '/c' }, '/h')[0], '/c');
+    assert.equal(cookiePaths({ ...env, PULSE_COOKIE: 'c' }, '/h')[0], '/etc/pi/c');
+    assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
+  });
+
+  test('without a home only where the environment says, and never where the daemon was started', () => {
+    assert.deepEqual(cookiePaths({}, ''), []);
+    assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
+    assert.deepEqual(cookiePaths({ PULSE_COOKIE: 'c' }, ''), []);
+    assert.deepEqual(cookiePaths({ XDG_CONFIG_HOME: '/etc/pi' }, ''), ['/etc/pi/pulse/cookie']);
+  });
+});
+
+describe('of the cookie files', () => {
+  const usual = '.config/pulse/cookie';
+  const older = '.pulse-cookie';
+  const rows: readonly (readonly [string, Readonly<Record<string, number>>, string | undefined])[] = [
+    ['the first one counts', { [usual]: COOKIE_BYTES, [older]: COOKIE_BYTES }, usual],
+    ['a missing one is passed over', { [older]: COOKIE_BYTES }, older],
+    ['an empty one is passed over', { [usual]: 0, [older]: COOKIE_BYTES }, older],
+    ['one that is too short is passed over', { [usual]: 255, [older]: COOKIE_BYTES }, older],
+    ['one that is too long is passed over', { [usual]: 257, [older]: COOKIE_BYTES }, older],
+    ['none may be right', { [usual]: 300 }, undefined],
+    ['none may be there', {}, undefined],
+  ];
+  for (const [what, files, expected] of rows) {
+    test(what, async (t) => {
+      const cookie = await readCookie(cookiePaths({}, home(t, files)));
+      const wanted = expected === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(expected.length);
+      assert.deepEqual(cookie && new Uint8Array(cookie), wanted);
+    });
+  }
+
+  test('FIFOs in its place are passed over, and keep nobody from other files', DEADLINE, async (t) => {
+    const folder = home(t, { [`${usual}.new`]: 1 });
+    for (const name of [usual, older]) execFileSync('mkfifo', [join(folder, name)]);
+    // As many as the process has threads for files: were they to wait, nobody else could read.
+    const reads = Array.from({ length: 16 }, () => readCookie(cookiePaths({}, folder)));
+    assert.ok((await readFile('/proc/self/stat')).length > 0);
+    for (const cookie of await Promise.all(reads)) assert.equal(cookie, undefined);
+  });
+
+  test('a directory in its place is passed over', async (t) => {
+    const folder = home(t, { [`${usual}/x`]: 1, [older]: COOKIE_BYTES });
+    assert.equal((await readCookie(cookiePaths({}, folder)))?.length, COOKIE_BYTES);
+  });
+});
+
+describe('the cookie is read', DEADLINE, () => {
+  const COOKIE = new Uint8Array(COOKIE_BYTES).fill(7);
+
+  test('once for all who ask while it is read, and anew for those who ask then', async () => {
+    let readings = 0;
+    const reader = new CookieReader(async () => {
+      readings += 1;
+      return COOKIE;
+    }, NEVER_MS);
+    assert.deepEqual(await Promise.all([reader.read(), reader.read()]), [COOKIE, COOKIE]);
+    assert.equal(readings, 1);
+    await reader.read();
+    assert.equal(readings, 2);
+  });
+
+  test('in vain, in time, when the reading does not end; and it is not begun a second time', async () => {
+    let end: (cookie: Uint8Array) => void = () => undefined;
+    const hanging = new Promise<Uint8Array>((resolve) => {
+      end = resolve;
+    });
+    let readings = 0;
+    const reader = new CookieReader(() => {
+      readings += 1;
+      return hanging;
+    }, 5);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(readings, 1);
+    const late = reader.read();
+    end(COOKIE);
+    assert.equal(await late, COOKIE);
+  });
+});
