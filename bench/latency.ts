@@ -2,7 +2,7 @@
 // same server that only receives the event. One process takes all times, so they share a clock.
 //   node build/bench/latency.js
 
-import { dial, type Link } from '../src/actors/dial.js';
+import { Link } from '../src/actors/dial.js';
 import { AUDIO_MASK, type SubscriptionEvent } from '../src/protocol/pulse/records.js';
 import { Daemon } from '../test/contract/daemon.js';
 import { SOUND_SERVERS } from '../test/sound/servers.js';
@@ -24,7 +24,7 @@ function connectTo(path: string, onEvent: (event: SubscriptionEvent) => void): P
       requestDeadlineMs: 5000,
       pendingMax: 64,
     };
-    const link: Link = dial(
+    const link: Link = new Link(
       { path, connectDeadlineMs: 5000, session },
       { onReady: () => resolve(link), onEvent, onClosed: (reason) => reject(new Error(reason.kind)) },
     );

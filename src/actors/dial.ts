@@ -17,24 +17,13 @@ export interface DialOptions {
 }
 
 /** A connection, from before it is open until it has ended. */
-export interface Link {
-  /** `settle` is called exactly once, however the request ends; at once if it cannot be sent. */
-  request<C extends RequestName>(
-    command: C,
-    args: RequestArgs<C>,
-    settle: (result: Result<Reply<C>>) => void,
-    deadlineMs?: number,
-  ): void;
-  /** Ends the connection; `onClosed` is called with the reason unless it has been already. */
-  close(reason: ClosedReason): void;
-}
-
-class SocketLink implements Link {
+export class Link {
   readonly #socket: Socket;
   readonly #session: Session;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
+  /** Dials. Every end of it, also that there never was a connection, arrives as one `onClosed`, never from within this call. */
   constructor(options: DialOptions, events: SessionEvents) {
     this.#session = new Session(options.session, {
       ...events,
@@ -60,6 +49,7 @@ class SocketLink implements Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
+  /** `settle` is called exactly once, however the request ends; at once if it cannot be sent. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -70,6 +60,7 @@ class SocketLink implements Link {
     this.#flush();
   }
 
+  /** Ends the connection; `onClosed` is called with the reason unless it has been already. */
   close(reason: ClosedReason): void {
     this.#session.close(reason);
   }
@@ -103,9 +94,4 @@ class SocketLink implements Link {
       this.#flush();
     }, wait);
   }
-}
-
-/** Opens a connection. Every end of it, also that there never was one, arrives as one `onClosed`, never from within this call. */
-export function dial(options: DialOptions, events: SessionEvents): Link {
-  return new SocketLink(options, events);
 }

@@ -81,7 +81,7 @@ class Outbox implements Publisher {
 }
 
 /** The commands of one actor: how many are under way, and how each ends. */
-class Desk<C> {
+class Dispatcher<C> {
   readonly #actor: Actor<C>;
   readonly #outbox: Outbox;
   #underWay = 0;
@@ -125,12 +125,12 @@ class Desk<C> {
 /** Serves the port until the actor is told to stop, or until nobody holds the other end. */
 function served<B extends Backend>(
   port: Port<FromActor, ToActor<B>>,
-  desk: Desk<Command<B>>,
+  dispatcher: Dispatcher<Command<B>>,
   outbox: Outbox,
 ): Promise<void> {
   return new Promise((resolve) => {
     port.listen((message) => {
-      if (message.kind === 'command') desk.take(message.id, message.command);
+      if (message.kind === 'command') dispatcher.take(message.id, message.command);
       else if (message.kind === 'ping') outbox.say({ kind: 'pong', id: message.id });
       else resolve();
     }, resolve);
@@ -149,7 +149,7 @@ export async function runActor<B extends Backend>(
   const outbox = new Outbox(port);
   try {
     const actor = start(task.settings, outbox);
-    await served(port, new Desk(actor, outbox), outbox);
+    await served(port, new Dispatcher(actor, outbox), outbox);
     await actor.stop();
   } finally {
     // The last words leave also when it ends badly: they say why.

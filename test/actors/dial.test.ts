@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type DialOptions, dial, type Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
+import { type DialOptions, Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason, Result } from '../../src/protocol/pulse/outcome.js';
 import type { ServerInfo } from '../../src/protocol/pulse/records.js';
 import { PROTOCOL_VERSION } from '../sound/packet.js';
@@ -44,7 +44,7 @@ function dialled(t: TestContext, path: string, session: Partial<DialOptions['ses
       closed = resolve;
     }),
   };
-  const link = dial(
+  const link = new Link(
     {
       path,
       connectDeadlineMs: 10_000,

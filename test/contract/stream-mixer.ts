@@ -1,7 +1,7 @@
 // Another program's hand on the volume: one persistent connection to the sound server, so that changes come as fast as a
 // test or a measurement wants them. It uses the daemon's own codec, which is checked against captured bytes elsewhere.
 
-import { dial, type Link } from '../../src/actors/dial.js';
+import { Link } from '../../src/actors/dial.js';
 import type { RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
 import type { SubscriptionEvent } from '../../src/protocol/pulse/records.js';
 import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
@@ -29,7 +29,7 @@ export class Mixer {
         requestDeadlineMs: ANSWER_DEADLINE_MS,
         pendingMax: PENDING_MAX_REQUESTS,
       };
-      const link: Link = dial(
+      const link: Link = new Link(
         { path, connectDeadlineMs: CONNECT_DEADLINE_MS, session },
         { onReady: () => resolve(new Mixer(link)), onEvent, onClosed: ({ kind }) => reject(new Error(kind)) },
       );

@@ -6,7 +6,7 @@ import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import { VERSION } from '../../version.js';
 import { backoffMs } from '../backoff.js';
-import { dial } from '../dial.js';
+import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
@@ -27,7 +27,7 @@ import { kindOf } from './view.js';
 import type { OpenLink } from './wake.js';
 
 /** Where the backend runs: everything that it would otherwise ask the process for. */
-export interface Place {
+export interface ProcessContext {
   readonly env: Environment;
   readonly uid: number;
   readonly home: string;
@@ -81,7 +81,7 @@ export function attemptAfter(attempt: number, upMs: number | undefined, stableMs
 
 export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
-  readonly #place: Place;
+  readonly #context: ProcessContext;
   readonly #publish: Publisher;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
@@ -93,13 +93,13 @@ export class AudioBackend implements Actor<AudioCommand> {
   /** Why there is no connection; undefined until that has been said. */
   #detail: string | undefined;
 
-  constructor(settings: AudioSettings, place: Place, publish: Publisher, timing: Timing = TIMING) {
+  constructor(settings: AudioSettings, context: ProcessContext, publish: Publisher, timing: Timing = TIMING) {
     this.#settings = settings;
-    this.#place = place;
+    this.#context = context;
     this.#publish = publish;
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish);
-    const paths = cookiePaths(place.env, place.home);
+    const paths = cookiePaths(context.env, context.home);
     this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
   }
 
@@ -136,7 +136,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   #sockets(): readonly AwaitedSocket[] {
-    const { env, uid, machineId } = this.#place;
+    const { env, uid, machineId } = this.#context;
     return candidatePaths(env, uid, machineId).map((path) => ({ path, before: fileIdentity(path) }));
   }
 
@@ -165,7 +165,8 @@ export class AudioBackend implements Actor<AudioCommand> {
       const stopWatching = onReplaced(path, () =>
         link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
       );
-      const openLink: OpenLink = (events) => dial({ path, connectDeadlineMs: connectMs, session }, events);
+      const openLink: OpenLink = (events) =>
+        new Link({ path, connectDeadlineMs: connectMs, session }, events);
       const link = openLink({
         onReady: () => connection.begin(),
         onEvent: (event) => connection.onEvent(event),

@@ -20,8 +20,8 @@ export default function work(task: ActorTask<AudioSettings>): Promise<void> {
   return runActor<'audio'>(task, (settings, publish) => {
     // Not os.userInfo(): a user need not stand in the user database.
     const uid = process.getuid?.() ?? 0;
-    const place = { env: process.env, uid, home: homeDirectory(), machineId: machineId() };
-    const backend = new AudioBackend(settings, place, publish);
+    const context = { env: process.env, uid, home: homeDirectory(), machineId: machineId() };
+    const backend = new AudioBackend(settings, context, publish);
     backend.start();
     return backend;
   });

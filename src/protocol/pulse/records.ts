@@ -122,7 +122,7 @@ export const sinkInfo = record(SINK_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
 export const recordStream = record(RECORD_STREAM);
 
-/** By the event's low four bits; a facility's mask bit is 1 << its place. */
+/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
 const FACILITIES = [
   'sink',
   'source',

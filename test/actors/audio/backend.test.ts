@@ -40,8 +40,8 @@ function backed(
   home = '/nonexistent',
 ): Backed {
   const seen = new Recorder();
-  const place = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
-  const backend = new AudioBackend({ enabled: true, serveCookie: true }, place, seen, {
+  const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
+  const backend = new AudioBackend({ enabled: true, serveCookie: true }, context, seen, {
     ...TIMING,
     ...timing,
   });

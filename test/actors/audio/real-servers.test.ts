@@ -33,13 +33,13 @@ interface Node {
 
 function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}): Node {
   const seen = new Recorder();
-  const place = {
+  const context = {
     env: { XDG_RUNTIME_DIR: server.directory },
     uid: 0,
     home: server.directory,
     machineId: undefined,
   };
-  const backend = new AudioBackend({ enabled: true, serveCookie: false }, place, seen, {
+  const backend = new AudioBackend({ enabled: true, serveCookie: false }, context, seen, {
     ...TIMING,
     ...timing,
   });

@@ -98,9 +98,9 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
   });
   const seen = new Recorder();
   const env = { PULSE_SERVER: `unix:${server.socketPath}` };
-  const place = { env, uid: 0, home: '/nonexistent', machineId: undefined };
+  const context = { env, uid: 0, home: '/nonexistent', machineId: undefined };
   const settings = { enabled: true, serveCookie: false };
-  const backend = new AudioBackend(settings, place, seen, { ...TIMING, ...timing });
+  const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
   backend.start();
   t.after(() => backend.stop());
   await until('the backend is up', () => seen.up);
