@@ -36,8 +36,11 @@ function shownProps(props: Props): Record<string, string> {
   return Object.fromEntries(entries.map(([key, value]) => [capped(key), capped(value)]));
 }
 
+/** A field of the schemas: a name that none of them has does not compile. */
+type Field = keyof AudioServerRecord | keyof OutputRecord | keyof ClientRecord;
+
 /** The field under its name, or nothing at all when there is no value to show. */
-function optional<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
+function optional<K extends Field>(key: K, value: string | undefined): { [P in K]?: string } {
   const field: { [P in K]?: string } = {};
   if (value) field[key] = capped(value);
   return field;
