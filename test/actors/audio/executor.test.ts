@@ -79,11 +79,8 @@ describe('a command has one time from its arrival', DEADLINE, () => {
 
   test('and is answered within it when the reading after it hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
-    const executor = new Executor(performing({ readAgain }), {
-      commandMs: 20,
-      commandLeastMs: 0,
-      wakeMs: 10,
-    });
+    const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
+    const executor = new Executor(performing({ readAgain }), timing, () => 0);
     assert.deepEqual(await executor.run(MUTE), OK);
   });
 });
