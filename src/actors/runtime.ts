@@ -4,8 +4,16 @@
 import type { Backend } from '../protocol/actor/backends.js';
 import type { ActionEvent, Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
-import type { FromActor, Item, LogFields, LogLevel, ToActor } from '../protocol/actor/messages.js';
-import { type ActorTask, type Port, typedPort } from '../protocol/actor/port.js';
+import {
+  type ActorTask,
+  type FromActor,
+  type Item,
+  type LogFields,
+  type LogLevel,
+  type Port,
+  type ToActor,
+  typedPort,
+} from '../protocol/actor/messages.js';
 import type { BackendSettings } from '../protocol/actor/settings.js';
 
 /** As many as the supervisor lets wait for one child: more means that answers do not leave. */

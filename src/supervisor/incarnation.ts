@@ -2,8 +2,7 @@
 // kill it. It does not know whether there was one before or will be one after.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { FromActor, ToActor } from '../protocol/actor/messages.js';
-import { type Port, typedPort } from '../protocol/actor/port.js';
+import { type FromActor, type Port, type ToActor, typedPort } from '../protocol/actor/messages.js';
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {

@@ -3,7 +3,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { ActorTask } from '../protocol/actor/port.js';
+import type { ActorTask } from '../protocol/actor/messages.js';
 import type { Clock } from './clock.js';
 
 /** How a thread ended. `stack` is for the log only. */

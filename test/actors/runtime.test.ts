@@ -5,8 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { type Actor, type Publisher, runActor } from '../../src/actors/runtime.js';
 import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
-import type { FromActor, Item, ToActor } from '../../src/protocol/actor/messages.js';
-import { type Port, typedPort } from '../../src/protocol/actor/port.js';
+import {
+  type FromActor,
+  type Item,
+  type Port,
+  type ToActor,
+  typedPort,
+} from '../../src/protocol/actor/messages.js';
 
 const DEADLINE = { timeout: 30_000 };
 const DONE: Answer = { ok: true };

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { homeDirectory } from '../../home-directory.js';
-import type { ActorTask } from '../../protocol/actor/port.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { runActor } from '../runtime.js';
 import { AudioBackend } from './backend.js';

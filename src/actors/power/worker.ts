@@ -1,6 +1,6 @@
 // The power actor's thread: wires the backend to the runtime, and nothing else.
 
-import type { ActorTask } from '../../protocol/actor/port.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
 import { CLOCK } from '../clock.js';

@@ -1,7 +1,7 @@
 // The systemd actor's thread: wires the backend to the runtime, and nothing else.
 
 import { join } from 'node:path';
-import type { ActorTask } from '../../protocol/actor/port.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory } from '../../runtime-directory.js';
 import { CLOCK } from '../clock.js';

@@ -1,7 +1,7 @@
 // The upgrade actor's thread: wires the backend to the runtime and to the machine, and nothing else.
 
 import { readFileSync } from 'node:fs';
-import type { ActorTask } from '../../protocol/actor/port.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
 import { CLOCK } from '../clock.js';

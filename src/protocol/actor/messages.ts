@@ -1,5 +1,7 @@
-// What threads say to each other: one closed union per direction. Everything here survives a structured clone.
+// What threads say to each other: one closed union per direction, and the typed end of a port that it goes through. Every message
+// survives a structured clone.
 
+import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth } from './backends.js';
 import type { ActionEvent, Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
@@ -41,6 +43,31 @@ export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   | { readonly kind: 'ping'; readonly id: number }
   | { readonly kind: 'stop' };
+
+/** One end: it sends `Out` and hears `In`. `In` is trusted: both ends are this program at the same version. */
+export interface Port<Out, In> {
+  send(message: Out): void;
+  /** Called once, at set-up; messages wait in the port until then. */
+  listen(onMessage: (message: In) => void, onClose: () => void): void;
+  close(): void;
+}
+
+export function typedPort<Out, In>(port: MessagePort): Port<Out, In> {
+  return {
+    send: (message) => port.postMessage(message),
+    listen: (onMessage, onClose) => {
+      port.on('message', onMessage);
+      port.on('close', onClose);
+    },
+    close: () => port.close(),
+  };
+}
+
+/** What the supervisor hands to a fresh worker thread (piscina's task; the port travels in its transfer list). */
+export interface ActorTask<S> {
+  readonly port: MessagePort;
+  readonly settings: S;
+}
 
 /** How the supervisor reaches the gateway. Both sides are wired in main.ts; neither imports the other. */
 export interface BackendListener {

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import work from '../../../src/actors/audio/worker.js';
-import type { FromActor, Item, ToActor } from '../../../src/protocol/actor/messages.js';
-import { typedPort } from '../../../src/protocol/actor/port.js';
+import { type FromActor, type Item, type ToActor, typedPort } from '../../../src/protocol/actor/messages.js';
 import { until } from '../../until.js';
 import { COMMAND, scriptedServer } from './scripted-server.js';
 
