@@ -42,8 +42,8 @@ export interface Changed {
   readonly inputs: ReadonlySet<number>;
 }
 
-/** `SinkInfo.state` of a sink that sleeps. */
-const SUSPENDED = 2;
+/** `SinkInfo.state` of a sink that is awake: running or idle. Others sleep, or are being made. */
+const AWAKE: readonly (number | undefined)[] = [0, 1];
 
 interface Leveled {
   readonly index: number;
@@ -105,7 +105,7 @@ export class SoundState {
   putSink(info: SinkInfo): void {
     const known = this.#sinkMap.get(info.index);
     hold(this.#sinkMap, info);
-    if (info.state !== SUSPENDED) this.#awake.add(info.index);
+    if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     this.#changed.sinks.add(info.index);
     this.#changed.server = true;
     if (known?.info.name !== info.name) this.#inputsChangeOf(info.index);
@@ -169,7 +169,7 @@ export class SoundState {
     return named === undefined ? undefined : this.#inputMap.get(named);
   }
 
-  /** Whether a sink has slept at every reading in this life of the server. */
+  /** Whether no reading in this life of the server has shown the sink awake. */
   neverAwake(index: number): boolean {
     return this.#sinkMap.has(index) && !this.#awake.has(index);
   }

@@ -1,7 +1,7 @@
 // Wakes an output that keeps its volume to itself, before the first command on it is planned. A virtual output of PipeWire 1.4
 // that has never been awake is shown at 100 %, whatever WirePlumber has restored, and accepts a volume or a mute that it reports
 // nowhere: a step would be counted from the wrong volume. Capturing its monitor for a moment is enough: with the first reading that
-// is not suspended comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
+// is idle or running comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
 
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';

@@ -41,6 +41,7 @@ describe('a volume is kept back', () => {
     packageName?: string,
   ])[] = [
     ['by an output that sleeps', [{ state: SUSPENDED }], true],
+    ['by one that is being made', [{ state: 0xfffffffe }], true],
     ['also if it says that it is hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
     ['not by one that plays', [{ state: 0 }], false],
     ['not by one that idles', [{ state: 1 }], false],
