@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, parseArguments, type Request } from './arguments.js';
+import { systemClock } from './clock.js';
 import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { readNodeInfo } from './gateway/node-info.js';
@@ -14,7 +15,6 @@ import { homeDirectory } from './home-directory.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
-import { systemClock } from './supervisor/clock.js';
 import { type Loaded, loadSettings } from './supervisor/config/load.js';
 import { createLogger, type Logger } from './supervisor/log.js';
 import { Supervisor } from './supervisor/supervisor.js';
@@ -115,9 +115,7 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
     interfaces: networkInterfaces,
     version: VERSION,
     log: (level, message, fields) => logger.log(level, message, fields),
-    date: Date.now,
-    monotonic: () => performance.now(),
-    random: Math.random,
+    ...systemClock,
   });
   // Before the actors start: an address that is taken must end the program without a trace.
   const unheard = await listen(gateway, settings);

@@ -2,6 +2,7 @@
 // publishes, and keeps its promises to those who ask. Decisions are in lifecycle.ts and incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
+import type { Clock } from '../clock.js';
 import type { Backend, BackendHealth, BackendState } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type {
@@ -15,7 +16,6 @@ import type {
 import type { BackendSettings } from '../protocol/actor/settings.js';
 import { Asks, fault } from './asks.js';
 import type { ChildSpec } from './children.js';
-import type { Clock } from './clock.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
 import {
   type Effect,

@@ -1,6 +1,7 @@
 // The supervisor: starts the children one after another, listens for the heartbeat of all, and stops them in reverse order.
 // What becomes of one child is its own loop (child.ts); it knows no backend's business.
 
+import { type Clock, systemClock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
@@ -8,7 +9,6 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { ASK_DEADLINE_MS, fault } from './asks.js';
 import { Child } from './child.js';
 import { CHILDREN, type ChildSpec } from './children.js';
-import { type Clock, systemClock } from './clock.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
 import { RESTARTS, type RestartPolicy } from './lifecycle.js';
 import type { Logger } from './log.js';

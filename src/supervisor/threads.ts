@@ -3,8 +3,8 @@
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { Clock } from '../clock.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
-import type { Clock } from './clock.js';
 
 /** How a thread ended. `stack` is for the log only. */
 export interface Death {

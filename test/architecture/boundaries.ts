@@ -10,7 +10,7 @@ export interface Boundary {
 }
 
 const SHARED = [
-  ...['src/protocol/actor/', 'src/version.ts'],
+  ...['src/protocol/actor/', 'src/clock.ts', 'src/version.ts'],
   ...['src/runtime-directory.ts', 'src/home-directory.ts'],
 ];
 
@@ -26,7 +26,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   {
     of: 'src/actors/units/',
-    may: ['src/protocol/dbus/', 'src/actors/bus/', 'src/actors/*.ts'],
+    may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: [],
   },
   {
@@ -115,14 +115,13 @@ export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/proto
 /** Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given these. */
 export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'wires clocks into parts',
-  'src/supervisor/clock.ts': "is the supervisor's clock",
+  'src/clock.ts': 'is the clock that the others are given',
   'src/gateway/gateway.ts': 'wires clocks into parts',
   'src/gateway/exchange.ts': 'bounds the wait for a body',
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'looks again where nothing is told',
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
   'src/actors/bus/link.ts': 'connects and waits',
-  'src/actors/clock.ts': 'is the clock of the D-Bus actors',
   'src/progress.ts': 'bounds the wait for the daemon',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds a command',

@@ -2,12 +2,12 @@
 
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
 import type { Settings } from '../../src/protocol/actor/settings.js';
 import type { ChildSpec } from '../../src/supervisor/children.js';
-import { systemClock } from '../../src/supervisor/clock.js';
 import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
 import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';

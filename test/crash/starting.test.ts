@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
+import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { prepare, stage, THREW_AT_LOAD } from './harness.js';
-import { ManualClock } from './manual-clock.js';
 
 const DEADLINE = { timeout: 60_000 };
 

@@ -8,7 +8,7 @@ import { EventHub } from '../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../src/gateway/events/query.js';
 import { PendingCount } from '../../src/gateway/pending-count.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import { ManualClock } from './events/manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 import { NodeWorld } from './events/node-world.js';
 import { SimulatedConnection } from './events/simulated-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
@@ -25,7 +25,7 @@ class Scene {
     random: () => 0,
     maxClients: 10,
     source: new NodeWorld(),
-    schedule: this.clock.schedule,
+    schedule: this.clock.after,
   });
   /** What the server counts: exchanges without an answer. */
   readonly exchanges = new PendingCount();
@@ -58,9 +58,9 @@ class Scene {
         handler: { shutDown: () => this.said.push('refusing') },
         answers: this.backends.pending,
         streams: this.hub,
-        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock.schedule) },
+        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock.after) },
         monotonic: this.clock.monotonic,
-        schedule: this.clock.schedule,
+        schedule: this.clock.after,
       },
       WITHIN_MS,
     ).then(() => {
@@ -128,7 +128,7 @@ describe('a pending count', () => {
     const pending = new PendingCount();
     pending.up();
     pending.up();
-    const [soon, late] = [pending.none(10, clock.schedule), pending.none(1000, clock.schedule)];
+    const [soon, late] = [pending.none(10, clock.after), pending.none(1000, clock.after)];
     clock.advance(10);
     await soon;
     pending.down();
@@ -136,6 +136,6 @@ describe('a pending count', () => {
     pending.down();
     await late;
     assert.equal(clock.timers, 0);
-    await pending.none(1000, clock.schedule);
+    await pending.none(1000, clock.after);
   });
 });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { ByteSink } from '../../src/gateway/events/stream.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { createServer } from '../../src/gateway/server.js';
-import { ManualClock } from './events/manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 import { RawConnection } from './raw-connection.js';
 
 /** An odd size, so that the kernel's buffers do not end where a piece does. */
@@ -42,7 +42,7 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
       },
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
-    new ManualClock().schedule,
+    new ManualClock().after,
     { max: 100, onFull: () => assert.fail('too many connections') },
   );
   const listening = server.open('127.0.0.1', 0);

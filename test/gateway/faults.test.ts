@@ -13,7 +13,7 @@ import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
 import { createServer } from '../../src/gateway/server.js';
 import { trustRules } from '../../src/gateway/trust.js';
-import { ManualClock } from './events/manual-clock.js';
+import { ManualClock } from '../manual-clock.js';
 import { RawConnection } from './raw-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
@@ -67,7 +67,7 @@ class FaultyGateway {
       uptimeMs: () => 0,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
-    const server = createServer(handler, this.clock.schedule, BOUNDLESS);
+    const server = createServer(handler, this.clock.after, BOUNDLESS);
     const listening = server.open('127.0.0.1', 0);
     assert.ok(listening);
     this.port = listening.port;
@@ -140,7 +140,7 @@ test('an exchange that was cut is over: it is answered no more, and the server d
       },
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
-    clock.schedule,
+    clock.after,
     BOUNDLESS,
   );
   const listening = server.open('127.0.0.1', 0);

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { OwnName } from '../../src/gateway/own-name.js';
 import { PageMaker } from '../../src/gateway/page.js';
 import { trustRules } from '../../src/gateway/trust.js';
+import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
-import { ManualClock } from './events/manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 
 const ADDRESS = '127.0.0.1';

@@ -1,11 +1,11 @@
 // The systemd backend: a scope for each list of units, the publisher that they share, and the commands, which only the
 // user's scope has.
 
+import type { Clock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
 import { type BusOptions, type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
-import type { Clock } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { UnitCommands } from './commands.js';
 import { Scope } from './scope.js';

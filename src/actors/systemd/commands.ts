@@ -1,12 +1,12 @@
 // Changes units of the user: asks the manager, waits for the job, looks at what has become of the unit. It is made over a
 // follower on the user's bus, and no other type of bus takes the calls that it makes.
 
+import { type Clock, within } from '../../clock.js';
 import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { UserBus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
 import { isAtRest } from '../bus/units.js';
-import { type Clock, within } from '../clock.js';
 import type { UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 import type { Awaited } from '../units/jobs.js';

@@ -1,10 +1,10 @@
 // One scope: what its follower tells of units, and its units directory where there are no signals, becomes records for the
 // publisher. Nothing calls back: from signals to records there is one direction.
 
+import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { BusOwner } from '../bus/bus.js';
-import { type Clock, Timers } from '../clock.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { ReadingBus } from '../units/reader.js';
 import type { FollowedUnit } from '../units/table.js';

@@ -1,9 +1,9 @@
 // What is told of the units, and when: records that differ from what was told last, throttled; and whether the backend is up,
 // which it is when every scope is. Records come in as they are now, each is encoded when it leaves.
 
+import type { Clock } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
-import type { Clock } from '../clock.js';
 import type { Publisher } from '../runtime.js';
 import type { Watched } from './whitelist.js';
 

@@ -4,7 +4,7 @@
 
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../../clock.js';
 
 const PREFIX = 'invocation:';
 /** The folder comes with the user's session, whose bus is then near. */

@@ -1,7 +1,7 @@
 // When a manager reloads, its units seem to go and to come again: nothing is told until they have been read again. Reloads that
 // follow one another are debounced, with a longest wait.
 
-import { type Clock, Timers } from '../clock.js';
+import { type Clock, Timers } from '../../clock.js';
 
 /** After the last of a storm of reloads. */
 const QUIET_MS = 50;

@@ -1,11 +1,11 @@
 // The upgrade backend: puts result file, unit, progress socket and state file together, and carries the commands out. What is
 // told of it is publisher.ts's.
 
+import { type Clock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus/bus.js';
 import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
-import { type Clock, within } from '../clock.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { ProgressSocket } from './progress-socket.js';

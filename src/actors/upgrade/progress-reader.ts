@@ -2,7 +2,7 @@
 // rate. What a line means is not known here. A byte sequence of any kind ends nothing but its own line.
 
 import type { Socket } from 'node:net';
-import { type Clock, Timers } from '../clock.js';
+import { type Clock, Timers } from '../../clock.js';
 import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
 
 /** Half of the unit's LimitNOFILE. One costs some kB, and up to 200 kB while its lines wait. */

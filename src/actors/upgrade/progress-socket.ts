@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { type Clock, Timers, within } from '../clock.js';
+import { type Clock, Timers, within } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
 import { codeOf, makeDirectories } from '../small-file.js';
 import { ProgressReader, type ReaderOwner } from './progress-reader.js';

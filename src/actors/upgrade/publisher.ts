@@ -1,8 +1,8 @@
 // What is published of the upgrade, and when: status, run and its progress, and whether the backend is up. It knows
 // neither systemd nor files, only what came of them.
 
+import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import { type Clock, Timers } from '../clock.js';
 import type { Publisher } from '../runtime.js';
 import { NO_STATUS, type Result, type StatusBody } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';

@@ -3,7 +3,7 @@
 // and not on the actor's own.
 
 import { stat } from 'node:fs/promises';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../../clock.js';
 import { LazyWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 

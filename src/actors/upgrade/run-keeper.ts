@@ -1,8 +1,8 @@
 // Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a run of the
 // socket that has fallen silent. What is published of it is publisher.ts's.
 
+import { type Clock, Timers } from '../../clock.js';
 import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
-import { type Clock, Timers } from '../clock.js';
 import type { ProgressEvent } from './progress-line.js';
 import { initialRun, isAtWork, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';

@@ -1,7 +1,7 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
 // It may lie on a network's disk that does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
 
-import { type Clock, within } from '../clock.js';
+import { type Clock, within } from '../../clock.js';
 import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 

@@ -1,6 +1,7 @@
 // The check unit and the upgrade unit on the user's bus: starts them, and tells what becomes of them. What that means for a run
 // is run.ts's; how a unit is followed is units/follower.ts's.
 
+import { type Clock, within } from '../../clock.js';
 import type { Fault } from '../../protocol/actor/faults.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import {
@@ -12,7 +13,6 @@ import {
 import { type BusOptions, UserBus } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
 import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
-import { type Clock, within } from '../clock.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { FollowedUnit } from '../units/table.js';
 import { isExited } from './run.js';

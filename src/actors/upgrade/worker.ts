@@ -1,10 +1,10 @@
 // The upgrade actor's thread: wires the backend to the runtime and to the machine, and nothing else.
 
 import { readFileSync } from 'node:fs';
+import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { backoffMs } from '../backoff.js';
-import { CLOCK } from '../clock.js';
 import { runActor } from '../runtime.js';
 import { openUpgrade } from './backend.js';
 
@@ -16,9 +16,9 @@ function bootId(): string {
 export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
   return runActor<'upgrade'>(task, (settings, publish) => {
     return openUpgrade(settings, publish, {
-      bus: { backoffMs: (attempt) => backoffMs(attempt, CLOCK.random()) },
+      bus: { backoffMs: (attempt) => backoffMs(attempt, systemClock.random()) },
       bootId: bootId(),
-      clock: CLOCK,
+      clock: systemClock,
     });
   });
 }

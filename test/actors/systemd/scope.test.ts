@@ -10,7 +10,7 @@ import { Scope } from '../../../src/actors/systemd/scope.js';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
 import { watchedUnits } from '../../../src/actors/systemd/whitelist.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager } from '../units/scripted-manager.js';
 
 const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
@@ -57,7 +57,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     state: (name = 'x.service') => records.get(`system/${name}`)?.active_state,
     /** Lets time pass, and promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
-      clock.pass(ms);
+      clock.advance(ms);
       for (let each = 0; each < 20; each += 1) await turn();
     },
   };
@@ -122,5 +122,5 @@ test('stopped while units are read: nothing waits', async (t) => {
   // The directory has been opened, and has all read once more.
   scope.stop();
   await pass(0);
-  assert.deepEqual([clock.waiting, manager.counted('GetAll')], [0, 2]);
+  assert.deepEqual([clock.timers, manager.counted('GetAll')], [0, 2]);
 });

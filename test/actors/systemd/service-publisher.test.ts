@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
 import type { Watched } from '../../../src/actors/systemd/whitelist.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 
 const S: Watched = { key: 'system/s', scope: 'system', name: 's' };
 const U: Watched = { key: 'user/u', scope: 'user', name: 'u' };
@@ -55,7 +55,7 @@ function up() {
   assert.deepEqual(all.taken(), []);
   all.services.scopeUp('system', undefined);
   assert.deepEqual(all.taken(), ['system/s=S1', 'user/u=U1', 'up']);
-  assert.equal(all.clock.waiting, 0);
+  assert.equal(all.clock.timers, 0);
   all.encoded.count = 0;
   return all;
 }
@@ -71,10 +71,10 @@ test('without any unit it is up at once', () => {
 test('changes are gathered, and the newest is told, encoded once', () => {
   const { clock, taken, change, encoded } = up();
   change(U, 'U2');
-  clock.pass(49);
+  clock.advance(49);
   change(U, 'U3');
   assert.deepEqual(taken(), []);
-  clock.pass(1);
+  clock.advance(1);
   assert.deepEqual([taken(), encoded.count], [['user/u=U3'], 1]);
 });
 
@@ -82,8 +82,8 @@ test('a change that comes to nothing is not told', () => {
   const { clock, taken, change } = up();
   change(U, 'U2');
   change(U, 'U1');
-  clock.pass(50);
-  assert.equal(clock.waiting, 0);
+  clock.advance(50);
+  assert.equal(clock.timers, 0);
   assert.deepEqual(taken(), []);
 });
 
@@ -92,7 +92,7 @@ test('a change that must be known now is told at once, and once', () => {
   change(U, 'U2');
   changeNow(U, 'U3');
   assert.deepEqual(taken(), ['user/u=U3']);
-  clock.pass(5_000);
+  clock.advance(5_000);
   assert.deepEqual([taken(), encoded.count], [[], 1]);
 });
 
@@ -102,7 +102,7 @@ function toldAt(everyMs: number, forMs: number): readonly number[] {
   const times: number[] = [];
   for (let at = 0; at < forMs + 5_000; at += 0.5) {
     if (at < forMs && at % everyMs === 0) change(U, `at ${at}`);
-    clock.pass(0.5);
+    clock.advance(0.5);
     if (taken().length > 0) times.push(at + 0.5);
   }
   return times;
@@ -131,16 +131,16 @@ test('units do not slow each other down, and one that has calmed down is quick a
   const { clock, taken, change } = up();
   for (let at = 0; at < 10_000; at += 10) {
     change(U, `at ${at}`);
-    clock.pass(10);
+    clock.advance(10);
   }
   taken();
   change(S, 'S2');
-  clock.pass(50);
+  clock.advance(50);
   assert.deepEqual(taken(), ['system/s=S2']);
-  clock.pass(10_000);
+  clock.advance(10_000);
   taken();
   change(U, 'calm');
-  clock.pass(50);
+  clock.advance(50);
   assert.deepEqual(taken(), ['user/u=calm']);
 });
 
@@ -158,7 +158,7 @@ test('the other scope goes on telling meanwhile; its return tells all records ag
   services.scopeDown('system', 'gone');
   taken();
   change(U, 'U2');
-  clock.pass(50);
+  clock.advance(50);
   assert.deepEqual(taken(), ['user/u=U2']);
   services.scopeUp('system', undefined);
   assert.deepEqual(taken(), ['system/s=S1', 'user/u=U2', 'up']);
@@ -175,7 +175,7 @@ test('a scope that is up may have something to say, and may stop saying it', () 
 test('a unit that turns out to be internal is dropped', () => {
   const { services, clock, taken } = up();
   services.changed(U, undefined);
-  clock.pass(50);
+  clock.advance(50);
   assert.deepEqual(taken(), ['user/u dropped']);
   services.changedNow(U, undefined);
   assert.deepEqual(taken(), []);
@@ -185,5 +185,5 @@ test('stopped, it waits for nothing', () => {
   const { services, clock, change } = up();
   change(U, 'U2');
   services.stop();
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
 });

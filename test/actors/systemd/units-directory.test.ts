@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { UnitsDirectory } from '../../../src/actors/systemd/units-directory.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 
 const DEADLINE_MS = 5_000;
 
@@ -77,7 +77,7 @@ test('a folder that vanishes tells nothing any more', async (t) => {
   // Nobody is told: there is nothing to tell.
   while (directory.atRest('a.service') !== undefined) await turn();
   mkdirSync(path);
-  clock.pass(5_000);
+  clock.advance(5_000);
   assert.equal(directory.atRest('a.service'), true);
 });
 
@@ -87,7 +87,7 @@ test('a folder that is not there is waited for, and tells nothing until then', (
   assert.equal(directory.described, `${path} is not there`);
   assert.equal(directory.atRest('a.service'), undefined);
   mkdirSync(path);
-  clock.pass(5_000);
+  clock.advance(5_000);
   assert.equal(directory.described, `watching ${path}`);
   assert.deepEqual(units, [undefined]);
 });
@@ -96,7 +96,7 @@ test('closed, it neither watches nor waits', (t) => {
   const { clock, directory, path } = setUp(t, false);
   directory.open();
   directory.close();
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
   mkdirSync(path);
   directory.open();
   directory.close();

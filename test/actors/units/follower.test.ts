@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import type { Interest } from '../../../src/actors/units/subscription.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager } from './scripted-manager.js';
 
 const NAME = 'x.service';
@@ -50,7 +50,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
     /** What was said since the last look. */
     taken: () => said.splice(0),
     pass: async (ms: number) => {
-      clock.pass(ms);
+      clock.advance(ms);
       await settle();
     },
   };
@@ -66,7 +66,7 @@ async function up(t: TestContext) {
 
 test('at rest it waits for nothing', async (t) => {
   const { clock } = await up(t);
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
 });
 
 test('a signal is believed without reading', async (t) => {
@@ -153,7 +153,7 @@ test('a reload whose end is never told ends after 30 s', async (t) => {
   await pass(29_000);
   assert.deepEqual(taken(), []);
   await pass(1_000);
-  assert.deepEqual([taken(), state(), clock.waiting], [['x.service'], 'active', 0]);
+  assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
 test('a storm of reloads that does not end is not waited for', async (t) => {
@@ -230,7 +230,7 @@ test('refused signals: it is up, says so, and asks again until they come', async
   taken();
   await pass(500);
   assert.deepEqual(taken(), ['up']);
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
 });
 
 test('a bus without a manager: it is down until one comes', async (t) => {
@@ -312,5 +312,5 @@ test('stopped, it holds nothing', async (t) => {
   manager.reloading(true);
   const { end } = follower.jobs.wait('/job/1', NAME);
   follower.stop();
-  assert.deepEqual([await end, clock.waiting, manager.stopped], [{ kind: 'away' }, 0, true]);
+  assert.deepEqual([await end, clock.timers, manager.stopped], [{ kind: 'away' }, 0, true]);
 });

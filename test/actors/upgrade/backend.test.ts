@@ -7,8 +7,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { CLOCK } from '../../../src/actors/clock.js';
 import { openUpgrade } from '../../../src/actors/upgrade/backend.js';
+import { systemClock } from '../../../src/clock.js';
 import type { Item } from '../../../src/protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { until } from '../../until.js';
@@ -42,7 +42,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
         paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
       },
       bootId: 'boot',
-      clock: { ...CLOCK, date: () => 5_000 },
+      clock: { ...systemClock, date: () => 5_000 },
     },
   );
   t.after(async () => {

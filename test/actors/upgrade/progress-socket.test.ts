@@ -18,11 +18,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { CLOCK, type Clock } from '../../../src/actors/clock.js';
 import type { Source } from '../../../src/actors/upgrade/progress-reader.js';
 import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
-import { ManualClock } from '../manual-clock.js';
 
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
@@ -47,7 +47,7 @@ function temporary(t: TestContext): string {
 async function listen(
   t: TestContext,
   path = join(temporary(t), 'tonearm', 'upgrade.sock'),
-  clock: Clock = CLOCK,
+  clock: Clock = systemClock,
 ): Promise<Heard> {
   const heard: Omit<Heard, 'socket'> = {
     path,
@@ -187,7 +187,7 @@ test('beyond the most connections a new one takes the place of one that has been
   await until('all connections', () => heard.connections === 2_048);
   await once(await dial(t, heard.path), 'close');
   assert.match(heard.problem ?? '', /too many/);
-  clock.pass(61_000);
+  clock.advance(61_000);
   await send(t, heard.path, `${BEGIN}\n`);
   await until('the new one', () => heard.lines.length === 2);
   assert.equal(heard.problem, undefined);
@@ -264,7 +264,7 @@ test('a living one is not stolen, and its path is taken once it is free', async 
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 0]);
   await first.socket.stop();
-  clock.pass(LOOK_MS);
+  clock.advance(LOOK_MS);
   await until('the second to listen', () => second.problem === undefined);
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
@@ -302,7 +302,7 @@ test('a socket whose file was removed comes back, even if no watch tells', async
   const clock = new ManualClock();
   const heard = await listen(t, undefined, clock);
   rmSync(join(heard.path, '..'), { recursive: true });
-  clock.pass(LOOK_MS);
+  clock.advance(LOOK_MS);
   await until('the socket', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
   await send(t, heard.path, `${BEGIN}\n`);
   assert.deepEqual(heard.lines, [BEGIN]);

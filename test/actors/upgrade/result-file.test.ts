@@ -6,10 +6,10 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { CLOCK } from '../../../src/actors/clock.js';
 import { RESULT_MAX_BYTES, type Result, ResultFile } from '../../../src/actors/upgrade/result-file.js';
+import { systemClock } from '../../../src/clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
-import { ManualClock } from '../manual-clock.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -27,7 +27,7 @@ function reader(t: TestContext, ...parts: readonly string[]) {
       (result) => {
         last = result;
       },
-      CLOCK,
+      systemClock,
     );
     t.after(async () => {
       await made.stop();
@@ -163,11 +163,11 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   const made = new ResultFile(path, (result) => said.push(result), clock);
   // The clock is quicker than the disk.
   const reading = made.read();
-  clock.pass(4_000);
+  clock.advance(4_000);
   assert.deepEqual(said, [{ ok: false, problem: 'it cannot be read within 4 s' }]);
   await reading;
   assert.equal(said[1]?.ok, true);
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
   await made.stop();
 });
 
@@ -206,7 +206,7 @@ test('a change during a reading makes another one', async () => {
       said.push(result);
       if (said.length === 1) void made.read();
     },
-    CLOCK,
+    systemClock,
   );
   await made.read();
   await made.stop();
@@ -216,7 +216,7 @@ test('a change during a reading makes another one', async () => {
 test('it ends while it reads', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
   const said: Result[] = [];
-  const made = new ResultFile(join(directory, 'result.json'), (result) => said.push(result), CLOCK);
+  const made = new ResultFile(join(directory, 'result.json'), (result) => said.push(result), systemClock);
   const reading = made.read();
   await made.stop();
   await reading;

@@ -7,7 +7,7 @@ import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js
 import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 
 const A = 'a'.repeat(32);
 const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
@@ -99,7 +99,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
   await on.answer(undefined);
   // Each comes on a connection of its own.
   for (let n = 1; n <= 80; n++) {
-    on.clock.pass(1);
+    on.clock.advance(1);
     on.keeper.line(progress(n), on.now);
   }
   on.keeper.read(NOTHING_RAN, HERE);
@@ -110,7 +110,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
 test('a whole run of many lines while the bus is away is not left running', async (t) => {
   const on = stage(t);
   for (const says of [BEGIN, ...Array.from({ length: 80 }, (_, n) => progress(n)), END]) {
-    on.clock.pass(1);
+    on.clock.advance(1);
     on.keeper.line(says, on.now);
   }
   await on.answer(undefined);
@@ -132,16 +132,16 @@ test('of many runs by hand while the bus is away the last is told', async (t) =>
 test('a connection of a finished systemd run begins nothing, and neither does a line right behind it', async (t) => {
   const on = stage(t);
   const sinceMs = on.now;
-  on.clock.pass(1);
+  on.clock.advance(1);
   on.keeper.feed({ kind: 'unit', facts: AT_WORK });
   on.keeper.feed({ kind: 'unit', facts: AT_REST });
   assert.equal(state(on), 'idle systemd -');
   const byHandMs = on.now;
-  on.clock.pass(999);
+  on.clock.advance(999);
   on.keeper.line(progress(5), byHandMs);
   await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'idle systemd -');
-  on.clock.pass(60_000);
+  on.clock.advance(60_000);
   on.keeper.line(progress(5), sinceMs);
   await on.answer(NOTHING_RAN);
   assert.equal(state(on), 'idle systemd -');
@@ -174,10 +174,10 @@ test('a failure that cannot be confirmed now is confirmed later', async (t) => {
   on.keeper.feed({ kind: 'unit', facts: BROKEN });
   await on.answer(undefined);
   assert.equal(state(on), 'running systemd -');
-  on.clock.pass(1_000);
+  on.clock.advance(1_000);
   await on.answer(BROKEN);
   assert.equal(state(on), 'failed systemd -');
-  assert.equal(on.clock.waiting, 0);
+  assert.equal(on.clock.timers, 0);
 });
 
 const QUIET_MS = 10 * 60 * 1000;
@@ -193,31 +193,31 @@ async function socketRun(t: TestContext): Promise<Stage> {
 test('silence ends a run of the socket, counted from the last line', async (t) => {
   const on = await socketRun(t);
   on.keeper.connections(0);
-  on.clock.pass(QUIET_MS - 1);
+  on.clock.advance(QUIET_MS - 1);
   on.keeper.line(progress(2), on.now);
-  on.clock.pass(QUIET_MS - 1);
+  on.clock.advance(QUIET_MS - 1);
   assert.equal(state(on), 'running socket 2');
-  on.clock.pass(1);
+  on.clock.advance(1);
   assert.equal(state(on), 'failed socket -');
-  assert.equal(on.clock.waiting, 0);
+  assert.equal(on.clock.timers, 0);
 });
 
 test('while somebody is connected, silence is no end', async (t) => {
   const on = await socketRun(t);
-  on.clock.pass(10 * QUIET_MS);
+  on.clock.advance(10 * QUIET_MS);
   assert.equal(state(on), 'running socket -');
   on.keeper.connections(0);
-  on.clock.pass(0);
+  on.clock.advance(0);
   assert.equal(state(on), 'failed socket -');
 });
 
 test('who connects and says nothing keeps no run alive', async (t) => {
   const on = await socketRun(t);
   on.keeper.connections(0);
-  on.clock.pass(QUIET_MS - 1);
+  on.clock.advance(QUIET_MS - 1);
   on.keeper.connections(1);
   on.keeper.connections(0);
-  on.clock.pass(1);
+  on.clock.advance(1);
   assert.equal(state(on), 'failed socket -');
 });
 

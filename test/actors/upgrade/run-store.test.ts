@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
-import { ManualClock } from '../manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 
 const A = 'a'.repeat(32);
 const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
@@ -84,18 +84,18 @@ test('a disk that hangs is waited for only so long', async (t) => {
   const { made, clock, path, problems } = store(t);
   // The clock is quicker than the disk.
   const recalling = made.recall();
-  clock.pass(4_000);
+  clock.advance(4_000);
   assert.deepEqual(await recalling, { ok: false, problem: 'it cannot be read within 4 s' });
   made.save(SAVED);
   const late = made.settledInTime();
-  clock.pass(1_000);
+  clock.advance(1_000);
   await late;
   assert.deepEqual(problems, ['it cannot be written within 1 s']);
   assert.equal(existsSync(path), false);
   await made.settledInTime();
   assert.deepEqual(problems.slice(1), [undefined]);
   assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
-  assert.equal(clock.waiting, 0);
+  assert.equal(clock.timers, 0);
 });
 
 test('a place that cannot be written is said, and not tried for ever', async (t) => {

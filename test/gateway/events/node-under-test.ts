@@ -2,7 +2,7 @@
 
 import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { EventHub } from '../../../src/gateway/events/hub.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
@@ -18,7 +18,7 @@ export class NodeUnderTest {
       random: () => 0,
       maxClients,
       source: this.world,
-      schedule: this.clock.schedule,
+      schedule: this.clock.after,
     });
   }
 

@@ -7,8 +7,8 @@ import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { EventHub } from '../../../src/gateway/events/hub.js';
 import { BACKEND_STATES, BACKENDS } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
+import { ManualClock } from '../../manual-clock.js';
 import { SeededRandom } from '../../seeded-random.js';
-import { ManualClock } from './manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
@@ -176,7 +176,7 @@ function round(
     random: () => random.next(),
     maxClients: 20,
     source: world,
-    schedule: clock.schedule,
+    schedule: clock.after,
   });
   // Where records are large the bound of bytes acts, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;

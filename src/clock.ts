@@ -1,17 +1,17 @@
-// The clock of the actors behind a D-Bus bus: the one place where they read the time, set timers or draw random numbers.
+// Time and chance, as every part is given them: the one place that reads the clock of the machine for the others.
 
 export interface Clock {
-  /** Milliseconds since the epoch: what people read on a wall. It may jump. */
+  /** Milliseconds since the epoch, for people to read: it jumps by years when the network sets the date of a node without a battery. */
   date(): number;
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since some moment; never goes back. What is waited for or measured counts on this. */
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds; the answer cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** In 0..1. */
+  /** 0 <= x < 1. */
   random(): number;
 }
 
-export const CLOCK: Clock = {
+export const systemClock: Clock = {
   date: () => Date.now(),
   monotonic: () => performance.now(),
   after: (ms, callback) => {
