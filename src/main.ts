@@ -115,7 +115,7 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
     interfaces: networkInterfaces,
     version: VERSION,
     log: (level, message, fields) => logger.log(level, message, fields),
-    ...systemClock,
+    clock: systemClock,
   });
   // Before the actors start: an address that is taken must end the program without a trace.
   const unheard = await listen(gateway, settings);

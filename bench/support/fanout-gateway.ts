@@ -1,6 +1,7 @@
 // Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed it.
 
 import { networkInterfaces } from 'node:os';
+import { systemClock } from '../../src/clock.js';
 import { createGateway } from '../../src/gateway/gateway.js';
 import { obey, ownCpu } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';
@@ -22,9 +23,7 @@ const gateway = createGateway({
   interfaces: networkInterfaces,
   version: '0',
   log: () => undefined,
-  date: Date.now,
-  monotonic: () => performance.now(),
-  random: Math.random,
+  clock: systemClock,
 });
 const result = gateway.listen(['127.0.0.1'], 0);
 if (result.refused.length > 0) throw new Error('cannot listen');

@@ -1,6 +1,6 @@
 // The end of the gateway: what ends in which order, within one deadline. Pure: the parts, the clock and the timers are arguments.
 
-import type { Schedule } from './events/keepalive.js';
+import type { Clock } from '../clock.js';
 import type { PendingCount } from './pending-count.js';
 
 /** The share of the time that answers under way may use up; what is left is for `bye` to reach those who read slowly. */
@@ -14,9 +14,7 @@ export interface ClosingParts {
   /** Both resolve when nothing is left to wait for, at the latest after the given time, and cut what is left then. */
   readonly streams: { bye(withinMs: number): Promise<void> };
   readonly server: { close(withinMs: number): Promise<void> };
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number;
-  readonly schedule: Schedule;
+  readonly clock: Clock;
 }
 
 /**
@@ -25,10 +23,10 @@ export interface ClosingParts {
  * so they and the server's other answers share all the time that is left.
  */
 export async function closeAll(parts: ClosingParts, withinMs: number): Promise<void> {
-  const { handler, answers, streams, server, monotonic, schedule } = parts;
-  const deadline = monotonic() + withinMs;
+  const { handler, answers, streams, server, clock } = parts;
+  const deadline = clock.monotonic() + withinMs;
   handler.shutDown();
-  await answers.none(withinMs * ANSWERS_SHARE, schedule);
-  const leftMs = Math.max(0, deadline - monotonic());
+  await answers.none(withinMs * ANSWERS_SHARE, clock);
+  const leftMs = Math.max(0, deadline - clock.monotonic());
   await Promise.all([streams.bye(leftMs), server.close(leftMs)]);
 }

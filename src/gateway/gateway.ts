@@ -1,5 +1,6 @@
 // Puts the gateway together: mirror, event hub, router and server. What main.ts wires between supervisor and network.
 
+import type { Clock } from '../clock.js';
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
 import type { Interfaces } from './bind.js';
@@ -7,7 +8,6 @@ import { closeAll } from './closing.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
-import type { Schedule } from './events/keepalive.js';
 import { parseEventQuery } from './events/query.js';
 import { type Log, RequestHandler } from './handler.js';
 import { Listening, NO_DOORS } from './listening.js';
@@ -29,12 +29,7 @@ export interface GatewayOptions {
   readonly interfaces: () => Interfaces;
   readonly version: string;
   readonly log: Log;
-  /** Milliseconds since the epoch. */
-  readonly date: () => number;
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number;
-  /** 0 <= x < 1. */
-  readonly random: () => number;
+  readonly clock: Clock;
 }
 
 export interface ListenResult {
@@ -66,7 +61,8 @@ function enabledBackends(settings: RouteSettings): readonly Backend[] {
 
 /** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { settings, node, version, log, date, monotonic, random } = options;
+  const { settings, node, version, log, clock } = options;
+  const { date, monotonic, random, after } = clock;
   const started = monotonic();
   const boot = bootName(date(), random());
   const pages = new PageMaker(boot);
@@ -78,7 +74,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     random,
     maxClients: limits.streams,
     source: mirror,
-    schedule: later,
+    schedule: after,
   });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const backends = new CountedBackends(options.backends);
@@ -104,7 +100,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     uptimeMs: () => monotonic() - started,
     log,
   });
-  const server = createServer(handler, later, {
+  const server = createServer(handler, clock, {
     max: limits.connections,
     onFull: (most) =>
       log('warn', 'too many connections: the longest silent ones are closed', {
@@ -120,12 +116,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     listen: (bind, port) => {
       const { interfaces } = options;
-      listening = new Listening({ bind, port, interfaces, open: server.open, schedule: later, log });
+      listening = new Listening({ bind, port, interfaces, open: server.open, clock, log });
       return { port: listening.port, addresses: listening.doors.listening, refused: listening.refused };
     },
     close: (withinMs) => {
       listening?.stop();
-      const parts = { handler, answers: backends.pending, streams: hub, server, monotonic, schedule: later };
+      const parts = { handler, answers: backends.pending, streams: hub, server, clock };
       closing ??= closeAll(parts, withinMs);
       return closing;
     },
@@ -142,11 +138,6 @@ function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
   }
   return limits;
 }
-
-const later: Schedule = (delayMs, callback) => {
-  const timer = setTimeout(callback, delayMs);
-  return () => clearTimeout(timer);
-};
 
 function streamsOf(hub: EventHub): EventStreams {
   return {

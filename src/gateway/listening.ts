@@ -1,9 +1,9 @@
 // Keeps what is listened on in step with `bind` and the machine's addresses, which come and go (contract, section 1). Nothing tells
 // of them, so the machine is asked again and again, where they can change at all.
 
+import type { Clock } from '../clock.js';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
 import { canChange, type Interfaces, resolveBind, type Wanted } from './bind.js';
-import type { Schedule } from './events/keepalive.js';
 
 /** The contract allows 10 s. Each look is a wake-up, of which the whole process has 1.3 in a second. */
 const LOOK_EVERY_MS = 8000;
@@ -26,7 +26,7 @@ export interface ListeningParts {
   readonly interfaces: () => Interfaces;
   /** Undefined: it cannot be listened on. */
   readonly open: (address: string, port: number) => Door | undefined;
-  readonly schedule: Schedule;
+  readonly clock: Clock;
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
 }
 
@@ -79,12 +79,12 @@ export class Listening {
   readonly #look = (): void => {
     const interfaces = this.#interfaces();
     if (interfaces !== undefined) this.#follow(interfaces);
-    const { bind, schedule } = this.#parts;
+    const { bind, clock } = this.#parts;
     const isWhole = this.#doors.waiting.length === 0 && interfaces !== undefined;
     if (isWhole && !canChange(bind)) return;
     const isSoon = this.#refused.length > 0 && this.#soonLeft > 0;
     if (isSoon) this.#soonLeft -= 1;
-    this.#cancel = schedule(isSoon ? LOOK_SOON_MS : LOOK_EVERY_MS, this.#look);
+    this.#cancel = clock.after(isSoon ? LOOK_SOON_MS : LOOK_EVERY_MS, this.#look);
   };
 
   /** Undefined: the machine does not say, which is no reason to change anything. */

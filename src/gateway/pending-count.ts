@@ -1,6 +1,6 @@
 // Counts what is still to come, and waits until nothing is, within a deadline. It knows not what it counts. Pure.
 
-import type { Schedule } from './events/keepalive.js';
+import type { Clock } from '../clock.js';
 
 export class PendingCount {
   #count = 0;
@@ -18,7 +18,7 @@ export class PendingCount {
   }
 
   /** Resolves when nothing is pending, at the latest after `deadlineMs`. Never rejects. */
-  none(deadlineMs: number, schedule: Schedule): Promise<void> {
+  none(deadlineMs: number, clock: Clock): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const settle = (): void => {
@@ -26,7 +26,7 @@ export class PendingCount {
         this.#waiting.delete(settle);
         resolve();
       };
-      const cancel = schedule(deadlineMs, settle);
+      const cancel = clock.after(deadlineMs, settle);
       this.#waiting.add(settle);
     });
   }

@@ -10,8 +10,8 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
+import type { Clock } from '../clock.js';
 import { ConnectionShares, peerOf } from './connection-limits.js';
-import type { Schedule } from './events/keepalive.js';
 import { Exchange } from './exchange.js';
 import type { Door } from './listening.js';
 import { PendingCount } from './pending-count.js';
@@ -67,7 +67,7 @@ interface Connection {
  */
 export function createServer(
   handler: ExchangeHandler,
-  schedule: Schedule,
+  clock: Clock,
   connections: ConnectionRules,
 ): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
@@ -109,7 +109,7 @@ export function createServer(
     stopListening,
     close: async (withinMs) => {
       stopListening();
-      await pending.none(withinMs, schedule);
+      await pending.none(withinMs, clock);
       app.close();
     },
   };

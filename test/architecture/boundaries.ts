@@ -114,9 +114,8 @@ export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/proto
 
 /** Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given these. */
 export const EDGES: Readonly<Record<string, string>> = {
-  'src/main.ts': 'wires clocks into parts',
+  'src/main.ts': 'bounds the shutdown',
   'src/clock.ts': 'is the clock that the others are given',
-  'src/gateway/gateway.ts': 'wires clocks into parts',
   'src/gateway/exchange.ts': 'bounds the wait for a body',
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'looks again where nothing is told',

@@ -58,9 +58,8 @@ class Scene {
         handler: { shutDown: () => this.said.push('refusing') },
         answers: this.backends.pending,
         streams: this.hub,
-        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock.after) },
-        monotonic: this.clock.monotonic,
-        schedule: this.clock.after,
+        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock) },
+        clock: this.clock,
       },
       WITHIN_MS,
     ).then(() => {
@@ -128,7 +127,7 @@ describe('a pending count', () => {
     const pending = new PendingCount();
     pending.up();
     pending.up();
-    const [soon, late] = [pending.none(10, clock.after), pending.none(1000, clock.after)];
+    const [soon, late] = [pending.none(10, clock), pending.none(1000, clock)];
     clock.advance(10);
     await soon;
     pending.down();
@@ -136,6 +135,6 @@ describe('a pending count', () => {
     pending.down();
     await late;
     assert.equal(clock.timers, 0);
-    await pending.none(1000, clock.after);
+    await pending.none(1000, clock);
   });
 });

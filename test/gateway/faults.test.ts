@@ -67,7 +67,7 @@ class FaultyGateway {
       uptimeMs: () => 0,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
-    const server = createServer(handler, this.clock.after, BOUNDLESS);
+    const server = createServer(handler, this.clock, BOUNDLESS);
     const listening = server.open('127.0.0.1', 0);
     assert.ok(listening);
     this.port = listening.port;
@@ -140,7 +140,7 @@ test('an exchange that was cut is over: it is answered no more, and the server d
       },
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
-    clock.after,
+    clock,
     BOUNDLESS,
   );
   const listening = server.open('127.0.0.1', 0);

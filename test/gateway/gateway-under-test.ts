@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { networkInterfaces } from 'node:os';
+import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
@@ -63,9 +64,7 @@ export class GatewayUnderTest {
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
       },
-      date: Date.now,
-      monotonic: () => performance.now(),
-      random: Math.random,
+      clock: systemClock,
     });
     const result = this.gateway.listen(['127.0.0.1'], 0);
     assert.deepEqual(result.refused, []);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
+import { systemClock } from '../../src/clock.js';
 import type { Interfaces } from '../../src/gateway/bind.js';
 import { Listening } from '../../src/gateway/listening.js';
 
@@ -31,11 +32,14 @@ class Machine {
         this.open.push(address);
         return { port, close: () => this.open.splice(this.open.indexOf(address), 1) };
       },
-      schedule: (delayMs, callback) => {
-        [this.delay, this.#next] = [delayMs, callback];
-        return () => {
-          this.delay = undefined;
-        };
+      clock: {
+        ...systemClock,
+        after: (delayMs, callback) => {
+          [this.delay, this.#next] = [delayMs, callback];
+          return () => {
+            this.delay = undefined;
+          };
+        },
       },
       log: (level, message, fields) =>
         this.logged.push(
