@@ -21,7 +21,7 @@ export type ReceivedBody =
   | { readonly kind: 'gone' };
 
 /** A response that will be a stream. Nothing is sent before the first write, so that it can still be refused. */
-export interface StreamSeat {
+export interface ResponseStream {
   readonly sink: ByteSink;
   /** From now on `stream` hears of the connection. */
   attach(stream: OpenStream): void;
@@ -39,7 +39,7 @@ type State = 'open' | 'streaming' | 'answered' | 'gone';
 
 /**
  * Made by the server for each request, and handed to the handler once. What reads the request (`header`,
- * `query`, `repeated`, `receiveBody`, `seatStream`) belongs before the handler's first await. Ends in exactly one of:
+ * `query`, `repeated`, `receiveBody`, `openStream`) belongs before the handler's first await. Ends in exactly one of:
  * `answer`, a stream's end, `cut`, or the peer's leaving.
  */
 export class Exchange {
@@ -90,13 +90,13 @@ export class Exchange {
     return this.#head().getQuery() ?? '';
   }
 
-  /** Headers that every answer of this exchange will carry, streams too. */
-  carry(headers: readonly HeaderPair[]): void {
+  /** Of every answer of this exchange, streams too, on top of the answer's own. */
+  setHeaders(headers: readonly HeaderPair[]): void {
     this.#headers = headers;
   }
 
   /** Called by the server when the handler has returned. True: the answer comes later. */
-  outliveHandler(): boolean {
+  handlerReturned(): boolean {
     this.#request = undefined;
     if (this.#isOver()) return false;
     this.#response.onAborted(() => this.#lose());
@@ -139,7 +139,7 @@ export class Exchange {
   }
 
   /** Gets ready to answer with an event stream. Called in the handler's synchronous part. */
-  seatStream(headers: readonly HeaderPair[]): StreamSeat {
+  openStream(headers: readonly HeaderPair[]): ResponseStream {
     const response = this.#response;
     const begin = (): void => {
       if (this.#state !== 'open') return;

@@ -4,22 +4,18 @@ import type { Clock } from '../clock.js';
 import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { BackendListener, Backends } from '../protocol/actor/messages.js';
 import type { Interfaces } from './bind.js';
-import { closeAll } from './closing.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
-import { CountedBackends } from './counted-backends.js';
 import { EventHub } from './events/hub.js';
-import { parseEventQuery } from './events/query.js';
 import { type Log, RequestHandler } from './handler.js';
-import { Listening, NO_DOORS } from './listening.js';
+import { ListeningSockets } from './listening.js';
 import { Mirror } from './mirror.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
-import { OwnName } from './own-name.js';
-import { PageMaker } from './page.js';
+import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
 import { createServer } from './server.js';
-import type { EventStreams } from './streams.js';
-import { trustRules } from './trust.js';
+import { counting, PendingCount, shutDown } from './shutdown.js';
+import { HostIdentity } from './trust.js';
 
 export interface GatewayOptions {
   readonly settings: RouteSettings;
@@ -61,69 +57,54 @@ function enabledBackends(settings: RouteSettings): readonly Backend[] {
 
 /** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { settings, node, version, log, clock } = options;
+  const { settings, node, version, log, clock, interfaces } = options;
   const { date, monotonic, random, after } = clock;
-  const started = monotonic();
   const boot = bootName(date(), random());
-  const pages = new PageMaker(boot);
-  const mirror = new Mirror(enabledBackends(settings), pages, date);
+  const responses = new ResponseMaker(boot);
+  const mirror = new Mirror(enabledBackends(settings), responses, date);
   const limits = limitsOf(options);
-  const hub = new EventHub({
-    boot,
-    monotonic,
-    random,
-    maxClients: limits.streams,
-    source: mirror,
-    schedule: after,
-  });
+  const maxClients = limits.streams;
+  const hub = new EventHub({ boot, monotonic, random, maxClients, source: mirror, schedule: after });
   const routes = ROUTES.filter((route) => route.exists(settings));
-  const backends = new CountedBackends(options.backends);
-  let listening: Listening | undefined;
+  const answers = new PendingCount();
+  let sockets: ListeningSockets | undefined;
   const handler = new RequestHandler({
     router: new Router(routes),
-    ownName: new OwnName(
-      () => node.hostname,
-      (hostname) => ({
-        rules: trustRules({ hostname, hosts: settings.api.hosts, origins: settings.api.cors.origins }),
-        serverPage: pages.make(JSON.stringify(serverRecord(node, hostname, version, settings)), date()),
-      }),
-      monotonic,
-    ),
+    identity: new HostIdentity(() => node.hostname, {
+      hosts: settings.api.hosts,
+      origins: settings.api.cors.origins,
+    }),
+    serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
     mirror,
-    pages,
-    backends,
-    streams: streamsOf(hub),
-    doors: () => listening?.doors ?? NO_DOORS,
+    responses,
+    backends: counting(options.backends, answers),
+    hub,
+    listening: () => sockets?.state ?? { listening: [], waiting: [] },
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
     version,
-    date,
-    uptimeMs: () => monotonic() - started,
+    clock,
     log,
   });
+  const allowed = limits.connections;
   const server = createServer(handler, clock, {
-    max: limits.connections,
+    max: allowed,
     onFull: (most) =>
-      log('warn', 'too many connections: the longest silent ones are closed', {
-        allowed: limits.connections,
-        most,
-      }),
+      log('warn', 'too many connections: the longest silent ones are closed', { allowed, most }),
   });
-  let closing: Promise<void> | undefined;
+  let end: Promise<void> | undefined;
   return {
     listener: {
       changes: (_backend, changes) => hub.publish(mirror.apply(changes)),
       health: (backend, health) => hub.publish(mirror.health(backend, health)),
     },
     listen: (bind, port) => {
-      const { interfaces } = options;
-      listening = new Listening({ bind, port, interfaces, open: server.open, clock, log });
-      return { port: listening.port, addresses: listening.doors.listening, refused: listening.refused };
+      sockets = new ListeningSockets({ bind, port, interfaces, open: server.open, clock, log });
+      return { port: sockets.port, addresses: sockets.state.listening, refused: sockets.refused };
     },
     close: (withinMs) => {
-      listening?.stop();
-      const parts = { handler, answers: backends.pending, streams: hub, server, clock };
-      closing ??= closeAll(parts, withinMs);
-      return closing;
+      sockets?.stop();
+      end ??= shutDown({ handler, answers, streams: hub, server, clock }, withinMs);
+      return end;
     },
   };
 }
@@ -137,22 +118,6 @@ function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
     log('warn', 'the limit of open files allows fewer event streams than the configuration', told);
   }
   return limits;
-}
-
-function streamsOf(hub: EventHub): EventStreams {
-  return {
-    checkQuery: (text, lastEventId) => {
-      const parsed = parseEventQuery(text, lastEventId);
-      return parsed.ok ? undefined : parsed.detail;
-    },
-    open: (text, lastEventId, sink) => {
-      const parsed = parseEventQuery(text, lastEventId);
-      if (!parsed.ok) return { kind: 'bad-query', detail: parsed.detail };
-      const stream = hub.open(parsed.query, sink);
-      return stream === 'full' ? { kind: 'full' } : { kind: 'open', stream };
-    },
-    stats: () => hub.stats(),
-  };
 }
 
 /** Letters and digits only: it stands in event ids and in quoted entity tags. */

@@ -1,42 +1,53 @@
 // Serves one request: trust, then route, then method, then what the route asks for. Every request is answered here.
 // It reads headers before it awaits anything, and lets nothing have an effect before trust has been checked.
 
+import type { Clock } from '../clock.js';
 import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
-import { ambiguityOf } from './ambiguity.js';
+import type { ServerRecord } from '../protocol/actor/schemas.js';
 import { type BodyName, decodeBody } from './body.js';
-import { corsHeaders, optionsReply } from './cors.js';
+import type { EventHub } from './events/hub.js';
+import { parseEventQuery } from './events/query.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
-import { HealthText } from './health-record.js';
-import type { Doors } from './listening.js';
+import type { ListeningState } from './listening.js';
 import type { Mirror } from './mirror.js';
-import type { OwnName } from './own-name.js';
-import { type Page, type PageMaker, pageReply, RememberedPage } from './page.js';
+import { healthRecord } from './node-info.js';
 import { type Problem, problem, problemReply } from './problem.js';
-import { ACCEPTED, type HeaderPair, type Reply } from './reply.js';
+import {
+  ACCEPTED,
+  type CachedResponse,
+  type HeaderPair,
+  type Reply,
+  type ResponseMaker,
+  replyOf,
+} from './reply.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { Endpoint, Match, Router } from './router.js';
 import type { Action, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
-import type { EventStreams } from './streams.js';
-import { distrustOrigin, HostCheck, originStanding } from './trust.js';
+import {
+  ambiguityOf,
+  corsHeaders,
+  distrustOrigin,
+  type HostIdentity,
+  optionsReply,
+  originStanding,
+} from './trust.js';
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 export interface HandlerParts {
   readonly router: Router;
   readonly mirror: Mirror;
-  readonly pages: PageMaker;
+  readonly responses: ResponseMaker;
   readonly backends: Backends;
-  readonly streams: EventStreams;
-  readonly doors: () => Doors;
-  readonly ownName: OwnName;
+  readonly hub: Pick<EventHub, 'open' | 'stats'>;
+  readonly listening: () => ListeningState;
+  readonly identity: HostIdentity;
+  readonly serverRecord: (hostname: string) => ServerRecord;
   /** The text of `GET /openapi.json`; asked for until it was given once. */
   readonly openapi: () => Promise<string>;
   readonly version: string;
-  /** Milliseconds since the epoch. */
-  readonly date: () => number;
-  /** Milliseconds since the start. */
-  readonly uptimeMs: () => number;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -63,47 +74,46 @@ const TOO_MANY_STREAMS = problem(
 
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
-  readonly #power: RememberedPage;
-  readonly #health: HealthText;
-  readonly #started: number;
-  #openapi: Promise<Page> | undefined;
-  readonly #hosts: HostCheck;
-  #closing = false;
+  readonly #startedDate: number;
+  readonly #startedAt: number;
+  #server: CachedResponse;
+  #power: CachedResponse | undefined;
+  #openapi: CachedResponse | undefined;
+  #isShutDown = false;
 
   constructor(parts: HandlerParts) {
     this.#parts = parts;
-    this.#power = new RememberedPage(parts.pages);
-    this.#health = new HealthText(parts.version);
-    this.#started = parts.date();
-    this.#hosts = new HostCheck(parts.ownName);
+    this.#startedDate = parts.clock.date();
+    this.#startedAt = parts.clock.monotonic();
+    this.#server = parts.responses.make(this.#serverText(), this.#startedDate);
   }
 
   /** From now on every request is 503. */
   shutDown(): void {
-    this.#closing = true;
+    this.#isShutDown = true;
   }
 
   serve(exchange: Exchange): Served {
-    const { ownName, router } = this.#parts;
-    const { rules } = ownName;
+    const { identity, router } = this.#parts;
+    const { rules } = identity;
     const { method } = exchange;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
     const standing = originStanding(origin, host, rules);
-    exchange.carry(corsHeaders(origin, standing, rules));
-    const foreign = this.#hosts.distrust(host);
+    exchange.setHeaders(corsHeaders(origin, standing, rules));
+    const foreign = identity.distrust(host);
     if (foreign !== undefined) return refuse(exchange, foreign);
     const ambiguity = ambiguityOf(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
     const distrust = distrustOrigin(method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
-    if (this.#closing)
+    if (this.#isShutDown)
       return refuseForGood(exchange, problem('shutting-down', 'The service is about to end'));
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     if (method === 'OPTIONS') {
       const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
-      exchange.carry([]);
+      exchange.setHeaders([]);
       return exchange.answer(optionsReply({ origin, standing, privateNetwork }, match.endpoint.allow, rules));
     }
     const route = routeFor(match.endpoint, method);
@@ -134,7 +144,7 @@ export class RequestHandler implements ExchangeHandler {
       case 'cookie':
         return this.#answerCookie(exchange, action);
       case 'server':
-        return exchange.answer(pageReply(this.#parts.ownName.serverPage(), exchange.header('if-none-match')));
+        return exchange.answer(this.#serverReply(exchange));
       case 'health':
         return exchange.answer(this.#healthReply());
       case 'openapi':
@@ -146,8 +156,8 @@ export class RequestHandler implements ExchangeHandler {
 
   #mirrorReply(exchange: Exchange, resource: Resource): Reply {
     const { mirror } = this.#parts;
-    const page = mirror.read(resource);
-    if (page !== undefined) return pageReply(page, exchange.header('if-none-match'));
+    const cached = mirror.read(resource);
+    if (cached !== undefined) return replyOf(cached, exchange.header('if-none-match'));
     const { backend } = RESOURCES[resource];
     const health = mirror.healthOf(backend);
     const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
@@ -174,7 +184,9 @@ export class RequestHandler implements ExchangeHandler {
     if (!answer.ok) return refuse(exchange, answer);
     if (answer.text === undefined)
       throw new Error('The backend answered without the text that was asked for');
-    return exchange.answer(pageReply(this.#power.of(answer.text, this.#parts.date()), ifNoneMatch));
+    const { responses, clock } = this.#parts;
+    this.#power = responses.remake(this.#power, answer.text, clock.date());
+    exchange.answer(replyOf(this.#power, ifNoneMatch));
   }
 
   async #answerCookie(exchange: Exchange, action: ActionOf<'cookie'>): Promise<void> {
@@ -192,44 +204,46 @@ export class RequestHandler implements ExchangeHandler {
     });
   }
 
+  #serverReply(exchange: Exchange): Reply {
+    const { responses, clock } = this.#parts;
+    this.#server = responses.remake(this.#server, this.#serverText(), clock.date());
+    return replyOf(this.#server, exchange.header('if-none-match'));
+  }
+
+  #serverText(): string {
+    const { identity, serverRecord } = this.#parts;
+    return JSON.stringify(serverRecord(identity.hostname()));
+  }
+
   #healthReply(): Reply {
-    const { uptimeMs, streams, mirror, doors } = this.#parts;
-    const body = this.#health.of(uptimeMs(), streams.stats(), mirror.allHealth(), doors());
-    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
+    const { version, clock, hub, mirror, listening } = this.#parts;
+    const record = healthRecord({
+      version,
+      uptimeMs: clock.monotonic() - this.#startedAt,
+      streams: hub.stats(),
+      listening: listening(),
+      backends: mirror.allHealth(),
+    });
+    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body: JSON.stringify(record) };
   }
 
+  /** Made once; a failure is not kept: what could not be loaded may be there the next time. */
   async #answerOpenapi(exchange: Exchange): Promise<void> {
+    const { openapi, responses } = this.#parts;
     const ifNoneMatch = exchange.header('if-none-match');
-    this.#openapi ??= this.#makeOpenapi();
-    exchange.answer(pageReply(await this.#openapi, ifNoneMatch));
+    this.#openapi ??= responses.make(await openapi(), this.#startedDate);
+    exchange.answer(replyOf(this.#openapi, ifNoneMatch));
   }
 
-  /** A failure is not kept: what could not be loaded may be there the next time. */
-  async #makeOpenapi(): Promise<Page> {
-    const { openapi, pages } = this.#parts;
-    try {
-      return pages.make(await openapi(), this.#started);
-    } catch (error) {
-      this.#openapi = undefined;
-      throw error;
-    }
-  }
-
-  #openStream(exchange: Exchange): void {
-    const query = exchange.query();
-    const lastEventId = exchange.header('last-event-id') || undefined;
-    if (exchange.method === 'HEAD') {
-      const refusal = this.#parts.streams.checkQuery(query, lastEventId);
-      if (refusal === undefined) exchange.answer({ status: 200, headers: STREAM_HEADERS });
-      else refuse(exchange, problem('bad-query', refusal));
-      return;
-    }
-    const seat = exchange.seatStream(STREAM_HEADERS);
-    const result = this.#parts.streams.open(query, lastEventId, seat.sink);
-    if (result.kind === 'open') seat.attach(result.stream);
-    else if (result.kind === 'bad-query') refuse(exchange, problem('bad-query', result.detail));
+  #openStream(exchange: Exchange): Served {
+    const parsed = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
+    if (!parsed.ok) return refuse(exchange, problem('bad-query', parsed.detail));
+    if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
+    const { sink, attach } = exchange.openStream(STREAM_HEADERS);
+    const stream = this.#parts.hub.open(parsed.query, sink);
     // Kept open, the connections of those that are refused would use up the room that is left for requests.
-    else refuseForGood(exchange, TOO_MANY_STREAMS);
+    if (stream === 'full') refuseForGood(exchange, TOO_MANY_STREAMS);
+    else attach(stream);
   }
 }
 

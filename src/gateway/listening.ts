@@ -1,6 +1,7 @@
 // Keeps what is listened on in step with `bind` and the machine's addresses, which come and go (contract, section 1). Nothing tells
 // of them, so the machine is asked again and again, where they can change at all.
 
+import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
 import { canChange, type Interfaces, resolveBind, type Wanted } from './bind.js';
@@ -11,38 +12,35 @@ const LOOK_EVERY_MS = 8000;
 const LOOK_SOON_MS = 1000;
 const LOOKS_SOON_MAX = 5;
 
-/** One socket that listens. */
-export interface Door {
+export interface ListeningSocket {
   readonly port: number;
-  /** Connections that came through it stay. */
+  /** Connections that it took stay. */
   close(): void;
 }
 
-export interface ListeningParts {
+export interface ListeningOptions {
   readonly bind: readonly string[];
   /** 0: a free one, the same for all addresses. */
   readonly port: number;
   /** As `os.networkInterfaces()`, which may throw. */
   readonly interfaces: () => Interfaces;
   /** Undefined: it cannot be listened on. */
-  readonly open: (address: string, port: number) => Door | undefined;
+  readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
 }
 
-/** What `/health` shows. A new object with each change, and only then. */
-export interface Doors {
+/** What `/health` shows. */
+export interface ListeningState {
   readonly listening: readonly string[];
   /** What of `bind` is not there, or cannot be listened on now. */
   readonly waiting: readonly string[];
 }
 
-export const NO_DOORS: Doors = { listening: [], waiting: [] };
-
-export class Listening {
-  readonly #parts: ListeningParts;
-  readonly #open = new Map<string, Door>();
-  #doors: Doors = NO_DOORS;
+export class ListeningSockets {
+  readonly #options: ListeningOptions;
+  readonly #open = new Map<string, ListeningSocket>();
+  #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
   #notes: readonly string[] = [];
   #isBlind = false;
@@ -50,13 +48,13 @@ export class Listening {
   #cancel: (() => void) | undefined;
 
   /** Has looked once when it returns, and looks again until `stop`. */
-  constructor(parts: ListeningParts) {
-    this.#parts = parts;
+  constructor(options: ListeningOptions) {
+    this.#options = options;
     this.#look();
   }
 
-  get doors(): Doors {
-    return this.#doors;
+  get state(): ListeningState {
+    return { listening: [...this.#open.keys()], waiting: this.#waiting };
   }
 
   /** Addresses that are there and cannot be listened on. */
@@ -64,10 +62,10 @@ export class Listening {
     return this.#refused;
   }
 
-  /** Of all open doors; what was asked for while there is none. */
+  /** Of all sockets; what was asked for while there is none. */
   get port(): number {
     const [first] = this.#open.values();
-    return first?.port ?? this.#parts.port;
+    return first?.port ?? this.#options.port;
   }
 
   /** Looks no more. What is open stays open. */
@@ -79,8 +77,8 @@ export class Listening {
   readonly #look = (): void => {
     const interfaces = this.#interfaces();
     if (interfaces !== undefined) this.#follow(interfaces);
-    const { bind, clock } = this.#parts;
-    const isWhole = this.#doors.waiting.length === 0 && interfaces !== undefined;
+    const { bind, clock } = this.#options;
+    const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
     if (isWhole && !canChange(bind)) return;
     const isSoon = this.#refused.length > 0 && this.#soonLeft > 0;
     if (isSoon) this.#soonLeft -= 1;
@@ -90,20 +88,20 @@ export class Listening {
   /** Undefined: the machine does not say, which is no reason to change anything. */
   #interfaces(): Interfaces | undefined {
     try {
-      const interfaces = this.#parts.interfaces();
+      const interfaces = this.#options.interfaces();
       this.#isBlind = false;
       return interfaces;
     } catch (error) {
       if (!this.#isBlind)
-        this.#parts.log('warn', 'the network addresses cannot be read', { reason: String(error) });
+        this.#options.log('warn', 'the network addresses cannot be read', { reason: String(error) });
       this.#isBlind = true;
       return undefined;
     }
   }
 
   #follow(interfaces: Interfaces): void {
-    const { log } = this.#parts;
-    const { wanted, waiting, notes } = resolveBind(this.#parts.bind, interfaces);
+    const { log } = this.#options;
+    const { wanted, waiting, notes } = resolveBind(this.#options.bind, interfaces);
     for (const note of notes) if (!this.#notes.includes(note)) log('warn', note);
     this.#notes = notes;
     // First: what goes may stand in the way of what comes.
@@ -115,12 +113,12 @@ export class Listening {
 
   #closeAllBut(wanted: readonly Wanted[]): void {
     const gone = [...this.#open].filter(([open]) => !wanted.some(({ address }) => address === open));
-    for (const [address, door] of gone) {
-      door.close();
+    for (const [address, socket] of gone) {
+      socket.close();
       this.#open.delete(address);
     }
     if (gone.length === 0) return;
-    this.#parts.log('info', 'listens no longer', { addresses: gone.map(([address]) => address).join(' ') });
+    this.#options.log('info', 'listens no longer', { addresses: gone.map(([address]) => address).join(' ') });
   }
 
   /** What cannot be opened. */
@@ -129,16 +127,16 @@ export class Listening {
     const opened: string[] = [];
     for (const one of wanted) {
       if (this.#open.has(one.address)) continue;
-      const door = this.#parts.open(one.address, this.port);
-      if (door === undefined) {
+      const socket = this.#options.open(one.address, this.port);
+      if (socket === undefined) {
         refused.push(one);
         continue;
       }
-      this.#open.set(one.address, door);
+      this.#open.set(one.address, socket);
       opened.push(one.address);
     }
     if (opened.length > 0) {
-      this.#parts.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
+      this.#options.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
     }
     return refused;
   }
@@ -149,20 +147,27 @@ export class Listening {
     if (fresh.length === 0) return;
     this.#soonLeft = LOOKS_SOON_MAX;
     const told = { addresses: fresh.join(' '), port: this.port };
-    this.#parts.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', told);
+    this.#options.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', told);
   }
 
   /** `absent` are those of `waiting` that are not there at all. */
   #tellWaiting(waiting: readonly string[], absent: readonly string[]): void {
-    const listening = [...this.#open.keys()];
-    const before = this.#doors;
-    const fresh = absent.filter((name) => !before.waiting.includes(name));
-    if (fresh.length > 0) {
-      this.#parts.log('warn', 'not there yet, and will be listened on when it comes', {
-        bind: fresh.join(' '),
-      });
-    }
-    if (`${listening}` === `${before.listening}` && `${waiting}` === `${before.waiting}`) return;
-    this.#doors = { listening, waiting };
+    const fresh = absent.filter((name) => !this.#waiting.includes(name));
+    this.#waiting = waiting;
+    if (fresh.length === 0) return;
+    const told = { bind: fresh.join(' ') };
+    this.#options.log('warn', 'not there yet, and will be listened on when it comes', told);
   }
+}
+
+/**
+ * Why an address cannot be listened on, of which uWebSockets.js only says that it cannot: the kernel's word, such as `EADDRINUSE`;
+ * undefined: by now it could be. Takes nothing, and never rejects.
+ */
+export function whyRefused(address: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
 }

@@ -12,7 +12,7 @@ import {
   type StreamEvent,
   snapshotMark,
 } from './events/event.js';
-import type { Page, PageMaker } from './page.js';
+import type { CachedResponse, ResponseMaker } from './reply.js';
 import { RESOURCES, type Resource, type ResourceSpec } from './resources.js';
 
 type RecordChange = Extract<Change, { readonly kind: 'put' | 'drop' }>;
@@ -37,13 +37,13 @@ interface Records {
 export class Mirror implements SnapshotSource {
   readonly #collections: ReadonlyMap<Collection, Records>;
   #health: ReadonlyMap<Backend, BackendHealth>;
-  readonly #pages = new Map<Resource, Page>();
+  readonly #cached = new Map<Resource, CachedResponse>();
   readonly #changedAt = new Map<Resource, number>();
-  readonly #maker: PageMaker;
+  readonly #maker: ResponseMaker;
   readonly #date: () => number;
 
   /** `date` gives milliseconds since the epoch. Each enabled backend starts as `connecting`. */
-  constructor(enabled: readonly Backend[], maker: PageMaker, date: () => number) {
+  constructor(enabled: readonly Backend[], maker: ResponseMaker, date: () => number) {
     this.#maker = maker;
     this.#date = date;
     this.#collections = new Map(
@@ -123,17 +123,17 @@ export class Mirror implements SnapshotSource {
   }
 
   /** The joined text of a resource; undefined while its backend is not up or has not told all of it. */
-  read(resource: Resource): Page | undefined {
+  read(resource: Resource): CachedResponse | undefined {
     const spec: ResourceSpec = RESOURCES[resource];
     if (this.#health.get(spec.backend)?.state !== 'up') return undefined;
-    const known = this.#pages.get(resource);
+    const known = this.#cached.get(resource);
     if (known !== undefined) return known;
     const text = spec.join((collection) => this.#texts(collection));
     const changedAt = this.#changedAt.get(resource);
     if (text === undefined || changedAt === undefined) return undefined;
-    const page = this.#maker.make(text, changedAt);
-    this.#pages.set(resource, page);
-    return page;
+    const made = this.#maker.make(text, changedAt);
+    this.#cached.set(resource, made);
+    return made;
   }
 
   snapshot(): readonly StreamEvent[] {
@@ -181,7 +181,7 @@ export class Mirror implements SnapshotSource {
     const date = this.#date();
     for (const resource of RESOURCE_NAMES) {
       if (!isMeant(RESOURCES[resource])) continue;
-      this.#pages.delete(resource);
+      this.#cached.delete(resource);
       this.#changedAt.set(resource, date);
     }
   }

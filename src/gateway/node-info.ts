@@ -1,9 +1,11 @@
-// What the gateway knows of the machine, most of it for `GET /server`. Reading it is I/O and happens once, at start, but for
-// the hostname; the rest is pure.
+// What the service says of its node and of itself: the records of `GET /server` and `GET /health` (contract, sections 2 and 7).
+// Reading what the machine is is I/O and happens once, at start, but for the hostname; the rest is pure.
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
-import type { ServerRecord } from '../protocol/actor/schemas.js';
+import type { Backend, BackendHealth } from '../protocol/actor/backends.js';
+import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
+import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
@@ -82,6 +84,32 @@ export function serverRecord(
       upgrade: settings.upgrade.enabled,
       zeroconf: false,
     },
+  };
+}
+
+export interface HealthFacts {
+  readonly version: string;
+  readonly uptimeMs: number;
+  /** `closedSlow`: those that were closed because their consumer read too slowly. */
+  readonly streams: { readonly open: number; readonly closedSlow: number };
+  readonly listening: ListeningState;
+  /** The enabled ones. */
+  readonly backends: ReadonlyMap<Backend, BackendHealth>;
+}
+
+/** `ok` means that every enabled backend is up. */
+export function healthRecord(facts: HealthFacts): HealthRecord {
+  const rows = [...facts.backends].map(
+    ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,
+  );
+  return {
+    status: rows.every(([, { state }]) => state === 'up') ? 'ok' : 'degraded',
+    version: facts.version,
+    uptime_s: Math.max(0, Math.floor(facts.uptimeMs / 1000)),
+    streams: { open: facts.streams.open, closed_slow: facts.streams.closedSlow },
+    listening: [...facts.listening.listening],
+    waiting: [...facts.listening.waiting],
+    backends: Object.fromEntries(rows),
   };
 }
 

@@ -1,4 +1,4 @@
-// What an exchange is answered with, and the status lines it can have. Data only.
+// What an exchange is answered with: a reply, or a cached response that many get until the next change. Pure.
 
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -36,3 +36,64 @@ export function statusLine(status: number): string {
 
 /** A mutation that the backend accepted. */
 export const ACCEPTED: Reply = { status: 202, headers: [], body: '' };
+
+/** A JSON text that is ready to be sent; made once, so that polling costs no more than sending (measured). */
+export interface CachedResponse {
+  /** Strong: equal tags mean equal bytes. */
+  readonly etag: string;
+  /** The whole text, 200. */
+  readonly whole: Reply & { readonly body: Buffer };
+  /** For a client that has it already, 304. */
+  readonly unchanged: Reply;
+}
+
+/** Clients may keep answers, but ask each time whether they still hold. */
+const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
+
+/** Makes cached responses with tags that no other of this process, and of no earlier process, has had. */
+export class ResponseMaker {
+  readonly #boot: string;
+  #revision = 0;
+
+  /** `boot` is different for each start of the process, and plain enough to stand in a quoted tag. */
+  constructor(boot: string) {
+    this.#boot = boot;
+  }
+
+  /** `changedAt` is milliseconds since the epoch. */
+  make(text: string, changedAt: number): CachedResponse {
+    this.#revision += 1;
+    const etag = `"${this.#boot}-${this.#revision}"`;
+    const validators: readonly HeaderPair[] = [
+      ['ETag', etag],
+      ['X-Cache-Updated-At', new Date(changedAt).toISOString()],
+      REVALIDATE,
+    ];
+    const headers: readonly HeaderPair[] = [['Content-Type', 'application/json'], ...validators];
+    return {
+      etag,
+      whole: { status: 200, headers, body: Buffer.from(text) },
+      unchanged: { status: 304, headers: validators },
+    };
+  }
+
+  /** For a text that is composed anew each time: `before` as long as that has the same one. */
+  remake(before: CachedResponse | undefined, text: string, changedAt: number): CachedResponse {
+    return before?.whole.body.toString() === text ? before : this.make(text, changedAt);
+  }
+}
+
+/** The answer to a GET. `ifNoneMatch` is the header's text, '' when absent. */
+export function replyOf(cached: CachedResponse, ifNoneMatch: string): Reply {
+  return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
+}
+
+/**
+ * Whether an `If-None-Match` names this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` does not matter,
+ * since a cache in between may have added it.
+ */
+export function isMatch(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  const tags = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+}

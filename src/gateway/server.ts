@@ -13,8 +13,8 @@ import {
 import type { Clock } from '../clock.js';
 import { ConnectionShares, peerOf } from './connection-limits.js';
 import { Exchange } from './exchange.js';
-import type { Door } from './listening.js';
-import { PendingCount } from './pending-count.js';
+import type { ListeningSocket } from './listening.js';
+import { PendingCount } from './shutdown.js';
 
 /** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a taken port is shared silently (measured). */
 const EXCLUSIVE_PORT = 1;
@@ -31,9 +31,7 @@ interface ExclusiveListener {
 
 export interface HttpServer {
   /** Port 0 takes a free one. Undefined: the address cannot be listened on. */
-  open(address: string, port: number): Door | undefined;
-  /** No new connection is taken from now on; those that are open still are served. */
-  stopListening(): void;
+  open(address: string, port: number): ListeningSocket | undefined;
   /** Listens no more, waits at most `withinMs` for the answers under way, then cuts every connection. Never rejects. */
   close(withinMs: number): Promise<void>;
 }
@@ -71,7 +69,7 @@ export function createServer(
   connections: ConnectionRules,
 ): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  const doors = new Set<Door>();
+  const sockets = new Set<ListeningSocket>();
   const pending = new PendingCount();
   admitTo(app, connections);
 
@@ -85,30 +83,25 @@ export function createServer(
     } catch (error) {
       handler.onFault(exchange, error);
     }
-    if (exchange.outliveHandler()) pending.up();
+    if (exchange.handlerReturned()) pending.up();
   });
-
-  const stopListening = (): void => {
-    for (const door of doors) door.close();
-  };
 
   return {
     open: (address, port) => {
-      const socket = listenOn(app, address, port);
-      if (socket === undefined) return undefined;
-      const door: Door = {
-        port: us_socket_local_port(socket),
+      const held = listenOn(app, address, port);
+      if (held === undefined) return undefined;
+      const socket: ListeningSocket = {
+        port: us_socket_local_port(held),
         close: () => {
-          // Once: the socket is freed.
-          if (doors.delete(door)) us_listen_socket_close(socket);
+          // Once: it is freed.
+          if (sockets.delete(socket)) us_listen_socket_close(held);
         },
       };
-      doors.add(door);
-      return door;
+      sockets.add(socket);
+      return socket;
     },
-    stopListening,
     close: async (withinMs) => {
-      stopListening();
+      for (const socket of sockets) socket.close();
       await pending.none(withinMs, clock);
       app.close();
     },

@@ -28,8 +28,8 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
   const server = createServer(
     {
       serve: (exchange: Exchange) => {
-        const seat = exchange.seatStream([['Content-Type', 'text/event-stream\r\nX-Evil: 1']]);
-        seat.sink.write(Buffer.from('first'));
+        const { sink, attach } = exchange.openStream([['Content-Type', 'text/event-stream\r\nX-Evil: 1']]);
+        sink.write(Buffer.from('first'));
         let [becameWritable, left]: (() => void)[] = [];
         const writable = new Promise<void>((resolve) => {
           becameWritable = resolve;
@@ -37,8 +37,8 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
         const gone = new Promise<void>((resolve) => {
           left = resolve;
         });
-        seat.attach({ writable: () => becameWritable?.(), gone: () => left?.() });
-        opened({ sink: seat.sink, writable, gone });
+        attach({ writable: () => becameWritable?.(), gone: () => left?.() });
+        opened({ sink, writable, gone });
       },
       onFault: (_exchange, error) => assert.fail(String(error)),
     },

@@ -5,14 +5,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
-import { NO_DOORS } from '../../src/gateway/listening.js';
 import { Mirror } from '../../src/gateway/mirror.js';
-import { OwnName } from '../../src/gateway/own-name.js';
-import { PageMaker } from '../../src/gateway/page.js';
+import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
 import { createServer } from '../../src/gateway/server.js';
-import { trustRules } from '../../src/gateway/trust.js';
+import { HostIdentity } from '../../src/gateway/trust.js';
 import { ManualClock } from '../manual-clock.js';
 import { RawConnection } from './raw-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
@@ -22,6 +20,13 @@ const UNWRITABLE = {} as never;
 
 /** More connections than any test opens. */
 const BOUNDLESS = { max: 1000, onFull: () => assert.fail('too many connections') };
+
+/** What is composed anew for a request cannot be written. */
+class UnwritableResponses extends ResponseMaker {
+  override remake(before: CachedResponse): CachedResponse {
+    return { ...before, whole: { status: 200, headers: [], body: UNWRITABLE } };
+  }
+}
 
 interface Context {
   after(end: () => Promise<void>): void;
@@ -38,33 +43,25 @@ class FaultyGateway {
   openStream: () => never = () => assert.fail('a stream was opened');
 
   constructor(context: Context) {
-    const pages = new PageMaker('boot');
+    const responses = new UnwritableResponses('boot');
     const handler = new RequestHandler({
       router: new Router(ROUTES),
-      ownName: new OwnName(
-        () => 'kitchen',
-        (hostname) => ({
-          rules: trustRules({ hostname, hosts: [], origins: [] }),
-          serverPage: { ...pages.make('{}', 0), whole: { status: 200, headers: [], body: UNWRITABLE } },
-        }),
-        this.clock.monotonic,
-      ),
-      mirror: new Mirror([], pages, () => 0),
-      pages,
+      identity: new HostIdentity(() => 'kitchen', { hosts: [], origins: [] }),
+      serverRecord: () => UNWRITABLE,
+      mirror: new Mirror([], responses, () => 0),
+      responses,
       backends: this.backends,
-      streams: {
-        checkQuery: () => undefined,
-        open: (_query, _lastEventId, sink) => {
+      hub: {
+        open: (_query, sink) => {
           sink.write(Buffer.from(': begun\n\n'));
           return this.openStream();
         },
         stats: () => ({ open: 0, closedSlow: 0 }),
       },
-      doors: () => NO_DOORS,
+      listening: () => ({ listening: [], waiting: [] }),
       openapi: () => this.openapi(),
       version: '0',
-      date: () => 0,
-      uptimeMs: () => 0,
+      clock: this.clock,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
     const server = createServer(handler, this.clock, BOUNDLESS);

@@ -5,7 +5,7 @@ import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
 import { systemClock } from '../../src/clock.js';
 import type { Interfaces } from '../../src/gateway/bind.js';
-import { Listening } from '../../src/gateway/listening.js';
+import { ListeningSockets } from '../../src/gateway/listening.js';
 
 function v4(address: string): NetworkInterfaceInfo {
   return { family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr: null };
@@ -19,11 +19,11 @@ class Machine {
   /** The delay of the next look; undefined: there will be none. */
   delay: number | undefined;
   #next: (() => void) | undefined;
-  readonly listening: Listening;
+  readonly listening: ListeningSockets;
 
   constructor(bind: readonly string[], change: (machine: Machine) => void = () => undefined) {
     change(this);
-    this.listening = new Listening({
+    this.listening = new ListeningSockets({
       bind,
       port: 8018,
       interfaces: (): Interfaces => this.interfaces,
@@ -48,8 +48,8 @@ class Machine {
     });
   }
 
-  get doors(): string {
-    const { listening, waiting } = this.listening.doors;
+  get state(): string {
+    const { listening, waiting } = this.listening.state;
     return `${listening.join(' ')} | ${waiting.join(' ')}`;
   }
 
@@ -62,18 +62,18 @@ class Machine {
 
 test('an interface is waited for, served when it comes, and closed when it goes, each told once', () => {
   const machine = new Machine(['lo', 'wlan0']);
-  assert.equal(machine.doors, '127.0.0.1 | wlan0');
+  assert.equal(machine.state, '127.0.0.1 | wlan0');
   machine.look();
   machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.2')] };
   machine.look();
   machine.look();
-  assert.equal(machine.doors, '127.0.0.1 10.0.0.2 | ');
+  assert.equal(machine.state, '127.0.0.1 10.0.0.2 | ');
   machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.3')] };
   machine.look();
   assert.deepEqual(machine.open, ['127.0.0.1', '10.0.0.3']);
   machine.interfaces = { lo: [v4('127.0.0.1')] };
   machine.look();
-  assert.equal(machine.doors, '127.0.0.1 | wlan0');
+  assert.equal(machine.state, '127.0.0.1 | wlan0');
   assert.deepEqual(machine.open, ['127.0.0.1']);
   const absent = 'warn not there yet, and will be listened on when it comes wlan0';
   assert.deepEqual(machine.logged, [
@@ -93,7 +93,7 @@ test('what cannot be listened on is named, told once, tried again soon and then 
     one.taken.add('10.0.0.2');
   });
   assert.deepEqual(machine.listening.refused, ['10.0.0.2']);
-  assert.equal(machine.doors, ' | eth0');
+  assert.equal(machine.state, ' | eth0');
   const delays: unknown[] = [];
   for (let looks = 0; looks < 8; looks += 1) {
     delays.push(machine.delay);
@@ -103,17 +103,17 @@ test('what cannot be listened on is named, told once, tried again soon and then 
   assert.equal(machine.logged.length, 1);
   machine.taken.clear();
   machine.look();
-  assert.equal(machine.doors, '10.0.0.2 | ');
+  assert.equal(machine.state, '10.0.0.2 | ');
 });
 
 test('loopback is not looked for again once it is there', () => {
   const machine = new Machine(['lo'], (one) => {
     one.interfaces = {};
   });
-  assert.equal(machine.doors, ' | lo');
+  assert.equal(machine.state, ' | lo');
   machine.interfaces = { lo: [v4('127.0.0.1')] };
   machine.look();
-  assert.equal(machine.doors, '127.0.0.1 | ');
+  assert.equal(machine.state, '127.0.0.1 | ');
   assert.equal(machine.delay, undefined);
 });
 
@@ -121,7 +121,7 @@ test('a machine that does not tell its addresses for a while changes nothing', (
   const machine = new Machine(['eth0'], (one) => {
     one.interfaces = { eth0: [v4('10.0.0.2')] };
   });
-  const { doors } = machine.listening;
+  const { state } = machine;
   const told = machine.interfaces;
   Object.defineProperty(machine, 'interfaces', {
     configurable: true,
@@ -134,7 +134,7 @@ test('a machine that does not tell its addresses for a while changes nothing', (
   assert.deepEqual(machine.open, ['10.0.0.2']);
   Object.defineProperty(machine, 'interfaces', { value: told });
   machine.look();
-  assert.equal(machine.listening.doors, doors);
+  assert.equal(machine.state, state);
   assert.deepEqual(machine.logged.slice(1), [
     'warn the network addresses cannot be read Error: too many open files',
   ]);

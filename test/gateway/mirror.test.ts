@@ -1,10 +1,10 @@
-// Batches in, stream events and pages out.
+// Batches in, stream events and cached responses out.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StreamEvent } from '../../src/gateway/events/event.js';
 import { Mirror } from '../../src/gateway/mirror.js';
-import { type Page, PageMaker } from '../../src/gateway/page.js';
+import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import type { Resource } from '../../src/gateway/resources.js';
 import type { Backend, BackendState } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -15,7 +15,7 @@ class Scene {
   readonly mirror: Mirror;
 
   constructor(enabled: readonly Backend[] = ['audio', 'systemd', 'upgrade']) {
-    this.mirror = new Mirror(enabled, new PageMaker('boot'), () => this.date);
+    this.mirror = new Mirror(enabled, new ResponseMaker('boot'), () => this.date);
   }
 
   apply(...changes: Change[]): string[] {
@@ -41,8 +41,8 @@ function line({ type, removal, records: [first, ...others] }: StreamEvent): stri
   return `${type} ${removal ? '-' : '+'} ${records.join(' ')}`;
 }
 
-function changedAt(page: Page | undefined): string | undefined {
-  return page?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At')?.[1];
+function changedAt(cached: CachedResponse | undefined): string | undefined {
+  return cached?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At')?.[1];
 }
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { whyRefused } from '../../src/gateway/why-refused.js';
+import { whyRefused } from '../../src/gateway/listening.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { until } from '../until.js';
 import { GatewayUnderTest } from './gateway-under-test.js';

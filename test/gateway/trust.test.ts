@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   distrustOrigin,
-  HostCheck,
+  HostIdentity,
   isTrustedHost,
   originStanding,
   parseHost,
-  type TrustRules,
   trustRules,
 } from '../../src/gateway/trust.js';
 
-const rules = trustRules({
-  hostname: 'Kitchen',
+const rules = trustRules('Kitchen', {
   hosts: ['music.example.org', 'Radio.Lan.'],
   origins: ['http://app.lan', 'https://ha.example.org:8123/', 'capacitor://localhost'],
 });
@@ -86,7 +84,7 @@ describe('Host', () => {
   }
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
-    const full = trustRules({ hostname: 'kitchen.example.org', hosts: [], origins: [] });
+    const full = trustRules('kitchen.example.org', { hosts: [], origins: [] });
     assert.ok(isTrustedHost('kitchen.example.org', full));
     assert.ok(isTrustedHost('kitchen.local', full));
     assert.ok(isTrustedHost('kitchen.lan', full));
@@ -96,7 +94,7 @@ describe('Host', () => {
   });
 
   test('a node without a hostname trusts no empty name', () => {
-    const nameless = trustRules({ hostname: '', hosts: [], origins: [] });
+    const nameless = trustRules('', { hosts: [], origins: [] });
     assert.ok(!isTrustedHost('', nameless));
     assert.ok(!isTrustedHost('.local', nameless));
   });
@@ -107,33 +105,30 @@ describe('Host', () => {
   });
 
   test('remembering hosts lets none pass that was refused, however many are tried', () => {
-    const check = new HostCheck({ rules, look: () => undefined });
-    for (let port = 1; port < 200; port += 1) assert.equal(check.distrust(`kitchen:${port}`), undefined);
+    const identity = new HostIdentity(() => 'kitchen', { hosts: [], origins: [] });
+    for (let port = 1; port < 200; port += 1) assert.equal(identity.distrust(`kitchen:${port}`), undefined);
     for (let round = 0; round < 2; round += 1) {
-      assert.equal(check.distrust('evil.example')?.fault, 'foreign-host');
-      assert.equal(check.distrust('kitchen:8018'), undefined);
+      assert.equal(identity.distrust('evil.example')?.fault, 'foreign-host');
+      assert.equal(identity.distrust('kitchen:8018'), undefined);
     }
   });
 });
 
 describe('A hostname that changes', () => {
-  const rulesOf = (hostname: string): TrustRules =>
-    trustRules({ hostname, hosts: ['music.lan'], origins: [] });
-
-  /** A node that may be renamed, and the check of a gateway on it. */
+  /** A node that may be renamed, and how often it is asked for its name. */
   class RenamedNode {
     hostname = 'kitchen';
-    looks = 0;
-    rules = rulesOf(this.hostname);
-    readonly check = new HostCheck(this);
-
-    look(): void {
-      this.looks += 1;
-      this.rules = rulesOf(this.hostname);
-    }
+    readings = 0;
+    readonly identity = new HostIdentity(
+      () => {
+        this.readings += 1;
+        return this.hostname;
+      },
+      { hosts: ['music.lan'], origins: [] },
+    );
 
     trusts(host: string): boolean {
-      return this.check.distrust(host) === undefined;
+      return this.identity.distrust(host) === undefined;
     }
   }
 
@@ -148,11 +143,12 @@ describe('A hostname that changes', () => {
 
   test('is looked for only where somebody would be refused', () => {
     const node = new RenamedNode();
+    const atFirst = node.readings;
     for (const host of ['kitchen', '127.0.0.1', 'music.lan', 'localhost', 'kitchen'])
       assert.ok(node.trusts(host));
-    assert.equal(node.looks, 0);
+    assert.equal(node.readings, atFirst);
     assert.ok(!node.trusts('evil.example'));
-    assert.equal(node.looks, 1);
+    assert.equal(node.readings, atFirst + 1);
   });
 });
 
@@ -196,14 +192,14 @@ describe('Origin', () => {
   }
 
   test('with * in the list every origin is listed, null too', () => {
-    const open = trustRules({ hostname: 'kitchen', hosts: [], origins: ['*'] });
+    const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
     for (const origin of ['http://evil.example', 'null', 'capacitor://x']) {
       assert.equal(originStanding(origin, 'kitchen', open), 'listed');
     }
   });
 
   test('null in the list means nobody', () => {
-    const odd = trustRules({ hostname: 'kitchen', hosts: [], origins: ['null'] });
+    const odd = trustRules('kitchen', { hosts: [], origins: ['null'] });
     assert.equal(originStanding('null', 'kitchen', odd), 'foreign');
   });
 });

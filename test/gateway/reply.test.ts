@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMatch, PageMaker, pageReply, RememberedPage } from '../../src/gateway/page.js';
+import { isMatch, ResponseMaker, replyOf } from '../../src/gateway/reply.js';
 
 const rows: [ifNoneMatch: string, matches: boolean][] = [
   ['"a-1"', true],
@@ -25,18 +25,18 @@ for (const [ifNoneMatch, matches] of rows) {
   });
 }
 
-test('no two pages share a tag, and a page without condition is whole', () => {
-  const maker = new PageMaker('b');
+test('no two responses share a tag, and one that nobody has yet is whole', () => {
+  const maker = new ResponseMaker('b');
   const [one, two] = [maker.make('[]', 0), maker.make('[]', 0)];
   assert.notEqual(one.etag, two.etag);
-  assert.equal(pageReply(one, '').status, 200);
-  assert.equal(pageReply(one, one.etag).status, 304);
-  assert.equal(pageReply(one, one.etag).body, undefined);
+  assert.equal(replyOf(one, '').status, 200);
+  assert.equal(replyOf(one, one.etag).status, 304);
+  assert.equal(replyOf(one, one.etag).body, undefined);
 });
 
-test('a remembered page changes tag and time with its text only', () => {
-  const remembered = new RememberedPage(new PageMaker('b'));
-  const first = remembered.of('1', 1000);
-  assert.equal(remembered.of('1', 2000), first);
-  assert.notEqual(remembered.of('2', 3000).etag, first.etag);
+test('what is made again changes tag and time with its text only', () => {
+  const maker = new ResponseMaker('b');
+  const first = maker.remake(undefined, '1', 1000);
+  assert.equal(maker.remake(first, '1', 2000), first);
+  assert.notEqual(maker.remake(first, '2', 3000).etag, first.etag);
 });

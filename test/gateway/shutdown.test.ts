@@ -2,11 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { closeAll } from '../../src/gateway/closing.js';
-import { CountedBackends } from '../../src/gateway/counted-backends.js';
 import { EventHub } from '../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../src/gateway/events/query.js';
-import { PendingCount } from '../../src/gateway/pending-count.js';
+import { counting, PendingCount, shutDown } from '../../src/gateway/shutdown.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { ManualClock } from '../manual-clock.js';
 import { NodeWorld } from './events/node-world.js';
@@ -18,7 +16,8 @@ const WITHIN_MS = 1800;
 class Scene {
   readonly clock = new ManualClock();
   readonly scripted = new ScriptedBackends();
-  readonly backends = new CountedBackends(this.scripted);
+  readonly answers = new PendingCount();
+  readonly backends = counting(this.scripted, this.answers);
   readonly hub = new EventHub({
     boot: 'b',
     monotonic: this.clock.monotonic,
@@ -53,10 +52,10 @@ class Scene {
   }
 
   close(): Promise<void> {
-    return closeAll(
+    return shutDown(
       {
         handler: { shutDown: () => this.said.push('refusing') },
-        answers: this.backends.pending,
+        answers: this.answers,
         streams: this.hub,
         server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock) },
         clock: this.clock,
