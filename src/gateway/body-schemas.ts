@@ -2,7 +2,7 @@
 // when it is first needed, nothing else may.
 
 import { Check } from 'typebox/schema';
-import { MoveBody, MuteBody, VolumeBody } from '../protocol/actor/schemas.js';
+import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
 import type { Decoded } from './body.js';
 import { problem } from './problem.js';
 
@@ -18,19 +18,9 @@ interface PlainSchema {
 /** Characters of a refused value that a problem's detail repeats. */
 const SHOWN_CHARACTERS = 60;
 
-export function checkMute(json: unknown): Decoded<MuteBody> {
-  return Check(MuteBody, json) ? { ok: true, value: json } : refusal(MuteBody, json);
-}
-
-export function checkVolume(json: unknown): Decoded<VolumeBody> {
-  return Check(VolumeBody, json) ? { ok: true, value: json } : refusal(VolumeBody, json);
-}
-
-export function checkMove(json: unknown): Decoded<MoveBody> {
-  return Check(MoveBody, json) ? { ok: true, value: json } : refusal(MoveBody, json);
-}
-
-function refusal(schema: PlainSchema, json: unknown): Decoded<never> {
+export function checkBody<K extends BodyName>(name: K, json: unknown): Decoded<BodyOf<K>> {
+  const schema = BODIES[name];
+  if (Check(schema, json)) return { ok: true, value: json };
   return problem('bad-body', explain(schema, json));
 }
 
@@ -45,7 +35,7 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const fields = Object.entries(json);
   const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
-  if (stranger !== undefined) return `Field ${quoted(stranger[0])} does not exist, only ${names}`;
+  if (stranger !== undefined) return `Field ${shown(stranger[0])} does not exist, only ${names}`;
   for (const [field, value] of fields) {
     const expected = known[field];
     if (expected === undefined || Check(expected, value)) continue;
@@ -68,8 +58,4 @@ function shown(value: unknown): string {
   // 1e400 parses to what JSON cannot write.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}...`;
-}
-
-function quoted(name: string): string {
-  return shown(name);
 }

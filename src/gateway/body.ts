@@ -1,48 +1,58 @@
 // From the bytes of a request body to a value of one of the body schemas, or a problem that names field and fault.
 // The schemas are loaded with the first body that needs them: a node that never gets one never loads the validator.
 
-import type { MoveBody, MuteBody, VolumeBody } from '../protocol/actor/schemas.js';
+import type { BodyName, BodyOf } from '../protocol/actor/schemas.js';
 import { type Problem, problem } from './problem.js';
-
-/** What each kind of body decodes to. */
-export interface Bodies {
-  /** The route takes no body; an empty one, `{}` or `null` is let pass, as some clients always send JSON. */
-  readonly none: undefined;
-  /** Without a body the state is toggled. */
-  readonly mute: MuteBody | undefined;
-  readonly volume: VolumeBody;
-  readonly move: MoveBody;
-}
-
-export type BodyName = keyof Bodies;
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | Problem;
 
-type Decoders = { readonly [K in BodyName]: (json: unknown) => Promise<Decoded<Bodies[K]>> };
+/** What a route takes as its body. */
+export interface Body<T> {
+  /** Undefined: it takes none. */
+  readonly schema: BodyName | undefined;
+  readonly isRequired: boolean;
+  /** `json` is undefined where nothing was sent. */
+  check(json: unknown): Promise<Decoded<T>>;
+}
 
-const ABSENT: Decoded<undefined> = { ok: true, value: undefined };
+/** As it was sent. */
+export interface RawBody {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
 
-const DECODERS: Decoders = {
-  none: async (json) => {
-    if (json === null || isNothing(json)) return ABSENT;
+/** An empty one, `{}` or `null` is let pass, as some clients always send JSON. */
+export const NO_BODY: Body<undefined> = {
+  schema: undefined,
+  isRequired: false,
+  check: async (json) => {
+    if (json === null || isNothing(json)) return { ok: true, value: undefined };
     return badBody('This route takes no fields');
   },
-  mute: async (json) => (isNothing(json) ? ABSENT : (await schemas()).checkMute(json)),
-  volume: async (json) => (await schemas()).checkVolume(json),
-  move: async (json) => (await schemas()).checkMove(json),
 };
 
+export function requiredBody<K extends BodyName>(schema: K): Body<BodyOf<K>> {
+  const check = async (json: unknown) => (await import('./body-schemas.js')).checkBody(schema, json);
+  return { schema, isRequired: true, check };
+}
+
+/** None, and one without fields, stand for `absent`. */
+export function optionalBody<K extends BodyName>(schema: K, absent: BodyOf<K>): Body<BodyOf<K>> {
+  const { check } = requiredBody(schema);
+  return {
+    schema,
+    isRequired: false,
+    check: async (json) => (isNothing(json) ? { ok: true, value: absent } : check(json)),
+  };
+}
+
 /** An empty body counts as none, whatever its content type. */
-export async function decodeBody<K extends BodyName>(
-  name: K,
-  contentType: string,
-  bytes: Uint8Array,
-): Promise<Decoded<Bodies[K]>> {
-  if (bytes.byteLength === 0) return DECODERS[name](undefined);
+export async function decodeBody<T>(body: Body<T>, { contentType, bytes }: RawBody): Promise<Decoded<T>> {
+  if (bytes.byteLength === 0) return body.check(undefined);
   const refusal = checkContentType(contentType);
   if (refusal !== undefined) return refusal;
   const json = parseJson(bytes);
-  return json.ok ? DECODERS[name](json.value) : json;
+  return json.ok ? body.check(json.value) : json;
 }
 
 /** Parameters are allowed; of them only a charset means anything, and JSON has one charset. */
@@ -73,12 +83,12 @@ function parseJson(bytes: Uint8Array): Decoded<unknown> {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return badBody(`The body is not valid JSON: ${reason}${place(text, reason)}`);
+    return badBody(`The body is not valid JSON: ${reason}${lineAndColumn(text, reason)}`);
   }
 }
 
 /** The parser names an offset for some errors only; line and column are what an editor shows. */
-function place(text: string, reason: string): string {
+function lineAndColumn(text: string, reason: string): string {
   const offset = /at position (\d+)/.exec(reason)?.[1];
   if (offset === undefined) return '';
   const before = text.slice(0, Number(offset)).split('\n');
@@ -93,8 +103,4 @@ function isNothing(json: unknown): boolean {
 
 function badBody(detail: string): Problem {
   return problem('bad-body', detail);
-}
-
-function schemas(): Promise<typeof import('./body-schemas.js')> {
-  return import('./body-schemas.js');
 }

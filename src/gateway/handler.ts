@@ -4,7 +4,6 @@
 import type { Clock } from '../clock.js';
 import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
 import type { ServerRecord } from '../protocol/actor/schemas.js';
-import { type BodyName, decodeBody } from './body.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
@@ -172,8 +171,7 @@ export class RequestHandler implements ExchangeHandler {
     if (body.kind === 'gone') return;
     // What is left of the body on the connection would be taken for the next request, so the connection ends.
     if (body.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[body.kind]);
-    const read = <K extends BodyName>(name: K) => decodeBody(name, contentType, body.bytes);
-    const answer = await action.run(this.#parts.backends, read, match.params);
+    const answer = await action.run(this.#parts.backends, match.params, { contentType, bytes: body.bytes });
     if (answer.ok) exchange.answer(ACCEPTED);
     else refuse(exchange, answer);
   }

@@ -6,13 +6,22 @@ import type { Backend } from '../protocol/actor/backends.js';
 import type { EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
 import * as schemas from '../protocol/actor/schemas.js';
-import type { BodyName } from './body.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
-import type { Resource } from './resources.js';
 import type { Action, Route } from './routes.js';
 
 /** A JSON object of the document. */
 type JsonObject = Readonly<Record<string, unknown>>;
+
+type BodyComponent = `${Capitalize<schemas.BodyName>}Body`;
+
+/** `volume` -> `VolumeBody`. */
+function bodyComponent(name: string): string {
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
+}
+
+const BODY_COMPONENTS = Object.fromEntries(
+  Object.entries(schemas.BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
+) as Record<BodyComponent, TSchema>;
 
 /** Where one of these stands within another, the document has a reference. */
 const COMPONENTS = {
@@ -38,30 +47,12 @@ const COMPONENTS = {
   PowerAction: Type.Object({ action: schemas.oneOf('reboot', 'poweroff') }),
   BackendUpdate: schemas.BackendUpdateRecord,
   ServerInfo: schemas.oneOf('connected', 'love', 'bye'),
-  MuteBody: schemas.MuteBody,
-  VolumeBody: schemas.VolumeBody,
-  MoveBody: schemas.MoveBody,
+  ...BODY_COMPONENTS,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: schemas.ProblemRecord,
 } as const satisfies Record<string, TSchema>;
 
-type ComponentName = keyof typeof COMPONENTS;
-
-const RESOURCE_SCHEMAS: Readonly<Record<Resource, ComponentName>> = {
-  audio: 'Audio',
-  'audio.server': 'AudioServer',
-  'audio.outputs': 'Outputs',
-  'audio.clients': 'Clients',
-  services: 'Services',
-  upgrade: 'Upgrade',
-};
-
-const BODY_SCHEMAS: Readonly<Record<BodyName, { name: ComponentName; required: boolean } | undefined>> = {
-  none: undefined,
-  mute: { name: 'MuteBody', required: false },
-  volume: { name: 'VolumeBody', required: true },
-  move: { name: 'MoveBody', required: true },
-};
+export type ComponentName = keyof typeof COMPONENTS;
 
 const EVENT_SCHEMAS: Readonly<Record<EventType, ComponentName>> = {
   'server.info': 'ServerInfo',
@@ -161,11 +152,10 @@ function operation({ method, path, summary, action }: Route): JsonObject {
 }
 
 function requestBody(action: Action): JsonObject {
-  const body = action.kind === 'mutation' ? BODY_SCHEMAS[action.body] : undefined;
-  if (body === undefined) return {};
-  return {
-    requestBody: { required: body.required, content: { 'application/json': { schema: ref(body.name) } } },
-  };
+  if (action.kind !== 'mutation' || action.body.schema === undefined) return {};
+  const { schema, isRequired } = action.body;
+  const content = { 'application/json': { schema: ref(bodyComponent(schema)) } };
+  return { requestBody: { required: isRequired, content } };
 }
 
 function successes(action: Action): JsonObject {
@@ -182,15 +172,9 @@ function successes(action: Action): JsonObject {
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'health':
-      return { 200: json('Health') };
-    case 'server':
-      return cacheable('Server');
-    case 'openapi':
-      return cacheable('OpenApi');
-    case 'text':
-      return cacheable('Power');
-    case 'mirror':
-      return cacheable(RESOURCE_SCHEMAS[action.resource]);
+      return { 200: json(action.schema) };
+    default:
+      return cacheable(action.schema);
   }
 }
 

@@ -5,7 +5,8 @@ import type { Backend } from '../protocol/actor/backends.js';
 import type { Answer, AudioTarget, Command, SystemdCommand } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
-import type { Bodies, BodyName, Decoded } from './body.js';
+import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
+import type { ComponentName } from './openapi.js';
 import { type Problem, problem } from './problem.js';
 import type { Resource } from './resources.js';
 
@@ -15,21 +16,22 @@ export type RouteSettings = Pick<Settings, 'api' | 'systemd' | 'audio' | 'power'
 /** Decoded path parameters by the name in the template. */
 export type Params = ReadonlyMap<string, string>;
 
-/** Receives, decodes and checks the body of the request. */
-export type BodyReader = <K extends BodyName>(name: K) => Promise<Decoded<Bodies[K]>>;
-
+/** A GET names the schema of its answer, for the OpenAPI document. */
 export type Action =
-  | { readonly kind: 'mirror'; readonly resource: Resource }
+  | { readonly kind: 'mirror'; readonly resource: Resource; readonly schema: ComponentName }
   /** An answer that only the backend can give; `text` is JSON, `cookie` bytes. */
-  | { readonly kind: 'text'; readonly ask: (backends: Backends) => Promise<Answer> }
-  | { readonly kind: 'cookie'; readonly ask: (backends: Backends) => Promise<Answer> }
+  | { readonly kind: 'text'; readonly ask: Ask; readonly schema: ComponentName }
+  | { readonly kind: 'cookie'; readonly ask: Ask }
   | {
       readonly kind: 'mutation';
       readonly backend: Backend;
-      readonly body: BodyName;
-      readonly run: (backends: Backends, read: BodyReader, params: Params) => Promise<Answer | Problem>;
+      readonly body: Pick<Body<unknown>, 'schema' | 'isRequired'>;
+      readonly run: (backends: Backends, params: Params, body: RawBody) => Promise<Answer | Problem>;
     }
-  | { readonly kind: 'server' | 'health' | 'openapi' | 'events' };
+  | { readonly kind: 'server' | 'health' | 'openapi'; readonly schema: ComponentName }
+  | { readonly kind: 'events' };
+
+type Ask = (backends: Backends) => Promise<Answer>;
 
 export interface Route {
   readonly method: 'GET' | 'POST';
@@ -40,13 +42,13 @@ export interface Route {
   readonly action: Action;
 }
 
-interface Mutation<B extends Backend, K extends BodyName> {
+interface Mutation<B extends Backend, T> {
   readonly path: string;
   readonly summary: string;
   readonly exists: (settings: RouteSettings) => boolean;
   readonly backend: B;
-  readonly body: K;
-  readonly command: (params: Params, body: Bodies[K]) => Command<B> | Problem;
+  readonly body: Body<T>;
+  readonly command: (params: Params, body: T) => Command<B> | Problem;
 }
 
 type Exists = Route['exists'];
@@ -61,10 +63,15 @@ function get(path: string, summary: string, exists: Exists, action: Action): Rou
   return { method: 'GET', path, summary, exists, action };
 }
 
-function post<B extends Backend, K extends BodyName>(row: Mutation<B, K>): Route {
+/** Of a backend, as it was told last. */
+function state(resource: Resource, schema: ComponentName): Action {
+  return { kind: 'mirror', resource, schema };
+}
+
+function post<B extends Backend, T>(row: Mutation<B, T>): Route {
   const { path, summary, exists, backend, body, command } = row;
-  const run = async (backends: Backends, read: BodyReader, params: Params): Promise<Answer | Problem> => {
-    const decoded = await read(body);
+  const run = async (backends: Backends, params: Params, raw: RawBody): Promise<Answer | Problem> => {
+    const decoded = await decodeBody(body, raw);
     if (!decoded.ok) return decoded;
     const built = command(params, decoded.value);
     return 'fault' in built ? built : backends.ask(backend, built);
@@ -99,7 +106,7 @@ const audioTargetRoutes = TARGETS.flatMap(({ path, what, of }) => [
     summary: `Mutes ${what}; toggles without a body`,
     exists: withAudio,
     backend: 'audio',
-    body: 'mute',
+    body: optionalBody('mute', {}),
     command: (params, body) => ({ do: 'mute', target: of(params), ...body }),
   }),
   post({
@@ -107,7 +114,7 @@ const audioTargetRoutes = TARGETS.flatMap(({ path, what, of }) => [
     summary: `Sets or shifts the volume of ${what}`,
     exists: withAudio,
     backend: 'audio',
-    body: 'volume',
+    body: requiredBody('volume'),
     command: (params, body) =>
       'volume' in body
         ? { do: 'volume', target: of(params), volume: body.volume }
@@ -123,7 +130,7 @@ const unitRoutes = UNIT_VERBS.map((verb) =>
     summary: `${verb} a unit`,
     exists: withSystemd,
     backend: 'systemd',
-    body: 'none',
+    body: NO_BODY,
     command: (params): SystemdCommand | Problem => {
       const scope = param(params, 'scope');
       if (scope === 'user' || scope === 'system') return { do: verb, scope, unit: param(params, 'unit') };
@@ -133,23 +140,23 @@ const unitRoutes = UNIT_VERBS.map((verb) =>
 );
 
 export const ROUTES: readonly Route[] = [
-  get('/server', 'The node and its software', always, { kind: 'server' }),
-  get('/health', 'The state of the backends', always, { kind: 'health' }),
-  get('/openapi.json', 'This document', always, { kind: 'openapi' }),
+  get('/server', 'The node and its software', always, { kind: 'server', schema: 'Server' }),
+  get('/health', 'The state of the backends', always, { kind: 'health', schema: 'Health' }),
+  get('/openapi.json', 'This document', always, { kind: 'openapi', schema: 'OpenApi' }),
   get('/events', 'The stream of changes', ({ api }) => api.sse.enabled, { kind: 'events' }),
-  get('/services', 'The whitelisted units', withSystemd, { kind: 'mirror', resource: 'services' }),
+  get('/services', 'The whitelisted units', withSystemd, state('services', 'Services')),
   ...unitRoutes,
-  get('/audio', 'The whole state of the sound server', withAudio, { kind: 'mirror', resource: 'audio' }),
-  get('/audio/server', 'The sound server', withAudio, { kind: 'mirror', resource: 'audio.server' }),
-  get('/audio/outputs', 'The outputs', withAudio, { kind: 'mirror', resource: 'audio.outputs' }),
-  get('/audio/clients', 'The playing streams', withAudio, { kind: 'mirror', resource: 'audio.clients' }),
+  get('/audio', 'The whole state of the sound server', withAudio, state('audio', 'Audio')),
+  get('/audio/server', 'The sound server', withAudio, state('audio.server', 'AudioServer')),
+  get('/audio/outputs', 'The outputs', withAudio, state('audio.outputs', 'Outputs')),
+  get('/audio/clients', 'The playing streams', withAudio, state('audio.clients', 'Clients')),
   ...audioTargetRoutes,
   post({
     path: '/audio/outputs/{output}/default',
     summary: 'Makes an output the default',
     exists: withAudio,
     backend: 'audio',
-    body: 'none',
+    body: NO_BODY,
     command: (params) => ({ do: 'default', output: param(params, 'output') }),
   }),
   post({
@@ -157,7 +164,7 @@ export const ROUTES: readonly Route[] = [
     summary: 'Moves a stream to another output',
     exists: withAudio,
     backend: 'audio',
-    body: 'move',
+    body: requiredBody('move'),
     command: (params, { output }) => ({ do: 'move', client: param(params, 'sink'), output: String(output) }),
   }),
   get('/audio/cookie', 'The authentication cookie', ({ audio }) => audio.enabled && audio.serveCookie, {
@@ -166,6 +173,7 @@ export const ROUTES: readonly Route[] = [
   }),
   get('/power/', 'The granted power actions', withPower, {
     kind: 'text',
+    schema: 'Power',
     ask: (backends) => backends.ask('power', { do: 'status' }),
   }),
   post({
@@ -173,7 +181,7 @@ export const ROUTES: readonly Route[] = [
     summary: 'Powers the node off',
     exists: withPower,
     backend: 'power',
-    body: 'none',
+    body: NO_BODY,
     command: () => ({ do: 'poweroff' }),
   }),
   post({
@@ -181,16 +189,16 @@ export const ROUTES: readonly Route[] = [
     summary: 'Reboots the node',
     exists: withPower,
     backend: 'power',
-    body: 'none',
+    body: NO_BODY,
     command: () => ({ do: 'reboot' }),
   }),
-  get('/upgrade', 'The state of upgrades', withUpgrade, { kind: 'mirror', resource: 'upgrade' }),
+  get('/upgrade', 'The state of upgrades', withUpgrade, state('upgrade', 'Upgrade')),
   post({
     path: '/upgrade/check',
     summary: 'Looks for an upgrade',
     exists: ({ upgrade }) => upgrade.enabled && upgrade.checkUnit !== undefined,
     backend: 'upgrade',
-    body: 'none',
+    body: NO_BODY,
     command: () => ({ do: 'check' }),
   }),
   post({
@@ -198,7 +206,7 @@ export const ROUTES: readonly Route[] = [
     summary: 'Starts the upgrade',
     exists: ({ upgrade }) => upgrade.enabled && upgrade.upgradeUnit !== undefined,
     backend: 'upgrade',
-    body: 'none',
+    body: NO_BODY,
     command: () => ({ do: 'start' }),
   }),
 ];

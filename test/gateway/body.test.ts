@@ -2,7 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type BodyName, checkContentType, decodeBody } from '../../src/gateway/body.js';
+import {
+  checkContentType,
+  decodeBody as decode,
+  NO_BODY,
+  optionalBody,
+  requiredBody,
+} from '../../src/gateway/body.js';
+
+const BODIES = {
+  none: NO_BODY,
+  mute: optionalBody('mute', {}),
+  volume: requiredBody('volume'),
+  move: requiredBody('move'),
+};
+type BodyName = keyof typeof BODIES;
+
+function decodeBody(name: BodyName, bytes: Uint8Array, contentType = 'application/json') {
+  return decode<unknown>(BODIES[name], { contentType, bytes });
+}
 
 describe('content type', () => {
   const rows: [type: string, accepted: boolean][] = [
@@ -37,8 +55,8 @@ describe('values', () => {
     ['none', '', undefined],
     ['none', '{}', undefined],
     ['none', ' null ', undefined],
-    ['mute', '', undefined],
-    ['mute', '{}', undefined],
+    ['mute', '', {}],
+    ['mute', '{}', {}],
     ['mute', '{"muted":true}', { muted: true }],
     ['mute', '\uFEFF{"muted":false}', { muted: false }],
     ['volume', '{"volume":0}', { volume: 0 }],
@@ -51,7 +69,7 @@ describe('values', () => {
   ];
   for (const [name, body, value] of rows) {
     test(`${name} ${body || 'without body'}`, async () => {
-      assert.deepEqual(await decodeBody(name, 'application/json', Buffer.from(body)), { ok: true, value });
+      assert.deepEqual(await decodeBody(name, Buffer.from(body)), { ok: true, value });
     });
   }
 });
@@ -91,7 +109,7 @@ describe('faults', () => {
   ];
   for (const [name, body, detail] of rows) {
     test(`${name} ${JSON.stringify(body)}`, async () => {
-      const decoded = await decodeBody(name, 'application/json', Buffer.from(body));
+      const decoded = await decodeBody(name, Buffer.from(body));
       assert.ok(!decoded.ok);
       assert.equal(decoded.fault, 'bad-body');
       if (typeof detail === 'string') assert.equal(decoded.detail, detail);
@@ -101,26 +119,26 @@ describe('faults', () => {
 
   test('bytes that are not UTF-8', async () => {
     const bytes = Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x7d]);
-    const decoded = await decodeBody('mute', 'application/json', bytes);
+    const decoded = await decodeBody('mute', bytes);
     assert.ok(!decoded.ok && decoded.detail.includes('UTF-8'));
   });
 
   test('a long value is repeated in part only', async () => {
     const body = JSON.stringify({ volume: 'x'.repeat(60_000) });
-    const decoded = await decodeBody('volume', 'application/json', Buffer.from(body));
+    const decoded = await decodeBody('volume', Buffer.from(body));
     assert.ok(!decoded.ok && decoded.detail.length < 200);
   });
 
   test('deep nesting is refused, not followed', async () => {
     const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
     for (const body of ['['.repeat(30_000), deep, `{"volume":${deep}}`, `{"${'x'.repeat(9)}":${deep}}`]) {
-      const decoded = await decodeBody('volume', 'application/json', Buffer.from(body));
+      const decoded = await decodeBody('volume', Buffer.from(body));
       assert.ok(!decoded.ok, body.slice(0, 20));
     }
   });
 
   test('a number beyond all numbers is named as such', async () => {
-    const decoded = await decodeBody('volume', 'application/json', Buffer.from('{"volume":1e400}'));
+    const decoded = await decodeBody('volume', Buffer.from('{"volume":1e400}'));
     assert.equal(
       !decoded.ok && decoded.detail,
       'Field volume must be a number between 0 and 1, got Infinity',
@@ -128,7 +146,7 @@ describe('faults', () => {
   });
 
   test('an empty body has no content type that could be wrong', async () => {
-    const decoded = await decodeBody('mute', 'text/plain', Buffer.alloc(0));
+    const decoded = await decodeBody('mute', Buffer.alloc(0), 'text/plain');
     assert.ok(decoded.ok);
   });
 });

@@ -198,17 +198,18 @@ export const ProblemRecord = Type.Object(
   Closed,
 );
 
-export const MuteBody = Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed);
-
-export const VolumeBody = Type.Union([
-  Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
-  Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
-]);
-
-export const MoveBody = Type.Object(
-  { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
-  Closed,
-);
+/** What requests carry, by the names that routes call them. */
+export const BODIES = {
+  mute: Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed),
+  volume: Type.Union([
+    Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
+    Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
+  ]),
+  move: Type.Object(
+    { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
+    Closed,
+  ),
+} as const satisfies Record<string, TSchema>;
 
 export type ServerRecord = Static<typeof ServerRecord>;
 export type HealthRecord = Static<typeof HealthRecord>;
@@ -222,6 +223,5 @@ export type PowerRecord = Static<typeof PowerRecord>;
 export type UpgradeRun = Static<typeof UpgradeRun>;
 export type UpgradeStatus = Static<typeof UpgradeStatus>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
-export type MuteBody = Static<typeof MuteBody>;
-export type VolumeBody = Static<typeof VolumeBody>;
-export type MoveBody = Static<typeof MoveBody>;
+export type BodyName = keyof typeof BODIES;
+export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;
