@@ -118,16 +118,16 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
     clock: systemClock,
   });
   // Before the actors start: an address that is taken must end the program without a trace.
-  const unheard = await listen(gateway, settings);
-  if (unheard !== undefined) {
+  const problem = await listen(gateway, settings);
+  if (problem !== undefined) {
     await gateway.close(0);
-    return fail(EXIT.cannotListen, [`tonearm: ${unheard}`]);
+    return fail(EXIT.cannotListen, [`tonearm: ${problem}`]);
   }
   const listener = readyWith(gateway.listener, {
     directory: process.env['RUNTIME_DIRECTORY'],
     pid: process.pid,
     upgrades: settings.upgrade.enabled,
-    after: systemClock.after,
+    clock: systemClock,
     failed: (reason) => logger.log('warn', 'cannot say that the start is done', { reason }),
   });
   supervisor.start(listener);

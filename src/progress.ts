@@ -2,6 +2,7 @@
 // says so: progress is a courtesy, and an upgrade must not fail for want of somebody who looks on.
 
 import { connect } from 'node:net';
+import { parseArgs } from 'node:util';
 import { runtimeDirectory } from './runtime-directory.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
@@ -34,88 +35,82 @@ export type ProgressRequest =
   | { readonly do: 'wrong'; readonly message: string };
 
 /** What the default of `--socket` depends on. */
-export interface ProgressPlace {
+export interface ProgressDefaults {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
 }
 
-type Value = string | true;
+type Given = Readonly<Record<string, unknown>>;
+type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
-/** Option -> whether a value follows it. */
-const OPTIONS: Readonly<Record<string, boolean>> = {
-  '--total': true,
-  '--percent': true,
-  '--current': true,
-  '--step': true,
-  '--success': false,
-  '--failure': false,
-  '--socket': true,
-};
+const VALUE = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
 
-/** Verb -> the options that it needs, and the line that they make; a text says what is wrong with them. */
-const VERBS: Readonly<Record<string, (given: ReadonlyMap<string, Value>) => object | string>> = {
-  begin: (given) => {
-    const total = integer(given, '--total');
-    return typeof total === 'string' ? total : { event: 'begin', total };
-  },
-  step: (given) => {
-    const [percent, current] = [integer(given, '--percent'), integer(given, '--current')];
-    if (typeof percent === 'string') return percent;
-    if (typeof current === 'string') return current;
-    const step = given.get('--step');
-    return step === undefined ? '--step is missing' : { event: 'progress', percent, current, step };
-  },
-  end: (given) => {
-    const [success, failure] = [given.has('--success'), given.has('--failure')];
-    return success === failure ? 'give either --success or --failure' : { event: 'end', success };
-  },
-};
+interface Verb {
+  readonly options: Options;
+  /** A text says what is wrong. */
+  readonly line: (given: Given) => object | string;
+}
 
-const FOR_VERB: Readonly<Record<string, readonly string[]>> = {
-  begin: ['--total'],
-  step: ['--percent', '--current', '--step'],
-  end: ['--success', '--failure'],
+const VERBS: Readonly<Record<string, Verb>> = {
+  begin: {
+    options: { total: VALUE },
+    line: (given) => {
+      const total = integer(given, 'total');
+      return typeof total === 'string' ? total : { event: 'begin', total };
+    },
+  },
+  step: {
+    options: { percent: VALUE, current: VALUE, step: VALUE },
+    line: (given) => {
+      const [percent, current] = [integer(given, 'percent'), integer(given, 'current')];
+      if (typeof percent === 'string') return percent;
+      if (typeof current === 'string') return current;
+      const { step } = given;
+      return step === undefined ? '--step is missing' : { event: 'progress', percent, current, step };
+    },
+  },
+  end: {
+    options: { success: FLAG, failure: FLAG },
+    line: ({ success = false, failure = false }) =>
+      success === failure ? 'give either --success or --failure' : { event: 'end', success },
+  },
 };
 
 /** `args` are those behind the word `progress`. Pure. */
-export function parseProgress(args: readonly string[], { env, uid }: ProgressPlace): ProgressRequest {
+export function parseProgress(args: readonly string[], { env, uid }: ProgressDefaults): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
-  const [verb = '', ...rest] = args;
-  const build = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-  if (build === undefined)
-    return wrong(verb === '' ? 'what is to be said?' : `unknown word ${JSON.stringify(verb)}`);
-  const given = optionsOf(rest, verb);
+  const [word = '', ...rest] = args;
+  const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
+  if (verb === undefined)
+    return wrong(word === '' ? 'what is to be said?' : `unknown word ${JSON.stringify(word)}`);
+  const given = optionsOf(rest, { ...verb.options, socket: VALUE });
   if (typeof given === 'string') return wrong(given);
-  const line = build(given);
+  const line = verb.line(given);
   if (typeof line === 'string') return wrong(line);
-  const runtime = runtimeDirectory(env, uid);
-  const socket = given.get('--socket') ?? `${runtime}/tonearm/upgrade.sock`;
+  const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
+  if (socket === '') return wrong('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
-function optionsOf(args: readonly string[], verb: string): ReadonlyMap<string, Value> | string {
-  const given = new Map<string, Value>();
-  const rest = [...args];
-  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
-    const equals = argument.indexOf('=');
-    const name = equals < 0 ? argument : argument.slice(0, equals);
-    const takesValue = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
-    if (takesValue === undefined) return `unknown option ${JSON.stringify(name)}`;
-    if (name !== '--socket' && !FOR_VERB[verb]?.includes(name)) return `${name} does not go with ${verb}`;
-    if (given.has(name)) return `${name} is given twice`;
-    if (!takesValue && equals >= 0) return `${name} takes no value`;
-    const value = !takesValue ? true : equals < 0 ? rest.shift() : argument.slice(equals + 1);
-    if (value === undefined || (name === '--socket' && value === '')) return `${name} needs a value`;
-    given.set(name, value);
+/** Not strict: the parser then takes a value that begins with a dash, as the name of a step may. */
+function optionsOf(args: string[], options: Options): Given | string {
+  const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
+  for (const token of tokens) {
+    const { kind, index } = token;
+    const option = kind === 'option' && Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+    if (kind !== 'option' || option === undefined) return `unknown option ${JSON.stringify(args[index])}`;
+    if (option.type === 'boolean' && token.inlineValue === true) return `${token.rawName} takes no value`;
+    if (option.type === 'string' && token.value === undefined) return `${token.rawName} needs a value`;
   }
-  return given;
+  return values;
 }
 
-function integer(given: ReadonlyMap<string, Value>, name: string): number | string {
-  const text = given.get(name);
-  if (text === undefined) return `${name} is missing`;
+function integer(given: Given, name: string): number | string {
+  const text = given[name];
+  if (text === undefined) return `--${name} is missing`;
   const value = Number(text);
-  if (!/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(value)) return `${name} needs an integer`;
+  if (!/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(value)) return `--${name} needs an integer`;
   return value;
 }
 
@@ -163,9 +158,9 @@ function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS
 /** The whole command. Resolves to the text for stderr and stdout; the exit status is always 0. */
 export async function runProgress(
   args: readonly string[],
-  place: ProgressPlace,
+  defaults: ProgressDefaults,
 ): Promise<{ readonly out: string; readonly err: string }> {
-  const request = parseProgress(args, place);
+  const request = parseProgress(args, defaults);
   if (request.do === 'help') return { out: PROGRESS_HELP, err: '' };
   const problem =
     request.do === 'wrong' ? request.message : await writeProgress(request.line, request.socket);

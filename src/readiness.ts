@@ -2,6 +2,7 @@
 // packaging/deb/wait-listening looks for it. Started otherwise there is no such directory, and nobody to be told.
 
 import { writeFileSync } from 'node:fs';
+import type { Clock } from './clock.js';
 import type { BackendListener } from './protocol/actor/messages.js';
 
 /** A backend that does not come to say a word must not fail the start: the unit waits for 60 s. */
@@ -13,8 +14,7 @@ export interface ReadyOptions {
   readonly pid: number;
   /** Whether scripts will want to tell their progress. */
   readonly upgrades: boolean;
-  /** Runs `action` once, `ms` from now; the answer cancels it. */
-  readonly after: (ms: number, action: () => void) => () => void;
+  readonly clock: Clock;
   readonly failed: (reason: string) => void;
 }
 
@@ -23,7 +23,7 @@ export interface ReadyOptions {
  * the upgrade backend's first word: its socket lies in its place by then, or cannot, which `/health` tells.
  */
 export function readyWith(listener: BackendListener, options: ReadyOptions): BackendListener {
-  const { directory, pid, upgrades, after, failed } = options;
+  const { directory, pid, upgrades, clock, failed } = options;
   if (directory === undefined) return listener;
   const say = (): void => {
     try {
@@ -36,7 +36,7 @@ export function readyWith(listener: BackendListener, options: ReadyOptions): Bac
     say();
     return listener;
   }
-  let cancel: (() => void) | undefined = after(SILENT_MAX_MS, say);
+  let cancel: (() => void) | undefined = clock.after(SILENT_MAX_MS, say);
   return {
     changes: (backend, changes) => listener.changes(backend, changes),
     health: (backend, health) => {

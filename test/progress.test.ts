@@ -8,25 +8,26 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../src/progress.js';
 
-const PLACE = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
+const DEFAULTS = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
 const SOCKET = '/run/here/tonearm/upgrade.sock';
 const LONG_MS = 20_000;
 
 function writes(args: string, line: string, socket = SOCKET): void {
   test(`${args} writes ${line}`, () => {
-    assert.deepEqual(parseProgress(args.split(' '), PLACE), { do: 'write', line, socket });
+    assert.deepEqual(parseProgress(args.split(' '), DEFAULTS), { do: 'write', line, socket });
   });
 }
 
 function wrong(args: string, message: string): void {
   test(`${args || '(nothing)'}: ${message}`, () => {
     const expected = { do: 'wrong', message: `${message}; see tonearm progress --help` };
-    assert.deepEqual(parseProgress(args === '' ? [] : args.split(' '), PLACE), expected);
+    assert.deepEqual(parseProgress(args === '' ? [] : args.split(' '), DEFAULTS), expected);
   });
 }
 
 writes('begin --total 3', '{"event":"begin","total":3}');
 writes('begin --total=3', '{"event":"begin","total":3}');
+writes('begin --total -3', '{"event":"begin","total":-3}');
 writes(
   'step --percent 40 --current 1 --step a"b',
   '{"event":"progress","percent":40,"current":1,"step":"a\\"b"}',
@@ -47,8 +48,9 @@ wrong('begin --total', '--total needs a value');
 wrong('begin --total many', '--total needs an integer');
 wrong('begin --total 1.5', '--total needs an integer');
 wrong('begin --total 99999999999999999999', '--total needs an integer');
-wrong('begin --total 1 --total 2', '--total is given twice');
-wrong('begin --percent 1', '--percent does not go with begin');
+wrong('begin --percent 1', 'unknown option "--percent"');
+wrong('begin --toString 1', 'unknown option "--toString"');
+wrong('begin -- 3', 'unknown option "--"');
 wrong('begin 3', 'unknown option "3"');
 wrong('step --percent 1 --current 1', '--step is missing');
 wrong('end', 'give either --success or --failure');
@@ -62,7 +64,7 @@ test('without XDG_RUNTIME_DIR the socket is in /run/user', () => {
 });
 
 test('--help says how', async () => {
-  assert.deepEqual(await runProgress(['begin', '--help'], PLACE), { out: PROGRESS_HELP, err: '' });
+  assert.deepEqual(await runProgress(['begin', '--help'], DEFAULTS), { out: PROGRESS_HELP, err: '' });
 });
 
 async function server(t: TestContext, onConnect: (socket: Socket) => void): Promise<string> {
@@ -90,7 +92,7 @@ test('the line is written, and has been read when the command ends', async (t) =
     });
     socket.on('end', () => socket.end());
   });
-  assert.deepEqual(await runProgress(['end', '--success', '--socket', path], PLACE), { out: '', err: '' });
+  assert.deepEqual(await runProgress(['end', '--success', '--socket', path], DEFAULTS), { out: '', err: '' });
   assert.equal(heard, '{"event":"end","success":true}\n');
 });
 
@@ -124,7 +126,7 @@ test('a daemon that ends before it has read the line is tried again', async (t) 
 });
 
 test('nobody listens: one line, and no failure', async () => {
-  const { out, err } = await runProgress(['end', '--success', '--socket', '/nowhere/s'], PLACE);
+  const { out, err } = await runProgress(['end', '--success', '--socket', '/nowhere/s'], DEFAULTS);
   assert.equal(out, '');
   assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
 });

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { BackendHealth } from '../src/protocol/actor/backends.js';
 import type { BackendListener } from '../src/protocol/actor/messages.js';
 import { readyWith } from '../src/readiness.js';
+import { ManualClock } from './manual-clock.js';
 
 const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
@@ -26,7 +27,7 @@ function begin(t: TestContext, upgrades: boolean) {
   const directory = folder(t);
   const heard: string[] = [];
   const failures: string[] = [];
-  let late: (() => void) | undefined;
+  const clock = new ManualClock();
   const behind: BackendListener = {
     changes: (backend, changes) => heard.push(`${backend} ${changes.length}`),
     health: (backend, { state }) => heard.push(`${backend} ${state}`),
@@ -35,16 +36,11 @@ function begin(t: TestContext, upgrades: boolean) {
     directory,
     pid: PID,
     upgrades,
-    after: (_, action) => {
-      late = action;
-      return () => {
-        late = undefined;
-      };
-    },
+    clock,
     failed: (reason) => failures.push(reason),
   });
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, heard, failures, listener, isReady, late: () => late };
+  return { directory, heard, failures, listener, isReady, clock };
 }
 
 describe('the start is done', () => {
@@ -60,14 +56,14 @@ describe('the start is done', () => {
   ];
   for (const word of words) {
     test(`with the upgrade backend's first word: ${word.state} ${word.detail ?? ''}`, (t) => {
-      const { listener, isReady, heard, late } = begin(t, true);
+      const { listener, isReady, heard, clock } = begin(t, true);
       listener.health('upgrade', CONNECTING);
       listener.health('audio', { ...CONNECTING, state: 'up' });
       listener.changes('upgrade', []);
       assert.ok(!isReady());
       listener.health('upgrade', word);
       assert.ok(isReady());
-      assert.equal(late(), undefined);
+      assert.equal(clock.timers, 0);
       listener.health('upgrade', word);
       const told = ['upgrade connecting', 'audio up', 'upgrade 0', `upgrade ${word.state}`];
       assert.deepEqual(heard, [...told, `upgrade ${word.state}`]);
@@ -75,8 +71,8 @@ describe('the start is done', () => {
   }
 
   test('in the end also if the upgrade backend says nothing', (t) => {
-    const { isReady, late } = begin(t, true);
-    late()?.();
+    const { isReady, clock } = begin(t, true);
+    clock.advance(20_000);
     assert.ok(isReady());
   });
 
