@@ -3,6 +3,7 @@
 // writes outside the handler are corked), so that nothing else has to. It decides nothing.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Clock } from '../clock.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
 import { type HeaderPair, type Reply, statusLine } from './reply.js';
 
@@ -48,6 +49,7 @@ export class Exchange {
   /** Percent-encoded as sent, without the query. */
   readonly path: string;
   readonly #response: HttpResponse;
+  readonly #clock: Clock;
   readonly #onSettled: () => void;
   #request: HttpRequest | undefined;
   #state: State = 'open';
@@ -60,8 +62,9 @@ export class Exchange {
    * `onSettled` is called once, if the exchange outlives its handler: answered, cut, or the peer is gone. An exchange that
    * ends within its handler never calls it.
    */
-  constructor(response: HttpResponse, request: HttpRequest, onSettled: () => void) {
+  constructor(response: HttpResponse, request: HttpRequest, clock: Clock, onSettled: () => void) {
     this.#response = response;
+    this.#clock = clock;
     this.#request = request;
     this.#onSettled = onSettled;
     this.method = request.getCaseSensitiveMethod();
@@ -78,8 +81,7 @@ export class Exchange {
     const seen = new Set<string>();
     let twice: string | undefined;
     this.#head().forEach((name) => {
-      if (!names.includes(name)) return;
-      if (seen.has(name)) twice ??= name;
+      if (seen.has(name) && names.includes(name)) twice ??= name;
       seen.add(name);
     });
     return twice;
@@ -99,7 +101,10 @@ export class Exchange {
   handlerReturned(): boolean {
     this.#request = undefined;
     if (this.#isOver()) return false;
-    this.#response.onAborted(() => this.#lose());
+    // Also heard when the connection is cut from here, and too late then to mean anything.
+    this.#response.onAborted(() => {
+      if (!this.#isOver()) this.#leave();
+    });
     if (!this.#isCollecting) this.#pause();
     return true;
   }
@@ -110,11 +115,11 @@ export class Exchange {
     if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
     return new Promise((resolve) => {
       const settle = (body: ReceivedBody): void => {
-        clearTimeout(deadline);
+        cancel();
         this.#onGone = undefined;
         resolve(body);
       };
-      const deadline = setTimeout(() => settle({ kind: 'too-slow' }), BODY_DEADLINE_MS);
+      const cancel = this.#clock.after(BODY_DEADLINE_MS, () => settle({ kind: 'too-slow' }));
       this.#onGone = () => settle({ kind: 'gone' });
       this.#isCollecting = true;
       this.#collect(settle);
@@ -244,17 +249,12 @@ export class Exchange {
   }
 
   #head(): HttpRequest {
-    if (this.#request === undefined) throw new Error('The request is read after its handler has returned');
-    return this.#request;
+    if (this.#request !== undefined) return this.#request;
+    throw new Error('The request is read after its handler has returned');
   }
 
   #isOver(): boolean {
     return this.#state === 'answered' || this.#state === 'gone';
-  }
-
-  /** The peer's doing. Also heard when the connection is cut from here, and too late then to mean anything. */
-  #lose(): void {
-    if (!this.#isOver()) this.#leave();
   }
 
   /** Our own doing. `close` comes last: nothing behind it may depend on the response. */

@@ -76,7 +76,7 @@ export function createServer(
   const onSettled = (): void => pending.down();
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
   app.any('/*', (response, request) => {
-    const exchange = new Exchange(response, request, onSettled);
+    const exchange = new Exchange(response, request, clock, onSettled);
     try {
       const later = handler.serve(exchange);
       later?.catch((error: unknown) => handler.onFault(exchange, error));

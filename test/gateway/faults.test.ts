@@ -12,6 +12,7 @@ import { ROUTES } from '../../src/gateway/routes.js';
 import { createServer } from '../../src/gateway/server.js';
 import { HostIdentity } from '../../src/gateway/trust.js';
 import { ManualClock } from '../manual-clock.js';
+import { until } from '../until.js';
 import { RawConnection } from './raw-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
@@ -123,6 +124,17 @@ test('an OpenAPI document that could not be made is made for the next one who as
     connection.destroy();
   }
   assert.equal(asked, 2);
+});
+
+test('a body that does not arrive in time is refused for good', async (context) => {
+  const gateway = new FaultyGateway(context);
+  const head = 'POST /audio/server/mute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n';
+  const connection = new RawConnection(gateway.port).write(`${head}{"mu`);
+  await until('the body is waited for', () => gateway.clock.timers === 1);
+  gateway.clock.advance(10_000);
+  assert.match(await connection.closed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+  assert.deepEqual(gateway.backends.asked, []);
+  await gateway.assertServes();
 });
 
 test('an exchange that was cut is over: it is answered no more, and the server does not wait for it', async () => {
