@@ -1,5 +1,6 @@
-// Who may use the interface (contract, section 6): checks of Host, Origin and Sec-Fetch-Site, of headers that could be read in two
-// ways, and the response headers that tell browsers. Pure functions of header texts. They run before routing and before anything has an effect, on every request.
+// Who may use the interface (contract, section 6): checks of Host, Origin and Sec-Fetch-Site and of headers that could be read in
+// two ways, and the response headers that tell browsers. Functions of header texts; the hostname is given. They run before routing
+// and before anything has an effect, on every request.
 
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
@@ -97,7 +98,7 @@ export class HostIdentity {
   readonly #settings: TrustSettings;
   /** Host headers that passed: clients send the same one with every request, and each check takes 5 % of a GET (measured). */
   readonly #passed = new Set<string>();
-  #hostname = '';
+  #hostname: string;
   #rules: TrustRules;
 
   /** `read` gives the hostname of this moment. */
@@ -113,7 +114,7 @@ export class HostIdentity {
     return this.#rules;
   }
 
-  /** Read now. */
+  /** Read now, and known from now on. */
   hostname(): string {
     const hostname = this.#read();
     if (hostname === this.#hostname) return hostname;
@@ -126,12 +127,10 @@ export class HostIdentity {
   /** Undefined: the request with this Host may go on. */
   distrust(header: string): Problem | undefined {
     if (this.#passed.has(header)) return undefined;
+    if (!isTrustedHost(header, this.#rules)) this.hostname();
     if (!isTrustedHost(header, this.#rules)) {
-      this.hostname();
-      if (!isTrustedHost(header, this.#rules)) {
-        const host = JSON.stringify(header);
-        return problem('foreign-host', `Host ${host} is no name of this node; api.hosts can name more`);
-      }
+      const host = JSON.stringify(header);
+      return problem('foreign-host', `Host ${host} is no name of this node; api.hosts can name more`);
     }
     if (this.#passed.size < REMEMBERED_HOSTS_MAX) this.#passed.add(header);
     return undefined;
