@@ -58,13 +58,11 @@ function enabledBackends(settings: RouteSettings): readonly Backend[] {
 /** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
-  const { date, monotonic, random, after } = clock;
-  const boot = bootName(date(), random());
+  const boot = bootName(clock.date(), clock.random());
   const responses = new ResponseMaker(boot);
-  const mirror = new Mirror(enabledBackends(settings), responses, date);
+  const mirror = new Mirror(enabledBackends(settings), responses, clock.date);
   const limits = limitsOf(options);
-  const maxClients = limits.streams;
-  const hub = new EventHub({ boot, monotonic, random, maxClients, source: mirror, schedule: after });
+  const hub = new EventHub({ boot, clock, maxClients: limits.streams, source: mirror });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const answers = new PendingCount();
   let sockets: ListeningSockets | undefined;

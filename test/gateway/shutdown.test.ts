@@ -20,11 +20,9 @@ class Scene {
   readonly backends = counting(this.scripted, this.answers);
   readonly hub = new EventHub({
     boot: 'b',
-    monotonic: this.clock.monotonic,
-    random: () => 0,
+    clock: this.clock,
     maxClients: 10,
     source: new NodeWorld(),
-    schedule: this.clock.after,
   });
   /** What the server counts: exchanges without an answer. */
   readonly exchanges = new PendingCount();

@@ -1,9 +1,10 @@
 // The event hub: numbers every event, frames it once, and hands the same bytes to every stream that wants it.
 // It does no I/O of its own and reads no clock but the one it is given.
 
+import type { Clock } from '../../clock.js';
 import { checkBoot, dataOf, encode, eventId, frame, hello, love } from './encode.js';
 import type { FramedEvent, SnapshotSource, StreamEvent } from './event.js';
-import { KeepAlive, type Schedule } from './keepalive.js';
+import { KeepAlive } from './keepalive.js';
 import { accepts, type EventQuery, type Filter } from './query.js';
 import { type Backlog, entriesOf, Queue } from './queue.js';
 import { History, Replay } from './ring.js';
@@ -17,13 +18,9 @@ const BATCH_BYTES_MAX = 256 * 1024;
 export interface HubOptions {
   /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number;
-  /** 0 <= random() < 1. */
-  readonly random: () => number;
+  readonly clock: Clock;
   readonly maxClients: number;
   readonly source: SnapshotSource;
-  readonly schedule: Schedule;
 }
 
 /** One for the life of the daemon. Only the constructor throws of itself. */
@@ -41,7 +38,7 @@ export class EventHub {
   constructor(options: HubOptions) {
     checkBoot(options.boot);
     this.#options = options;
-    this.#keepAlive = new KeepAlive(this.#streams, options.monotonic, options.schedule);
+    this.#keepAlive = new KeepAlive(this.#streams, options.clock);
   }
 
   /** Sends what happened. When it is called, the snapshot source already tells of it. */
@@ -66,18 +63,18 @@ export class EventHub {
    */
   open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
     if (this.#farewell !== undefined || this.#streams.size >= this.#options.maxClients) return 'full';
-    const { boot, monotonic, random } = this.#options;
+    const { boot, clock } = this.#options;
     const stream = new EventStream({
       sink,
       filter: query.filter,
       keepaliveMs: query.keepaliveMs,
       boot,
       love: () => love(boot, this.#history.newest),
-      monotonic,
+      clock,
       onEnd: (ended, ending) => this.#ended(ended, ending),
     });
     this.#streams.add(stream);
-    stream.start(hello(random()), this.#backlogFor(query));
+    stream.start(hello(clock.random()), this.#backlogFor(query));
     if (this.#streams.has(stream)) this.#keepAlive.added(stream);
     return stream;
   }
@@ -146,7 +143,7 @@ export class EventHub {
     for (const stream of this.#streams) stream.bye();
     if (this.#streams.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancel = this.#options.schedule(withinMs, () => {
+      const cancel = this.#options.clock.after(withinMs, () => {
         for (const stream of this.#streams) stream.cut();
       });
       this.#allLeft = () => {

@@ -1,6 +1,8 @@
 // One timer for the keep-alives of all streams: a node at rest should sleep, so there is no timer per stream, and none at
 // all without streams.
 
+import type { Clock } from '../../clock.js';
+
 /** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
@@ -10,19 +12,14 @@ export interface Talker {
   keepAlive(): void;
 }
 
-/** Calls back after a delay in milliseconds, unless the returned function is called before. */
-export type Schedule = (delayMs: number, callback: () => void) => () => void;
-
 export class KeepAlive {
   readonly #talkers: ReadonlySet<Talker>;
-  readonly #monotonic: () => number;
-  readonly #schedule: Schedule;
+  readonly #clock: Clock;
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
 
-  constructor(talkers: ReadonlySet<Talker>, monotonic: () => number, schedule: Schedule) {
+  constructor(talkers: ReadonlySet<Talker>, clock: Clock) {
     this.#talkers = talkers;
-    this.#monotonic = monotonic;
-    this.#schedule = schedule;
+    this.#clock = clock;
   }
 
   /** `talker` was added to the set. */
@@ -43,13 +40,13 @@ export class KeepAlive {
 
   #arm(at: number): void {
     this.#armed?.cancel();
-    const delayMs = Math.max(0, at - this.#monotonic());
-    this.#armed = { at, cancel: this.#schedule(delayMs, () => this.#fire()) };
+    const delayMs = Math.max(0, at - this.#clock.monotonic());
+    this.#armed = { at, cancel: this.#clock.after(delayMs, () => this.#fire()) };
   }
 
   #fire(): void {
     this.#armed = undefined;
-    const now = this.#monotonic();
+    const now = this.#clock.monotonic();
     for (const talker of this.#talkers) if (talker.dueAt <= now) talker.keepAlive();
     let next = Number.POSITIVE_INFINITY;
     for (const talker of this.#talkers) next = Math.min(next, talker.dueAt);

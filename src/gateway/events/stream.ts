@@ -1,5 +1,6 @@
 // One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
 
+import type { Clock } from '../../clock.js';
 import { BYE } from './encode.js';
 import type { FramedEvent } from './event.js';
 import type { Filter } from './query.js';
@@ -44,8 +45,7 @@ export interface StreamOptions {
   readonly boot: string;
   /** What breaks the silence of a stream that has been told everything. */
   readonly love: () => Uint8Array;
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number;
+  readonly clock: Clock;
   /** Called once. */
   readonly onEnd: (stream: EventStream, ending: Ending) => void;
 }
@@ -58,7 +58,7 @@ export class EventStream implements OpenStream {
 
   constructor(options: StreamOptions) {
     this.#options = options;
-    this.#spokeAt = options.monotonic();
+    this.#spokeAt = options.clock.monotonic();
   }
 
   get filter(): Filter {
@@ -92,7 +92,7 @@ export class EventStream implements OpenStream {
 
   /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
   keepAlive(): void {
-    this.#spokeAt = this.#options.monotonic();
+    this.#spokeAt = this.#options.clock.monotonic();
     if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(this.#options.love()));
   }
 
@@ -153,7 +153,7 @@ export class EventStream implements OpenStream {
 
   /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
   #write(bytes: Uint8Array): boolean {
-    this.#spokeAt = this.#options.monotonic();
+    this.#spokeAt = this.#options.clock.monotonic();
     const taken = this.#options.sink.write(bytes);
     if (!taken && this.#state === 'flowing') this.#state = 'behind';
     return taken && this.#isOpen();

@@ -14,11 +14,9 @@ export class NodeUnderTest {
   constructor(maxClients = 256) {
     this.hub = new EventHub({
       boot: 'b',
-      monotonic: this.clock.monotonic,
-      random: () => 0,
+      clock: this.clock,
       maxClients,
       source: this.world,
-      schedule: this.clock.after,
     });
   }
 

@@ -172,11 +172,9 @@ function round(
   const clock = new ManualClock();
   const hub = new EventHub({
     boot: 'boot',
-    monotonic: clock.monotonic,
-    random: () => random.next(),
+    clock: { ...clock, random: () => random.next() },
     maxClients: 20,
     source: world,
-    schedule: clock.after,
   });
   // Where records are large the bound of bytes acts, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;
