@@ -83,6 +83,7 @@ export function serverRecord(
       systemd: settings.systemd.enabled,
       upgrade: settings.upgrade.enabled,
       zeroconf: false,
+      mqtt: false,
     },
   };
 }
@@ -97,18 +98,39 @@ export interface HealthFacts {
   readonly backends: ReadonlyMap<Backend, BackendHealth>;
 }
 
+/** The text of `GET /health`: all that changes rarely is encoded once per change, the rest is written in front of it each time. */
+export class HealthText {
+  #backends: HealthFacts['backends'] | undefined;
+  #listening: ListeningState | undefined;
+  #lasting = '';
+
+  /** `backends` and `listening` are the same objects until something in them changes. */
+  of(facts: HealthFacts): string {
+    if (facts.backends !== this.#backends || facts.listening !== this.#listening) {
+      this.#lasting = JSON.stringify(lastingPart(facts)).slice(1);
+      this.#backends = facts.backends;
+      this.#listening = facts.listening;
+    }
+    const uptime = Math.max(0, Math.floor(facts.uptimeMs / 1000));
+    const { open, closedSlow } = facts.streams;
+    return `{"uptime_s":${uptime},"streams":{"open":${open},"closed_slow":${closedSlow}},${this.#lasting}`;
+  }
+}
+
 /** `ok` means that every enabled backend is up. */
-export function healthRecord(facts: HealthFacts): HealthRecord {
-  const rows = [...facts.backends].map(
+function lastingPart({
+  version,
+  listening,
+  backends,
+}: HealthFacts): Omit<HealthRecord, 'uptime_s' | 'streams'> {
+  const rows = [...backends].map(
     ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,
   );
   return {
     status: rows.every(([, { state }]) => state === 'up') ? 'ok' : 'degraded',
-    version: facts.version,
-    uptime_s: Math.max(0, Math.floor(facts.uptimeMs / 1000)),
-    streams: { open: facts.streams.open, closed_slow: facts.streams.closedSlow },
-    listening: [...facts.listening.listening],
-    waiting: [...facts.listening.waiting],
+    version,
+    listening: [...listening.listening],
+    waiting: [...listening.waiting],
     backends: Object.fromEntries(rows),
   };
 }

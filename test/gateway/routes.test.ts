@@ -29,6 +29,7 @@ describe('every route with every backend', () => {
             systemd: true,
             upgrade: true,
             zeroconf: false,
+            mqtt: false,
           },
         }),
     ],

@@ -52,6 +52,7 @@ export const ServerRecord = Type.Object(
         systemd: Type.Boolean(),
         upgrade: Type.Boolean(),
         zeroconf: Type.Boolean(),
+        mqtt: Type.Boolean(),
       },
       Closed,
     ),
