@@ -1,11 +1,15 @@
-// `npm test [-- [--debian13] PATTERNS]`: everything that is checked, in one command, the quick steps first. The first step that
-// fails ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the second Node
-// and the second Debian. With --debian13 the tests run on that Debian, and only there.
+// `npm test [-- [--debian13] [--scenario NAME] PATTERNS]`: everything that is checked, in one command, the quick steps first. The
+// first step that fails ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the
+// second Node and the second Debian. With --debian13 the tests run on that Debian, and only there. With --scenario only those
+// tests run whose name, or whose suite's, contains NAME: of the booted node, where no pattern says otherwise.
+//
+// `npm run soak [-- MINUTES]`: the seeded tests (test/seeded-random.ts) again and again, each time on another seed.
 //
 // A test that cannot run here says why in one line. With CI=true or TONEARM_REQUIRE_ALL=1 that is a failure.
 
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -26,6 +30,9 @@ const TEST_DEADLINE_MS = 10 * 60_000;
 /** Test files mostly wait for other processes, so more of them than cores run at once; fixed, so that a run can be repeated. */
 const CONCURRENCY = 4;
 const OTHER_NODE = 22;
+const SOAK_MINUTES = 10;
+/** How a compiled test file says that it is seeded. */
+const IMPORTS_SEED = /^import \{[^}]*\bSEED\b[^}]*\} from ".*\/seeded-random\.js";$/m;
 /** Below test/: what needs a system around it. The rest depends on nothing but Node. */
 const SYSTEM_TESTS = /^(browser|contract|node|packaging|sound|tools)\b/;
 /** Below test/: those that boot a node, which they do from outside of a Debian, over its root. */
@@ -67,6 +74,9 @@ function testFiles() {
     .sort();
 }
 
+/** What Node's pattern of names would not take for the letter. */
+const literally = (name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
 const isOf = (kind, file) => kind.test(relative('build/test', file));
 
 function matching(files, patterns) {
@@ -79,8 +89,9 @@ function matching(files, patterns) {
  * Runs test files and refuses what they leave behind, and in CI what they leave out.
  * @param {{ command: string[], place: string, env?: Record<string, string> }} runner `command` runs Node with the arguments
  *   that follow; `place` is named with each failure.
+ * @param {string} [scenario] only tests, and suites, whose name contains it
  */
-async function runTests({ command: [file, ...before], place, env = {} }, files) {
+async function runTests({ command: [file, ...before], place, env = {} }, files, scenario) {
   if (files.length === 0) throw new StepFailed('no test file matches');
   const run = openRunDirectory();
   const options = [
@@ -89,6 +100,7 @@ async function runTests({ command: [file, ...before], place, env = {} }, files) 
     `--test-timeout=${TEST_DEADLINE_MS}`,
     `--test-reporter=${REPORTER}`,
     '--enable-source-maps',
+    ...(scenario === undefined ? [] : [`--test-name-pattern=${literally(scenario)}`]),
   ];
   const marked = {
     TMPDIR: run.directory,
@@ -107,6 +119,10 @@ async function runTests({ command: [file, ...before], place, env = {} }, files) 
     for (const line of leftovers) console.log(`left behind - ${line}`);
   }
   if (leftovers.length > 0) throw new StepFailed('the tests left something behind');
+  if (scenario !== undefined) {
+    if (/^# pass 0$/m.test(output)) throw new StepFailed(`nothing has run that is called '${scenario}'`);
+    return;
+  }
   const skipped = Number(/^# skipped (\d+)$/m.exec(output)?.[1] ?? 0);
   if (REQUIRE_ALL && skipped > 0) throw new StepFailed(`${skipped} skipped, and here nothing may be`);
 }
@@ -130,7 +146,7 @@ async function secondNode() {
 }
 
 /** With Debian 13's own Node and sound servers; then, over its root, what boots a node. */
-async function secondDebian(patterns) {
+async function secondDebian(patterns, scenario) {
   const made = debian13();
   if (made.trouble !== undefined) return unavailable(made.trouble);
   const files = matching(testFiles(), patterns).filter((file) => !isOf(ONE_DEBIAN_TESTS, file));
@@ -138,11 +154,23 @@ async function secondDebian(patterns) {
   const place = 'Debian 13';
   const inside = files.filter((file) => !isOf(BOOTING_TESTS, file));
   if (inside.length > 0)
-    await runTests({ ...insideDebian13(made.kept, ROOT, ['/usr/bin/node']), place }, inside);
+    await runTests({ ...insideDebian13(made.kept, ROOT, ['/usr/bin/node']), place }, inside, scenario);
   const booting = files.filter((file) => isOf(BOOTING_TESTS, file));
   const env = { TONEARM_NODE_ROOT: made.root };
-  if (booting.length > 0) await runTests({ command: [process.execPath], place, env }, booting);
+  if (booting.length > 0) await runTests({ command: [process.execPath], place, env }, booting, scenario);
   return undefined;
+}
+
+/** Until the minutes are over, or a round fails, whose seed stands above what it says. */
+async function soak(own, minutes) {
+  if (!(minutes > 0)) throw new StepFailed('npm run soak -- MINUTES: a number above 0');
+  const files = testFiles().filter((file) => IMPORTS_SEED.test(readFileSync(join(ROOT, file), 'utf8')));
+  const endMs = performance.now() + minutes * 60_000;
+  for (let round = 1; round === 1 || performance.now() < endMs; round += 1) {
+    const seed = String(randomInt(2 ** 32));
+    console.log(`# round ${round}: TONEARM_FUZZ_SEED=${seed}`);
+    await runTests({ ...own, env: { TONEARM_FUZZ_SEED: seed } }, files);
+  }
 }
 
 async function setUp() {
@@ -151,27 +179,34 @@ async function setUp() {
 }
 
 /** Name and work of each step, in order. A step may answer with a remark for its line. */
-function steps(patterns, onlyDebian13) {
+function steps(positionals, { debian13: onlyDebian13, soak: soaking, scenario }) {
   const tool = (name, ...args) => command(process.execPath, [join(BIN, name), ...args]).then(() => undefined);
   const node = (...args) => command(process.execPath, args).then(() => undefined);
+  const ready = ['set-up', setUp];
+  const built = ['build', () => node('packaging/build.mjs')];
+  const own = { command: [process.execPath], place: `Node ${process.versions.node}` };
+  if (soaking) {
+    const minutes = Number(positionals[0] ?? SOAK_MINUTES);
+    return [ready, built, [`${minutes} minutes on random seeds`, () => soak(own, minutes)]];
+  }
   const checks = [
-    ['set-up', setUp],
+    ready,
     ['types', () => tool('tsc', '-p', '.')],
     ['style', () => tool('biome', 'ci', '--error-on-warnings', 'src', 'test', 'bench', 'packaging')],
     ['dead code', () => tool('knip', '--no-progress')],
-    ['build', () => node('packaging/build.mjs')],
+    built,
   ];
-  const own = { command: [process.execPath], place: `Node ${process.versions.node}` };
-  const onOwn = [`tests on ${own.place}`, () => runTests(own, matching(testFiles(), patterns))];
-  const onDebian13 = ['tests on Debian 13', () => secondDebian(patterns)];
+  const patterns = scenario !== undefined && positionals.length === 0 ? ['node/node'] : positionals;
+  const onOwn = [`tests on ${own.place}`, () => runTests(own, matching(testFiles(), patterns), scenario)];
+  const onDebian13 = ['tests on Debian 13', () => secondDebian(patterns, scenario)];
   if (onlyDebian13) return [...checks, onDebian13];
   if (patterns.length > 0) return [...checks, onOwn];
   return [...checks, onOwn, [`unit tests on Node ${OTHER_NODE}`, secondNode], onDebian13];
 }
 
-async function main(patterns, onlyDebian13) {
+async function main(positionals, options) {
   const begun = Date.now();
-  for (const [name, work] of steps(patterns, onlyDebian13)) {
+  for (const [name, work] of steps(positionals, options)) {
     const since = Date.now();
     try {
       const remark = await work();
@@ -187,7 +222,7 @@ async function main(patterns, onlyDebian13) {
 }
 
 const { values, positionals } = parseArgs({
-  options: { debian13: { type: 'boolean' } },
+  options: { debian13: { type: 'boolean' }, soak: { type: 'boolean' }, scenario: { type: 'string' } },
   allowPositionals: true,
 });
-process.exitCode = await main(positionals, values.debian13 === true);
+process.exitCode = await main(positionals, values);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
-import { SeededRandom } from '../seeded-random.js';
+import { SEED, SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
@@ -13,8 +13,6 @@ import { Daemon } from './daemon.js';
 import { Storm } from './stream-storm.js';
 import { allKnowTheTruth } from './stream-truth.js';
 
-/** `STORM_SEED` repeats a run. */
-const SEED = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000_000);
 const CONSUMERS = 20;
 const STEPS = 1200;
 /** In each step one consumer breaks off or comes back, with this probability. */
@@ -59,7 +57,7 @@ function place(consumer: EventConsumer): number {
   return Number(consumer.lastEventId.split('-')[1] ?? 0);
 }
 
-describe(`coming back (STORM_SEED=${SEED})`, { skip }, () => {
+describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   const random = new SeededRandom(SEED);
   let sound: SoundServer;
   let daemon: Daemon;

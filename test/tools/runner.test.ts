@@ -46,6 +46,9 @@ test('the reporter tells failures with their place and what was printed, skips w
     assert.match(stdout, new RegExp(`^${line}$`, 'm'));
   }
   assert.doesNotMatch(stdout, /good|a suite/);
+  const alone = await node('--test', '--test-name-pattern=good', `--test-reporter=${reporter}`, file);
+  assert.doesNotMatch(alone.stdout, /does not match/, 'what was not asked for is not told as skipped');
+  assert.match(alone.stdout, /^# pass 1$/m);
 });
 
 test('files and processes that a run leaves are named and removed', async (t) => {
