@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
+import { fileIdentity, LazyWatch, PathWatch } from '../../src/actors/path-watch.js';
 import { until } from '../until.js';
 
 const DEADLINE_MS = 15_000;
@@ -231,9 +231,13 @@ describe('it says nothing', () => {
     assert.deepEqual(told, []);
   });
 
-  test('where nothing can be watched', () => {
-    const watch = new PathWatch('/proc/self/no/such/file', () => undefined, { settleMs: 0 });
-    watch.close();
+  test('where nothing can be watched, however often it looks', async (t) => {
+    const looks: boolean[] = [];
+    const look = (): number => looks.push(watch.look());
+    const watch = new LazyWatch('/proc/self/no/such/file', look, { settleMs: 0, slowLookMs: 1 });
+    t.after(() => watch.close());
+    await until('three looks', () => looks.length >= 3 || undefined, DEADLINE_MS);
+    assert.ok(looks.every((changed) => !changed));
   });
 });
 

@@ -9,6 +9,8 @@ import { until } from '../until.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
+const NEVER_MS = 2 ** 31 - 1;
+
 test('a port that another gateway has is refused, not shared, and the kernel says why', async (context) => {
   const gateways = [GatewayUnderTest.up(), GatewayUnderTest.up()] as const;
   context.after(() => Promise.all(gateways.map((one) => one.close())));
@@ -79,8 +81,11 @@ test('closing lets an answer under way end, and refuses what comes meanwhile', a
   assert.equal(under.backends.asked.length, 1);
 });
 
-test('closing with nothing open is immediate, twice too', async () => {
+test('closing with nothing open waits for nothing, and the second close is the first', async () => {
   const under = GatewayUnderTest.up();
-  await under.close();
-  await under.close();
+  assert.equal(await whyRefused('127.0.0.1', under.port), 'EADDRINUSE');
+  const closed = under.gateway.close(NEVER_MS);
+  assert.equal(under.gateway.close(0), closed);
+  await closed;
+  assert.equal(await whyRefused('127.0.0.1', under.port), undefined);
 });
