@@ -1,6 +1,6 @@
-// The table of children, in start order; they are stopped in reverse. Actors are named here by file only, never imported.
+// The children, one per backend, in start order; they are stopped in reverse. Actors are named here by file only, never imported.
 
-import type { Backend } from '../protocol/actor/backends.js';
+import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
@@ -13,33 +13,20 @@ export interface ChildSpec {
   readonly stopWithinMs: number;
 }
 
-/** The first to start, and enabled by default: its thread boots before the settings are known. */
-export const FIRST_CHILD: ChildSpec = {
-  backend: 'audio',
-  entry: 'actors/audio/worker.js',
-  enabled: (settings) => settings.audio.enabled,
-  stopWithinMs: 500,
-};
+/** The upgrade backend may be writing its state file to slow flash. */
+const STOP_WITHIN_MS: Partial<Record<Backend, number>> = { upgrade: 1000 };
+const STOP_WITHIN_MS_DEFAULT = 500;
 
-export const CHILDREN: readonly ChildSpec[] = [
-  FIRST_CHILD,
-  {
-    backend: 'systemd',
-    entry: 'actors/systemd/worker.js',
-    enabled: (settings) => settings.systemd.enabled,
-    stopWithinMs: 500,
-  },
-  {
-    backend: 'power',
-    entry: 'actors/power/worker.js',
-    enabled: (settings) => settings.power.enabled,
-    stopWithinMs: 500,
-  },
-  // Longer than the others: it may be writing its state file to slow flash.
-  {
-    backend: 'upgrade',
-    entry: 'actors/upgrade/worker.js',
-    enabled: (settings) => settings.upgrade.enabled,
-    stopWithinMs: 1000,
-  },
-];
+function childOf(backend: Backend): ChildSpec {
+  return {
+    backend,
+    entry: `actors/${backend}/worker.js`,
+    enabled: (settings) => settings[backend].enabled,
+    stopWithinMs: STOP_WITHIN_MS[backend] ?? STOP_WITHIN_MS_DEFAULT,
+  };
+}
+
+/** The first to start, and enabled by default: its thread boots before the settings are known. */
+export const FIRST_CHILD: ChildSpec = childOf(BACKENDS[0]);
+
+export const CHILDREN: readonly ChildSpec[] = BACKENDS.map(childOf);

@@ -12,7 +12,7 @@ import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
 import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';
 
-export const SETTINGS: Settings = {
+const SETTINGS: Settings = {
   bind: ['lo'],
   logLevel: 'info',
   api: { port: 8018, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 256 } },

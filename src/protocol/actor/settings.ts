@@ -1,5 +1,6 @@
 // The effective configuration as the parts of the service receive it: plain values, defaults filled in. Types only.
 
+import type { Backend } from './backends.js';
 import type { LogLevel } from './messages.js';
 
 export interface UnitEntry {
@@ -52,9 +53,4 @@ export interface Settings {
 }
 
 /** Each actor's own part of the settings: what travels into its thread. */
-export interface BackendSettings {
-  readonly audio: AudioSettings;
-  readonly systemd: SystemdSettings;
-  readonly power: PowerSettings;
-  readonly upgrade: UpgradeSettings;
-}
+export type BackendSettings = Pick<Settings, Backend>;
