@@ -24,6 +24,8 @@ export interface DaemonOptions {
   readonly config?: string;
   /** Extra keys below `api`, in YAML flow style, such as `sse: {maxClients: 2}`. */
   readonly api?: string;
+  /** Another build than the shipped one. */
+  readonly entry?: string;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
   /** A program that becomes Node once it has changed something about itself, and its arguments, such as `prlimit`. */
@@ -59,6 +61,7 @@ export class Daemon {
     api = '',
     nodeArguments = [],
     launcher = [],
+    entry = ENTRY,
   }: DaemonOptions = {}): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -71,7 +74,7 @@ export class Daemon {
       ...env,
     };
     const daemon = new Daemon(port, directory, () =>
-      launch(directory, whole, [...launcher, process.execPath, ...nodeArguments]),
+      launch(directory, whole, [...launcher, process.execPath, ...nodeArguments, entry]),
     );
     process.once('exit', daemon.#lastResort);
     await daemon.#answers();
@@ -178,7 +181,7 @@ export interface Health {
 
 function launch(directory: string, env: Environment, node: readonly string[]): Program {
   const [program = '', ...before] = node;
-  const args = [...before, ENTRY, '--allow-root', '--config', join(directory, 'config.yaml')];
+  const args = [...before, '--allow-root', '--config', join(directory, 'config.yaml')];
   return startProgram(program, args, { env, log: join(directory, 'log') });
 }
 

@@ -1,0 +1,82 @@
+// "Adding a backend" of ARCHITECTURE.md is enough: a backend that is added in those places, and in no other, has its route, its
+// event and its command.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from '../until.js';
+import { Daemon } from './daemon.js';
+import { EDITS, WORKER, WORKER_FILE } from './example-backend.js';
+
+// build/test/contract/example-backend.test.js -> the project's root
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Puts the project with the example in it into the folder. */
+function addExample(folder: string): void {
+  for (const name of ['src', 'packaging', 'package.json', 'tsconfig.json']) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const [file, text, becomes] of EDITS) {
+    const source = readFileSync(join(folder, file), 'utf8');
+    assert.equal(source.split(text).length, 2, `${file} has ${JSON.stringify(text)} once`);
+    writeFileSync(
+      join(folder, file),
+      source.replace(text, () => becomes.replace('@', () => text)),
+    );
+  }
+  mkdirSync(dirname(join(folder, WORKER_FILE)));
+  writeFileSync(join(folder, WORKER_FILE), WORKER);
+}
+
+/** Runs Node in a folder; throws with what it said when it fails. */
+function node(folder: string, ...args: readonly string[]): void {
+  execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** What a stream has sent so far, in the raw: the tests' own consumer refuses events that the contract does not know. */
+async function listen(url: string): Promise<{ text(): string; close(): void }> {
+  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { agent: false }, resolve).on('error', reject).end();
+  });
+  let text = '';
+  incoming.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return { text: () => text, close: () => incoming.destroy() };
+}
+
+test('the page lists the places in which the example is added', () => {
+  const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n## Adding a backend\n')[1];
+  const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
+  const edited = new Set([...EDITS.map(([file]) => file), WORKER_FILE.replace('bell', 'NAME')]);
+  assert.deepEqual(listed.sort(), [...edited].sort());
+});
+
+test('an example backend answers its route, tells its event and obeys its command', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
+  let daemon: Daemon | undefined;
+  t.after(async () => {
+    await daemon?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  addExample(folder);
+  node(folder, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', '.');
+  node(folder, 'packaging/build.mjs', '--dist-only');
+  const config = 'bell: {enabled: true}\npulseaudio: {enabled: false}\nsystemd: {enabled: false}\n';
+  daemon = await Daemon.start({ config, entry: join(folder, 'dist/main.js') });
+  await daemon.backend('bell', 'up');
+  assert.deepEqual(await daemon.read('/bell'), { rings: 0 });
+  const stream = await listen(`http://127.0.0.1:${daemon.port}/events?types=bell.updated`);
+  t.after(() => stream.close());
+  assert.equal((await daemon.post('/bell/ring')).status, 202);
+  await until('the event', () =>
+    /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(stream.text()),
+  );
+  assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
+});

@@ -1,0 +1,78 @@
+// A backend that is added by the list of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
+
+/** File, a text that stands in it once, and what it becomes: `@` stands for the text. */
+export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
+  ['src/protocol/actor/backends.ts', "'upgrade'] as const", "'upgrade', 'bell'] as const"],
+  [
+    'src/protocol/actor/settings.ts',
+    'interface Settings {',
+    '@\n readonly bell: { readonly enabled: boolean };',
+  ],
+  ['src/protocol/actor/commands.ts', 'interface Commands {', "@\n readonly bell: { readonly do: 'ring' };"],
+  ['src/protocol/actor/collections.ts', "  'server.info',\n", "@ 'bell.updated',\n"],
+  [
+    'src/protocol/actor/collections.ts',
+    'const COLLECTIONS = {',
+    "@\n bell: { backend: 'bell', updated: 'bell.updated', shape: 'each' },",
+  ],
+  [
+    'src/protocol/actor/schemas.ts',
+    'export const PowerRecord',
+    'export const BellRecord = Type.Object({ rings: Type.Integer() }, Closed);\n@',
+  ],
+  [
+    'src/supervisor/config/keys.ts',
+    '\n  power: {',
+    "\n bell: { enabled: key('boolean', false, 'bell', flag) },@",
+  ],
+  ['src/supervisor/config/keys.ts', 'valuesOf({ ', '@bell, '],
+  ['src/supervisor/config/keys.ts', '\n    power,\n', '\n bell,@'],
+  [
+    'src/gateway/resources.ts',
+    'const RESOURCES = {',
+    "@\n bell: { backend: 'bell', collections: ['bell'], join: single('bell') },",
+  ],
+  ['src/gateway/routes.ts', "Pick<Settings, 'api'", "@ | 'bell'"],
+  [
+    'src/gateway/routes.ts',
+    "  get('/events',",
+    `get('/bell', 'The bell', ({ bell }) => bell.enabled, { kind: 'mirror', resource: 'bell' }),
+     post({
+       path: '/bell/ring',
+       summary: 'Rings the bell',
+       exists: ({ bell }) => bell.enabled,
+       backend: 'bell',
+       body: 'none',
+       command: () => ({ do: 'ring' }),
+     }),
+     @`,
+  ],
+  ['src/gateway/openapi.ts', 'const COMPONENTS = {', '@\n Bell: schemas.BellRecord,'],
+  ['src/gateway/openapi.ts', "  'audio.server': 'AudioServer',", "@ bell: 'Bell',"],
+  ['src/gateway/openapi.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
+  ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
+];
+
+export const WORKER_FILE = 'src/actors/bell/worker.ts';
+
+export const WORKER = `
+import type { ActorTask } from '../../protocol/actor/port.js';
+import { runActor } from '../runtime.js';
+
+export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
+  return runActor<'bell'>(task, (_settings, publish) => {
+    let rings = 0;
+    const tell = (): void => publish.put('bell', '', JSON.stringify({ rings }));
+    tell();
+    publish.status('up');
+    return {
+      handle: async () => {
+        rings += 1;
+        tell();
+        return { ok: true };
+      },
+      stop: async () => undefined,
+    };
+  });
+}
+`;
