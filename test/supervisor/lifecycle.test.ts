@@ -1,8 +1,18 @@
-// A child's state machine, row by row: state, signal, next state, what is to be done.
+// A child's life, row by row: what each signal does in each state, when a dead one is started again (contract, section 7), and what
+// /health says of it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Lifecycle, type Phase, RESTARTS, type Signal, step } from '../../src/supervisor/lifecycle.js';
+import type { BackendHealth } from '../../src/protocol/actor/backends.js';
+import {
+  afterDeath,
+  healthAfter,
+  type Lifecycle,
+  type Phase,
+  RESTARTS,
+  type Signal,
+  step,
+} from '../../src/supervisor/lifecycle.js';
 
 const POLICY = { restarts: RESTARTS, stopWithinMs: 700 };
 const START: Signal = { kind: 'start' };
@@ -90,3 +100,99 @@ test('the sixth death within the window fails, rests for 60 s and says how many 
   assert.equal(next.detail, 'thread ended: exit code 7; 6 deaths in 60 s');
   assert.deepEqual(effects, [{ kind: 'set timer', ms: 60_000 }]);
 });
+
+/** Times of all deaths, the last one being this death; what is done, and after which wait. */
+const DEATHS: readonly (readonly [
+  name: string,
+  deaths: readonly number[],
+  verdict: 'restarting' | 'failed',
+  waitMs: number,
+])[] = [
+  ['the first death is mended at once', [5], 'restarting', 0],
+  ['the second waits 250 ms', [0, 1], 'restarting', 250],
+  ['the third waits 500 ms', [0, 1, 2], 'restarting', 500],
+  ['the fourth waits 1 s', [0, 1, 2, 3], 'restarting', 1000],
+  ['the fifth waits 2 s: 5 are not more than 5', [0, 1, 2, 3, 4], 'restarting', 2000],
+  ['the sixth within 60 s rests for 60 s', [0, 1, 2, 3, 4, 59_999], 'failed', 60_000],
+  ['the sixth at 60 s finds the first forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
+  ['a death a minute is always mended at once', [0, 60_000, 120_000, 180_000], 'restarting', 0],
+  ['after the rest the count begins anew', [0, 1, 2, 3, 4, 5, 60_005], 'restarting', 0],
+];
+
+for (const [name, deaths, verdict, waitMs] of DEATHS) {
+  test(name, () => {
+    let history: readonly number[] = [];
+    let last: unknown;
+    for (const at of deaths) {
+      const { deaths: kept, ...decision } = afterDeath(history, at, RESTARTS);
+      history = kept;
+      last = decision;
+    }
+    assert.deepEqual(last, { verdict, waitMs });
+  });
+}
+
+test('the history is bounded however fast the deaths come', () => {
+  let deaths: readonly number[] = [];
+  for (let at = 0; at < 1000; at += 1) deaths = afterDeath(deaths, at, RESTARTS).deaths;
+  assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
+});
+
+const IS_UP: BackendHealth = { state: 'up', since: 100, restarts: 1 };
+
+interface HealthRow {
+  readonly name: string;
+  readonly before: BackendHealth | undefined;
+  readonly life: Omit<Lifecycle, 'deaths'>;
+  /** Absent: the very object `before`. */
+  readonly after?: BackendHealth;
+}
+
+const HEALTH: readonly HealthRow[] = [
+  {
+    name: 'a first start is connecting',
+    before: undefined,
+    life: { phase: 'starting', restarts: 0 },
+    after: { state: 'connecting', since: 200, restarts: 0 },
+  },
+  {
+    name: 'a start after a death is still restarting',
+    before: { state: 'restarting', since: 100, restarts: 1, detail: 'thread ended: x' },
+    life: { phase: 'starting', restarts: 1, detail: 'thread ended: x' },
+  },
+  {
+    name: 'a new state begins now',
+    before: IS_UP,
+    life: { phase: 'restarting', restarts: 2, detail: 'thread ended: x' },
+    after: { state: 'restarting', since: 200, restarts: 2, detail: 'thread ended: x' },
+  },
+  {
+    name: 'a new detail keeps the time of the state',
+    before: { state: 'connecting', since: 100, restarts: 0, detail: 'a' },
+    life: { phase: 'connecting', restarts: 0, detail: 'b' },
+    after: { state: 'connecting', since: 100, restarts: 0, detail: 'b' },
+  },
+  {
+    name: 'a further death in the same state is a change',
+    before: { state: 'restarting', since: 100, restarts: 1, detail: 'thread ended: x' },
+    life: { phase: 'restarting', restarts: 2, detail: 'thread ended: x' },
+    after: { state: 'restarting', since: 100, restarts: 2, detail: 'thread ended: x' },
+  },
+  {
+    name: 'a try after the rest is restarting',
+    before: { state: 'failed', since: 100, restarts: 6, detail: 'x' },
+    life: { phase: 'starting', restarts: 6, detail: 'x' },
+    after: { state: 'restarting', since: 200, restarts: 6, detail: 'x' },
+  },
+  { name: 'the same again is no change', before: IS_UP, life: { phase: 'up', restarts: 1 } },
+  { name: 'stopping reports nothing', before: IS_UP, life: { phase: 'stopping', restarts: 1 } },
+  { name: 'stopped reports nothing', before: IS_UP, life: { phase: 'stopped', restarts: 1 } },
+];
+
+for (const { name, before, life, after } of HEALTH) {
+  test(name, () => {
+    const health = healthAfter(before, { ...life, deaths: [] }, 200);
+    if (after === undefined) assert.equal(health, before);
+    else assert.deepEqual(health, after);
+  });
+}

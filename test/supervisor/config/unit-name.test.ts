@@ -4,60 +4,55 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unitName } from '../../../src/supervisor/config/texts.js';
 
-function accepted(name: string): void {
+const SUFFIXES = ['service', 'socket', 'target', 'device', 'mount', 'automount', 'swap', 'timer', 'path'];
+
+const ACCEPTED = [
+  ...SUFFIXES.map((suffix) => `mpd.${suffix}`),
+  ...[
+    'app.slice',
+    'init.scope',
+    '-.mount',
+    'a.b.service',
+    '..service',
+    'dev-disk-by\\x2dlabel.swap',
+    'org.gnome:Shell_1-2.service',
+    'player@kitchen.service',
+    'player@a@b.service',
+    'player@@.service',
+    'a@b@.service',
+    'player@.x.service',
+    `${'a'.repeat(247)}.service`,
+  ],
+];
+
+const REFUSED: readonly (readonly [why: RegExp, ...names: string[]])[] = [
+  [/empty/, ''],
+  [/suffix/, 'mpd', 'mpd.', 'mpd.Service', 'mpd.conf', 'mpd.service '],
+  [/before the suffix/, '.service'],
+  [/before the @/, '@.service', '@a.service'],
+  [/instance/, 'player@.service'],
+  [
+    /letters/,
+    'my player.service',
+    'a/b.service',
+    '../x.service',
+    'häuschen.service',
+    'mpd*.service',
+    'mpd\n.service',
+    'mpd\0.service',
+  ],
+  [/255 bytes/, `${'a'.repeat(248)}.service`, `${'ä'.repeat(124)}.service`],
+];
+
+for (const name of ACCEPTED) {
   test(`accepts ${name.slice(0, 40)}`, () => assert.deepEqual(unitName(name), { value: name }));
 }
 
-function refused(name: string, why: RegExp): void {
-  test(`refuses ${JSON.stringify(name.slice(0, 40))}`, () => {
-    const verdict = unitName(name);
-    assert.match('wrong' in verdict ? verdict.wrong : '', why);
-  });
+for (const [why, ...names] of REFUSED) {
+  for (const name of names) {
+    test(`refuses ${JSON.stringify(name.slice(0, 40))}`, () => {
+      const verdict = unitName(name);
+      assert.match('wrong' in verdict ? verdict.wrong : '', why);
+    });
+  }
 }
-
-for (const suffix of [
-  'service',
-  'socket',
-  'target',
-  'device',
-  'mount',
-  'automount',
-  'swap',
-  'timer',
-  'path',
-]) {
-  accepted(`mpd.${suffix}`);
-}
-accepted('app.slice');
-accepted('init.scope');
-accepted('-.mount');
-accepted('a.b.service');
-accepted('..service');
-accepted('dev-disk-by\\x2dlabel.swap');
-accepted('org.gnome:Shell_1-2.service');
-accepted('player@kitchen.service');
-accepted('player@a@b.service');
-accepted('player@@.service');
-accepted('a@b@.service');
-accepted('player@.x.service');
-accepted(`${'a'.repeat(247)}.service`);
-
-refused('', /empty/);
-refused('mpd', /suffix/);
-refused('mpd.', /suffix/);
-refused('mpd.Service', /suffix/);
-refused('mpd.conf', /suffix/);
-refused('mpd.service ', /suffix/);
-refused('.service', /before the suffix/);
-refused('@.service', /before the @/);
-refused('@a.service', /before the @/);
-refused('player@.service', /instance/);
-refused('my player.service', /letters/);
-refused('a/b.service', /letters/);
-refused('../x.service', /letters/);
-refused('häuschen.service', /letters/);
-refused('mpd*.service', /letters/);
-refused('mpd\n.service', /letters/);
-refused('mpd\0.service', /letters/);
-refused(`${'a'.repeat(248)}.service`, /255 bytes/);
-refused(`${'ä'.repeat(124)}.service`, /255 bytes/);
