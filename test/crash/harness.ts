@@ -6,21 +6,11 @@ import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
-import type { Settings } from '../../src/protocol/actor/settings.js';
 import type { ChildSpec } from '../../src/supervisor/children.js';
 import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
 import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';
-
-const SETTINGS: Settings = {
-  bind: ['lo'],
-  logLevel: 'info',
-  api: { port: 8018, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 256 } },
-  systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: false },
-  power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
-  upgrade: { enabled: true, progressSocket: '/nowhere/upgrade.sock', stateFile: '/nowhere/run.json' },
-};
+import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
@@ -134,7 +124,7 @@ export function prepare(
   const threads = new Threads(heapLimits, options.clock ?? systemClock);
   if (warmUp !== undefined) threads.preload(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
   const supervisor = new Supervisor({
-    settings: SETTINGS,
+    settings: DEFAULT_SETTINGS,
     root: ROOT,
     logger: witness,
     children: specsOf(cast, stopWithinMs),
