@@ -36,19 +36,18 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   [
     'src/gateway/routes.ts',
     "  get('/events',",
-    `get('/bell', 'The bell', ({ bell }) => bell.enabled, { kind: 'mirror', resource: 'bell' }),
+    `get('/bell', 'The bell', ({ bell }) => bell.enabled, state('bell', 'Bell')),
      post({
        path: '/bell/ring',
        summary: 'Rings the bell',
        exists: ({ bell }) => bell.enabled,
        backend: 'bell',
-       body: 'none',
+       body: NO_BODY,
        command: () => ({ do: 'ring' }),
      }),
      @`,
   ],
   ['src/gateway/openapi.ts', 'const COMPONENTS = {', '@\n Bell: schemas.BellRecord,'],
-  ['src/gateway/openapi.ts', "  'audio.server': 'AudioServer',", "@ bell: 'Bell',"],
   ['src/gateway/openapi.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
 ];
@@ -56,7 +55,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
 export const WORKER_FILE = 'src/actors/bell/worker.ts';
 
 export const WORKER = `
-import type { ActorTask } from '../../protocol/actor/port.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import { runActor } from '../runtime.js';
 
 export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
