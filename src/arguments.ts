@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 
 /** What the command line asks for. `configPath` is absent when the usual places are to be searched. */
-export type Request =
+export type CommandLine =
   | { readonly do: 'run'; readonly allowRoot: boolean; readonly configPath?: string }
   | { readonly do: 'check-config'; readonly configPath?: string }
   | { readonly do: 'version' }
@@ -43,7 +43,7 @@ const OPTIONS = {
 } as const;
 
 /** `argv` is what follows the program's own name. */
-export function parseArguments(argv: readonly string[]): Request {
+export function parseArguments(argv: readonly string[]): CommandLine {
   if (argv[0] === 'progress') return { do: 'progress', args: argv.slice(1) };
   try {
     const { values } = parseArgs({ args: [...argv], options: OPTIONS });
@@ -59,6 +59,6 @@ export function parseArguments(argv: readonly string[]): Request {
   }
 }
 
-function usage(message: string): Request {
+function usage(message: string): CommandLine {
   return { do: 'usage', message: `${message.replace(/\s+/g, ' ')}; see tonearm --help` };
 }

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { HELP, parseArguments, type Request } from './arguments.js';
+import { type CommandLine, HELP, parseArguments } from './arguments.js';
 import { systemClock } from './clock.js';
 import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
@@ -44,7 +44,7 @@ const SHUTDOWN_DEADLINE_MS = 4800;
 const GATEWAY_CLOSE_MS = 1800;
 
 /** Undefined: the service runs, and ends by a signal. */
-async function main(request: Request): Promise<Exit | undefined> {
+async function main(request: CommandLine): Promise<Exit | undefined> {
   switch (request.do) {
     case 'help':
       return say(HELP);

@@ -40,19 +40,19 @@ export interface ProgressDefaults {
   readonly uid: number;
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type ProgressOptions = Readonly<Record<string, unknown>>;
 type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
 const VALUE = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 
-interface Verb {
+interface ProgressVerb {
   readonly options: Options;
   /** A text says what is wrong. */
-  readonly line: (given: Given) => object | string;
+  readonly line: (given: ProgressOptions) => object | string;
 }
 
-const VERBS: Readonly<Record<string, Verb>> = {
+const VERBS: Readonly<Record<string, ProgressVerb>> = {
   begin: {
     options: { total: VALUE },
     line: (given) => {
@@ -94,7 +94,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
 }
 
 /** Not strict: the parser then takes a value that begins with a dash, as the name of a step may. */
-function optionsOf(args: string[], options: Options): Given | string {
+function optionsOf(args: string[], options: Options): ProgressOptions | string {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
     const { kind, index } = token;
@@ -106,7 +106,7 @@ function optionsOf(args: string[], options: Options): Given | string {
   return values;
 }
 
-function integer(given: Given, name: string): number | string {
+function integer(given: ProgressOptions, name: string): number | string {
   const text = given[name];
   if (text === undefined) return `--${name} is missing`;
   const value = Number(text);

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HELP, parseArguments, type Request } from '../src/arguments.js';
+import { type CommandLine, HELP, parseArguments } from '../src/arguments.js';
 
-function check(argv: readonly string[], expected: Request): void {
+function check(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')}`, () => assert.deepEqual(parseArguments(argv), expected));
 }
 

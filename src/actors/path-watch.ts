@@ -18,7 +18,7 @@ export interface PathWatchOptions {
   readonly slowLookMs?: number;
 }
 
-interface Watched {
+interface WatchedDirectory {
   readonly identity: string;
   readonly watcher: FSWatcher;
 }
@@ -45,7 +45,7 @@ function directoryIdentity(path: string): string | undefined {
 }
 
 /** A name that is looked up on the way to a file, in the directory where it really lies. */
-interface Step {
+interface PathStep {
   readonly directory: string;
   readonly name: string;
   /** The file's own name, or that of a link which stands for it. */
@@ -53,8 +53,8 @@ interface Step {
 }
 
 /** Every name that the kernel looks up on its way to an absolute path, links followed as it follows them. */
-function wayTo(path: string): readonly Step[] {
-  const way: Step[] = [];
+function wayTo(path: string): readonly PathStep[] {
+  const way: PathStep[] = [];
   const names = namesOf(path);
   let directory = '/';
   let links = 0;
@@ -95,9 +95,9 @@ export class LazyWatch {
   readonly #path: string;
   readonly #onStir: () => void;
   readonly #settleMs: number;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedDirectory>();
   readonly #slowLook: NodeJS.Timeout;
-  #way: readonly Step[] = [];
+  #way: readonly PathStep[] = [];
   #settling: NodeJS.Timeout | undefined;
   #closed = false;
   #identity: string | undefined;

@@ -58,7 +58,7 @@ interface Peer {
   open: number;
 }
 
-interface Held<C> {
+interface HeldConnection<C> {
   readonly connection: C;
   readonly peer: Peer;
 }
@@ -74,7 +74,7 @@ export class ConnectionShares<C> {
   readonly #onFull: (most: string) => void;
   readonly #peers = new Map<string, Peer>();
   /** In the order in which they came. */
-  readonly #held: Held<C>[] = [];
+  readonly #held: HeldConnection<C>[] = [];
   /** Of `#held`, where the last one left: when many leave they leave in order, and are found without a search. */
   #lastLeft = 0;
   /** Connections beyond what is reserved for their peers. */

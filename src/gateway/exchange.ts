@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
-import { type HeaderPair, type Reply, statusLine } from './reply.js';
+import { type HeaderPair, type HttpReply, statusLine } from './reply.js';
 
 /** Contract, section 3: larger bodies are 413. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
@@ -36,7 +36,7 @@ export interface ResponseStream {
  */
 const COMMENT = ':\n';
 
-type State = 'open' | 'streaming' | 'answered' | 'gone';
+type ExchangeState = 'open' | 'streaming' | 'answered' | 'gone';
 
 /**
  * Made by the server for each request, and handed to the handler once. What reads the request (`header`,
@@ -52,7 +52,7 @@ export class Exchange {
   readonly #clock: Clock;
   readonly #onSettled: () => void;
   #request: HttpRequest | undefined;
-  #state: State = 'open';
+  #state: ExchangeState = 'open';
   #headers: readonly HeaderPair[] = [];
   #isCollecting = false;
   #isPaused = false;
@@ -130,7 +130,7 @@ export class Exchange {
    * Answers, once: later calls, and calls after the peer has gone or a stream has begun, do nothing. A reply that cannot be
    * written throws, and the connection has been cut then: half of its head may be written already.
    */
-  answer(reply: Reply): void {
+  answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
     try {
@@ -227,7 +227,7 @@ export class Exchange {
     this.#isPaused = false;
   }
 
-  #write(reply: Reply): void {
+  #write(reply: HttpReply): void {
     const { body, close = false } = reply;
     this.#resume();
     this.#response.writeStatus(statusLine(reply.status));

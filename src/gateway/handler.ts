@@ -15,12 +15,12 @@ import {
   ACCEPTED,
   type CachedResponse,
   type HeaderPair,
-  type Reply,
+  type HttpReply,
   type ResponseMaker,
   replyOf,
 } from './reply.js';
 import { RESOURCES, type Resource } from './resources.js';
-import type { Endpoint, Match, Router } from './router.js';
+import type { Endpoint, RouteMatch, Router } from './router.js';
 import type { Action, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
@@ -133,7 +133,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #perform(exchange: Exchange, action: Action, match: Match): Served {
+  #perform(exchange: Exchange, action: Action, match: RouteMatch): Served {
     switch (action.kind) {
       case 'mirror':
         return exchange.answer(this.#mirrorReply(exchange, action.resource));
@@ -154,7 +154,7 @@ export class RequestHandler implements ExchangeHandler {
     }
   }
 
-  #mirrorReply(exchange: Exchange, resource: Resource): Reply {
+  #mirrorReply(exchange: Exchange, resource: Resource): HttpReply {
     const { mirror } = this.#parts;
     const cached = mirror.read(resource);
     if (cached !== undefined) return replyOf(cached, exchange.header('if-none-match'));
@@ -166,7 +166,7 @@ export class RequestHandler implements ExchangeHandler {
     );
   }
 
-  async #mutate(exchange: Exchange, action: ActionOf<'mutation'>, match: Match): Promise<void> {
+  async #mutate(exchange: Exchange, action: ActionOf<'mutation'>, match: RouteMatch): Promise<void> {
     const contentType = exchange.header('content-type');
     const body = await exchange.receiveBody();
     if (body.kind === 'gone') return;
@@ -203,7 +203,7 @@ export class RequestHandler implements ExchangeHandler {
     });
   }
 
-  #serverReply(exchange: Exchange): Reply {
+  #serverReply(exchange: Exchange): HttpReply {
     const { responses, clock } = this.#parts;
     this.#server = responses.remake(this.#server, this.#serverText(), clock.date());
     return replyOf(this.#server, exchange.header('if-none-match'));
@@ -214,7 +214,7 @@ export class RequestHandler implements ExchangeHandler {
     return JSON.stringify(serverRecord(identity.hostname()));
   }
 
-  #healthReply(): Reply {
+  #healthReply(): HttpReply {
     const { version, clock, hub, mirror, listening } = this.#parts;
     const body = this.#health.of({
       version,

@@ -1,7 +1,7 @@
 // Every way a request can fail, as one table: fault code -> HTTP status and title; and the RFC 9457 document made of it. Pure.
 
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
-import type { Reply } from './reply.js';
+import type { HttpReply } from './reply.js';
 
 /** Failures that the gateway finds by itself, before any backend is asked. */
 const GATEWAY_PROBLEMS = {
@@ -74,7 +74,7 @@ export function problem(fault: ProblemCode, detail: string): Problem {
 }
 
 /** `headers` come on top of the document's own, for instance `Allow`. */
-export function problemReply(found: Problem, headers: Reply['headers'] = []): Reply {
+export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { status, title } = PROBLEMS[found.fault];
   const own: [string, string][] = [['Content-Type', 'application/problem+json']];
   if (status === 503) own.push(['Retry-After', String(RETRY_AFTER_S)]);

@@ -2,7 +2,7 @@
 
 export type HeaderPair = readonly [name: string, value: string];
 
-export interface Reply {
+export interface HttpReply {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   /** Absent: no content at all (204, 304); an empty string is a body of length 0. */
@@ -35,16 +35,16 @@ export function statusLine(status: number): string {
 }
 
 /** A mutation that the backend accepted. */
-export const ACCEPTED: Reply = { status: 202, headers: [], body: '' };
+export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
 /** A JSON text that is ready to be sent; made once, so that polling costs no more than sending (measured). */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
   /** The whole text, 200. */
-  readonly whole: Reply & { readonly body: Buffer };
+  readonly whole: HttpReply & { readonly body: Buffer };
   /** For a client that has it already, 304. */
-  readonly unchanged: Reply;
+  readonly unchanged: HttpReply;
 }
 
 /** Clients may keep answers, but ask each time whether they still hold. */
@@ -84,7 +84,7 @@ export class ResponseMaker {
 }
 
 /** The answer to a GET. `ifNoneMatch` is the header's text, '' when absent. */
-export function replyOf(cached: CachedResponse, ifNoneMatch: string): Reply {
+export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
 

@@ -52,7 +52,7 @@ export interface ConnectionRules {
 }
 
 /** A connection that is open. */
-interface Connection {
+interface HttpConnection {
   readonly response: HttpResponse;
   readonly address: string;
   /** Its first request has been read. Not known of one with a body. */
@@ -117,14 +117,14 @@ export function createServer(
 function admitTo(app: TemplatedApp, { max, onFull }: ConnectionRules): void {
   // An answer with a body has been written in full, and no request has come since. Without one that is not known, and a stream
   // that came later looks the same, so only what has never asked is silent then.
-  const isSilent = ({ response, hasAsked }: Connection): boolean =>
+  const isSilent = ({ response, hasAsked }: HttpConnection): boolean =>
     !hasAsked || response.getWriteOffset() > 0;
-  const shares = new ConnectionShares<Connection>(max, isSilent, onFull);
+  const shares = new ConnectionShares<HttpConnection>(max, isSilent, onFull);
   let isClosing = false;
 
   const enter = (response: HttpResponse): void => {
     const address = addressOf(response);
-    const connection: Connection = { response, address, hasAsked: false };
+    const connection: HttpConnection = { response, address, hasAsked: false };
     // Called behind the handler of its first request, unless that handler wants the body itself (measured).
     response.onData(() => {
       connection.hasAsked = true;

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
 import { type Problem, problem } from './problem.js';
-import type { HeaderPair, Reply } from './reply.js';
+import type { HeaderPair, HttpReply } from './reply.js';
 
 export interface TrustSettings {
   /** `api.hosts`. */
@@ -188,7 +188,7 @@ export function optionsReply(
   request: { readonly origin: string; readonly standing: OriginStanding; readonly privateNetwork: boolean },
   allow: string,
   rules: TrustRules,
-): Reply {
+): HttpReply {
   const headers: HeaderPair[] = [['Allow', allow]];
   if (request.standing === 'same' || request.standing === 'listed') {
     headers.push(

@@ -18,12 +18,12 @@ import { Asks, fault } from './asks.js';
 import type { ChildSpec } from './children.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
 import {
-  type Effect,
   healthAfter,
   type Lifecycle,
+  type LifeEffect,
+  type LifeSignal,
+  nextLife,
   type RestartPolicy,
-  type Signal,
-  step,
   UNBORN,
 } from './lifecycle.js';
 import type { Logger } from './log.js';
@@ -31,7 +31,7 @@ import type { Threads } from './threads.js';
 import { type Death, RETURNED } from './threads.js';
 
 /** What a child needs of the world. */
-export interface Surroundings {
+export interface ChildContext {
   readonly root: URL;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export class Child {
   readonly backend: Backend;
   readonly #spec: ChildSpec;
   readonly #settings: BackendSettings[Backend];
-  readonly #around: Surroundings;
+  readonly #around: ChildContext;
   readonly #asks: Asks;
   #life: Lifecycle = UNBORN;
   #health: BackendHealth | undefined;
@@ -77,7 +77,7 @@ export class Child {
   #staysDown = false;
   #onStopped: (() => void) | undefined;
 
-  constructor(spec: ChildSpec, settings: BackendSettings[Backend], around: Surroundings) {
+  constructor(spec: ChildSpec, settings: BackendSettings[Backend], around: ChildContext) {
     this.backend = spec.backend;
     this.#spec = spec;
     this.#settings = settings;
@@ -185,9 +185,9 @@ export class Child {
     pong: ({ id }) => this.#incarnation?.pong(id),
   };
 
-  #signal(signal: Signal, stack?: string): void {
+  #signal(signal: LifeSignal, stack?: string): void {
     const before = this.#life.phase;
-    const { next, effects } = step(this.#life, signal, {
+    const { next, effects } = nextLife(this.#life, signal, {
       restarts: this.#around.restarts,
       stopWithinMs: this.#spec.stopWithinMs,
     });
@@ -198,13 +198,13 @@ export class Child {
     if (next.phase === 'stopped' && before !== 'stopped') this.#onStopped?.();
   }
 
-  #carryOut<K extends Effect['kind']>(
-    effect: Extract<Effect, { readonly kind: K }> & { readonly kind: K },
+  #carryOut<K extends LifeEffect['kind']>(
+    effect: Extract<LifeEffect, { readonly kind: K }> & { readonly kind: K },
   ): void {
     this.#effects[effect.kind](effect);
   }
 
-  readonly #effects: Handlers<Effect> = {
+  readonly #effects: Handlers<LifeEffect> = {
     spawn: () => this.#spawn(),
     'set timer': ({ ms }) => {
       this.#cancelTimer = this.#around.clock.after(ms, () => this.#signal({ kind: 'due' }));

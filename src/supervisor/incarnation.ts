@@ -31,7 +31,7 @@ export interface IncarnationOptions {
 }
 
 /** A ping that has no pong yet. */
-interface Awaited {
+interface AwaitedPong {
   readonly id: number;
   /** How often the pong was found missing. */
   readonly missed: number;
@@ -43,7 +43,7 @@ export class Incarnation {
   readonly #port: Port<ToActor, FromActor>;
   readonly #thread: Thread;
   readonly #said = new RateLimit();
-  #awaited: Awaited | undefined;
+  #awaited: AwaitedPong | undefined;
   #lastPing = 0;
   #killed = false;
 
@@ -99,7 +99,7 @@ export class Incarnation {
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#awaited === undefined) return false;
     const { id, missed } = this.#awaited;
-    const verdict = verdictOn(this.#thread.utilization(), missed, policy);
+    const verdict = pongVerdict(this.#thread.utilization(), missed, policy);
     if (verdict.kind === 'kill') {
       this.#awaited = undefined;
       this.kill(verdict.reason);
@@ -126,7 +126,7 @@ export class Incarnation {
   }
 }
 
-export type Verdict =
+export type PongVerdict =
   | { readonly kind: 'wait' }
   /** The thread is to be killed, for this reason. */
   | { readonly kind: 'kill'; readonly reason: string };
@@ -139,7 +139,11 @@ export type Verdict =
  * process was frozen, or the main thread was, and the pong lies unread. So it gets the same time once more; after that
  * its mailbox is broken, and a thread that nobody can stop or ask is as dead as a hung one.
  */
-export function verdictOn(utilization: number | undefined, missed: number, policy: HeartbeatPolicy): Verdict {
+export function pongVerdict(
+  utilization: number | undefined,
+  missed: number,
+  policy: HeartbeatPolicy,
+): PongVerdict {
   const seconds = ((missed + 1) * policy.pongWithinMs) / 1000;
   if (utilization !== undefined && utilization >= BUSY_UTILIZATION) {
     return { kind: 'kill', reason: `hung: busy and no answer to a ping for ${seconds} s` };

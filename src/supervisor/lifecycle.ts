@@ -15,7 +15,7 @@ export interface Lifecycle {
   readonly detail?: string;
 }
 
-export type Signal =
+export type LifeSignal =
   | { readonly kind: 'start' }
   /** The actor's own word on its peer. */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
@@ -26,15 +26,15 @@ export type Signal =
   | { readonly kind: 'stop' };
 
 /** A new phase silences the child's timer, so only setting it is an effect. */
-export type Effect =
+export type LifeEffect =
   | { readonly kind: 'spawn' }
   | { readonly kind: 'set timer'; readonly ms: number }
   | { readonly kind: 'ask to stop' }
   | { readonly kind: 'kill' };
 
-export interface Step {
+export interface LifeStep {
   readonly next: Lifecycle;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly LifeEffect[];
 }
 
 export interface LifecyclePolicy {
@@ -44,14 +44,14 @@ export interface LifecyclePolicy {
 
 export const UNBORN: Lifecycle = { phase: 'stopped', restarts: 0, deaths: [] };
 
-type Handler<K extends Signal['kind']> = (
+type Handler<K extends LifeSignal['kind']> = (
   life: Lifecycle,
-  signal: Extract<Signal, { kind: K }>,
+  signal: Extract<LifeSignal, { kind: K }>,
   policy: LifecyclePolicy,
-) => Step;
-type Row = { readonly [K in Signal['kind']]?: Handler<K> };
+) => LifeStep;
+type PhaseRow = { readonly [K in LifeSignal['kind']]?: Handler<K> };
 
-const spawn = (life: Lifecycle): Step => ({
+const spawn = (life: Lifecycle): LifeStep => ({
   next: { ...life, phase: 'starting' },
   effects: [{ kind: 'spawn' }],
 });
@@ -76,14 +76,14 @@ const askToStop: Handler<'stop'> = (life, _signal, policy) => ({
   effects: [{ kind: 'ask to stop' }, { kind: 'set timer', ms: policy.stopWithinMs }],
 });
 
-const gone = (life: Lifecycle): Step => ({ next: { ...life, phase: 'stopped' }, effects: [] });
-const late = (life: Lifecycle): Step => ({ next: life, effects: [{ kind: 'kill' }] });
+const gone = (life: Lifecycle): LifeStep => ({ next: { ...life, phase: 'stopped' }, effects: [] });
+const late = (life: Lifecycle): LifeStep => ({ next: life, effects: [{ kind: 'kill' }] });
 
-const RUNNING: Row = { status: heard, ended: died, stop: askToStop };
-const WAITING: Row = { due: spawn, stop: gone };
+const RUNNING: PhaseRow = { status: heard, ended: died, stop: askToStop };
+const WAITING: PhaseRow = { due: spawn, stop: gone };
 
 /** What is not in the table changes nothing: a status in `stopping`, a second `start`, a second `stop`. */
-const TABLE: { readonly [P in Phase]: Row } = {
+const TABLE: { readonly [P in Phase]: PhaseRow } = {
   stopped: { start: spawn },
   starting: RUNNING,
   connecting: RUNNING,
@@ -93,11 +93,11 @@ const TABLE: { readonly [P in Phase]: Row } = {
   stopping: { ended: gone, due: late },
 };
 
-export function step<K extends Signal['kind']>(
+export function nextLife<K extends LifeSignal['kind']>(
   life: Lifecycle,
-  signal: Extract<Signal, { kind: K }> & { readonly kind: K },
+  signal: Extract<LifeSignal, { kind: K }> & { readonly kind: K },
   policy: LifecyclePolicy,
-): Step {
+): LifeStep {
   const handler: Handler<K> | undefined = TABLE[life.phase][signal.kind];
   return handler ? handler(life, signal, policy) : { next: life, effects: [] };
 }

@@ -21,7 +21,7 @@ const LEVEL_COLUMNS = 5;
 const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
-interface Entry {
+interface LogEntry {
   readonly level: LogLevel;
   readonly msg: string;
   readonly time?: string;
@@ -32,7 +32,7 @@ interface Entry {
 
 /** `json` is a line of the log, with its line feed. One line, and those of a stack below it. */
 export function terminalLine(json: string, colours: boolean): string {
-  const { time, level, backend = '', msg, stack, ...fields }: Entry = JSON.parse(json);
+  const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
   const painted = (colour: number, text: string) =>
     colours && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text;
   const others = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HEARTBEAT, ITEMS_PER_WINDOW_MAX, RateLimit, verdictOn } from '../../src/supervisor/incarnation.js';
+import { HEARTBEAT, ITEMS_PER_WINDOW_MAX, pongVerdict, RateLimit } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
@@ -19,7 +19,7 @@ const ROWS: readonly Row[] = [
 
 for (const [utilization, missed, expected] of ROWS) {
   test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () => {
-    const verdict = verdictOn(utilization, missed, HEARTBEAT);
+    const verdict = pongVerdict(utilization, missed, HEARTBEAT);
     assert.equal(verdict.kind === 'kill' ? verdict.reason : verdict.kind, expected);
   });
 }

@@ -8,22 +8,22 @@ import {
   afterDeath,
   healthAfter,
   type Lifecycle,
+  type LifeSignal,
+  nextLife,
   type Phase,
   RESTARTS,
-  type Signal,
-  step,
 } from '../../src/supervisor/lifecycle.js';
 
 const POLICY = { restarts: RESTARTS, stopWithinMs: 700 };
-const START: Signal = { kind: 'start' };
-const UP: Signal = { kind: 'status', state: 'up' };
-const CONNECTING: Signal = { kind: 'status', state: 'connecting', detail: 'no peer' };
-const ENDED: Signal = { kind: 'ended', how: 'exit code 7', at: 1000 };
-const DUE: Signal = { kind: 'due' };
-const STOP: Signal = { kind: 'stop' };
+const START: LifeSignal = { kind: 'start' };
+const UP: LifeSignal = { kind: 'status', state: 'up' };
+const CONNECTING: LifeSignal = { kind: 'status', state: 'connecting', detail: 'no peer' };
+const ENDED: LifeSignal = { kind: 'ended', how: 'exit code 7', at: 1000 };
+const DUE: LifeSignal = { kind: 'due' };
+const STOP: LifeSignal = { kind: 'stop' };
 
 /** What is done, as short words. */
-type Row = readonly [from: Phase, signal: Signal, to: Phase, deeds: string];
+type Row = readonly [from: Phase, signal: LifeSignal, to: Phase, deeds: string];
 
 const ROWS: readonly Row[] = [
   ['stopped', START, 'starting', 'spawn'],
@@ -66,7 +66,7 @@ function lifeIn(phase: Phase, more: Partial<Lifecycle> = {}): Lifecycle {
 for (const [from, signal, to, deeds] of ROWS) {
   const word = signal.kind === 'status' ? signal.state : signal.kind;
   test(`${from} hears ${word}: ${to}${deeds && `, ${deeds}`}`, () => {
-    const { next, effects } = step(lifeIn(from), signal, POLICY);
+    const { next, effects } = nextLife(lifeIn(from), signal, POLICY);
     assert.equal(next.phase, to);
     const done = effects.map((effect) =>
       effect.kind === 'set timer' ? `set timer ${effect.ms}` : effect.kind,
@@ -76,25 +76,25 @@ for (const [from, signal, to, deeds] of ROWS) {
 }
 
 test('a death counts as a restart and says why; the next word of the actor clears the reason', () => {
-  const dead = step(lifeIn('up', { detail: 'old', restarts: 3 }), ENDED, POLICY).next;
+  const dead = nextLife(lifeIn('up', { detail: 'old', restarts: 3 }), ENDED, POLICY).next;
   assert.deepEqual(dead, {
     phase: 'restarting',
     restarts: 4,
     deaths: [1000],
     detail: 'thread ended: exit code 7',
   });
-  const reborn = step(dead, DUE, POLICY).next;
+  const reborn = nextLife(dead, DUE, POLICY).next;
   assert.equal(reborn.detail, 'thread ended: exit code 7');
-  assert.deepEqual(step(reborn, UP, POLICY).next, { phase: 'up', restarts: 4, deaths: [1000] });
+  assert.deepEqual(nextLife(reborn, UP, POLICY).next, { phase: 'up', restarts: 4, deaths: [1000] });
 });
 
 test('a lost peer keeps the detail that the actor gave', () => {
-  assert.equal(step(lifeIn('up'), CONNECTING, POLICY).next.detail, 'no peer');
+  assert.equal(nextLife(lifeIn('up'), CONNECTING, POLICY).next.detail, 'no peer');
 });
 
 test('the sixth death within the window fails, rests for 60 s and says how many there were', () => {
   const life = lifeIn('up', { restarts: 5, deaths: [500, 600, 700, 800, 900] });
-  const { next, effects } = step(life, ENDED, POLICY);
+  const { next, effects } = nextLife(life, ENDED, POLICY);
   assert.equal(next.phase, 'failed');
   assert.equal(next.restarts, 6);
   assert.equal(next.detail, 'thread ended: exit code 7; 6 deaths in 60 s');

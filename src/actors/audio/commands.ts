@@ -6,7 +6,7 @@ import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
 import type { Read } from './refetch.js';
-import { type Balance, channelsOf, type Held, rememberBalance, type SoundState } from './state.js';
+import { type Balance, channelsOf, type HeldRecord, rememberBalance, type SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
 export type SettingName =
@@ -25,33 +25,33 @@ export type Setting = {
 /** The commands that the sound server carries out; the cookie is the daemon's own business. */
 export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
-export type Plan =
+export type SettingPlan =
   /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
   | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read }
   /** The command is fulfilled already. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
 
-type Target =
-  | { readonly kind: 'sink'; readonly held: Held<SinkInfo> }
-  | { readonly kind: 'input'; readonly held: Held<SinkInputInfo> };
+type CommandTarget =
+  | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
+  | { readonly kind: 'input'; readonly held: HeldRecord<SinkInputInfo> };
 
-const NOTHING: Plan = { kind: 'nothing' };
+const NOTHING: SettingPlan = { kind: 'nothing' };
 
-function fault(code: FaultCode, detail: string): Plan {
+function fault(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-function noOutput(ref: string): Plan {
+function noOutput(ref: string): SettingPlan {
   return fault('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
-function noClient(ref: string): Plan {
+function noClient(ref: string): SettingPlan {
   return fault('no-such-client', `There is no client ${JSON.stringify(ref)}`);
 }
 
 /** The target, or the plan that says why there is none. */
-function resolve(state: SoundState, target: AudioTarget): Target | Plan {
+function resolve(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
     return held === undefined ? noClient(target.ref) : { kind: 'input', held };
@@ -63,11 +63,11 @@ function resolve(state: SoundState, target: AudioTarget): Target | Plan {
     : noOutput(target.ref);
 }
 
-function readOf(target: Target): Read {
+function readOf(target: CommandTarget): Read {
   return { of: target.kind, index: target.held.info.index };
 }
 
-function planMute(target: Target, wanted: boolean | undefined): Plan {
+function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPlan {
   const { index, muted: before } = target.held.info;
   const args = { index, muted: wanted ?? !before };
   const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
@@ -97,7 +97,10 @@ export function volumeAfter(delta: number, channels: readonly number[]): number 
 }
 
 /** `volumeFrom` answers with undefined when the volume is to stay as it is. */
-function planVolume(target: Target, volumeFrom: (channels: readonly number[]) => number | undefined): Plan {
+function planVolume(
+  target: CommandTarget,
+  volumeFrom: (channels: readonly number[]) => number | undefined,
+): SettingPlan {
   const { info, balance } = target.held;
   if (target.kind === 'input' && !hasVolume(target.held.info)) {
     return fault('no-volume', 'The stream has no volume of its own');
@@ -109,14 +112,14 @@ function planVolume(target: Target, volumeFrom: (channels: readonly number[]) =>
   return { kind: 'set', setting: { command, args }, after: readOf(target) };
 }
 
-function planDefault(state: SoundState, ref: string): Plan {
+function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
   if (sink === undefined) return noOutput(ref);
   const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
   return { kind: 'set', setting, after: { of: 'server' } };
 }
 
-function planMove(state: SoundState, clientRef: string, outputRef: string): Plan {
+function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
   const client = state.findInput(clientRef);
   if (client === undefined) return noClient(clientRef);
   const sink = state.findSink(outputRef);
@@ -127,7 +130,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Plan
 }
 
 /** What to do for a command, given the state now. */
-export function planCommand(state: SoundState, command: SoundCommand): Plan {
+export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);
   const target = resolve(state, command.target);

@@ -8,12 +8,12 @@ import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import type { SoundPublisher } from './publisher.js';
-import { type Kind, type Read, type RecordKind, Refetch } from './refetch.js';
+import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
 import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
 /** Somebody who waits until a record is read again: the command that runs, and those before it whose time was up meanwhile. */
-interface Waiter {
+interface ReadWaiter {
   readonly read: Read;
   readonly done: () => void;
 }
@@ -24,12 +24,12 @@ function covers(read: Read, wanted: Read): boolean {
 }
 
 /** A request for reading, and where its answer goes; that to a whole list with what was removed meanwhile. */
-interface Reading<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
+interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
   readonly command: C;
   put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
 }
 
-interface AllRequests {
+interface ReadRequests {
   readonly server: 'GET_SERVER_INFO';
   readonly sink: 'GET_SINK_INFO_LIST';
   readonly input: 'GET_SINK_INPUT_INFO_LIST';
@@ -40,7 +40,7 @@ interface OneRequest {
   readonly input: 'GET_SINK_INPUT_INFO';
 }
 
-const ALL: { readonly [K in Kind]: Reading<AllRequests[K], [ReadonlySet<number>]> } = {
+const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
   server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
   sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, past) => state.replaceSinks(list, past) },
   input: {
@@ -49,13 +49,13 @@ const ALL: { readonly [K in Kind]: Reading<AllRequests[K], [ReadonlySet<number>]
   },
 };
 
-const ONE: { readonly [K in RecordKind]: Reading<OneRequest[K]> } = {
+const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
   input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
 };
 
 /** What a connection lives in. */
-interface Surroundings {
+interface ConnectionContext {
   readonly link: Link;
   readonly openLink: OpenLink;
   /** Outlives the connection: see `SoundState.enterLife`. */
@@ -73,18 +73,18 @@ export class SoundConnection implements Performer {
   readonly #publisher: SoundPublisher;
   readonly #waker: Waker;
   readonly #onWhole: () => void;
-  readonly #refetch: { readonly [K in Kind]: Refetch } = {
+  readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
     input: new Refetch('input'),
   };
   /** What has not been read yet. Nothing is published before it is empty. */
-  readonly #unread = new Set<Kind>(['server', 'sink', 'input']);
-  #waiters: Waiter[] = [];
+  readonly #unread = new Set<ReadKind>(['server', 'sink', 'input']);
+  #waiters: ReadWaiter[] = [];
   #pumping = false;
   #ended = false;
 
-  constructor({ link, openLink, state, publisher, timing, onWhole }: Surroundings) {
+  constructor({ link, openLink, state, publisher, timing, onWhole }: ConnectionContext) {
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#link = link;
@@ -174,7 +174,7 @@ export class SoundConnection implements Performer {
     const reads = this.#ended ? [] : Object.values(this.#refetch).flatMap((refetch) => refetch.take());
     for (const read of reads) {
       const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
-      const settled = (whole?: Kind) => {
+      const settled = (whole?: ReadKind) => {
         this.#settled(whole);
         for (const waiter of waiters) waiter.done();
         this.#pump();
@@ -186,8 +186,8 @@ export class SoundConnection implements Performer {
   }
 
   /** `settled` is called however the read ends; with the kind that is whole now, if it is. */
-  #readAllOf<K extends Kind>(of: K, settled: (whole?: Kind) => void): void {
-    const { command, put }: Reading<AllRequests[K], [ReadonlySet<number>]> = ALL[of];
+  #readAllOf<K extends ReadKind>(of: K, settled: (whole?: ReadKind) => void): void {
+    const { command, put }: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> = ALL[of];
     this.#link.request(command, {}, (result) => {
       const past = this.#refetch[of].settleList();
       if (result.ok) put(this.state, result.value, past);
@@ -197,7 +197,7 @@ export class SoundConnection implements Performer {
   }
 
   #readOne<K extends RecordKind>(of: K, index: number, settled: () => void): void {
-    const { command, put }: Reading<OneRequest[K]> = ONE[of];
+    const { command, put }: ReadSpec<OneRequest[K]> = ONE[of];
     this.#link.request(command, { index }, (result) => {
       const believable = this.#refetch[of].settleOne(index);
       if (!result.ok) this.#readFailed(command, of, index, result.error);
@@ -221,7 +221,7 @@ export class SoundConnection implements Performer {
   }
 
   /** Publishes what has changed, once everything has been read. */
-  #settled(whole?: Kind): void {
+  #settled(whole?: ReadKind): void {
     if (this.#ended) return;
     const before = this.#unread.size;
     if (whole !== undefined) this.#unread.delete(whole);
@@ -231,7 +231,7 @@ export class SoundConnection implements Performer {
     if (before > 0) this.#onWhole();
   }
 
-  #takeWaiters(wanted: (waiter: Waiter) => boolean): readonly Waiter[] {
+  #takeWaiters(wanted: (waiter: ReadWaiter) => boolean): readonly ReadWaiter[] {
     const taken = this.#waiters.filter(wanted);
     this.#waiters = this.#waiters.filter((waiter) => !wanted(waiter));
     return taken;

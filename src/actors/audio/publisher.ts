@@ -4,7 +4,7 @@
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import type { Held, SoundState } from './state.js';
+import type { HeldRecord, SoundState } from './state.js';
 import { audioServerRecord, clientRecord, kindOf, outputRecord } from './view.js';
 
 type Sink = Pick<Publisher, 'put' | 'drop'>;
@@ -54,7 +54,7 @@ export class SoundPublisher {
     }
   }
 
-  #putOutput(sink: Held<SinkInfo> | undefined, defaultSink: Held<SinkInfo> | undefined): void {
+  #putOutput(sink: HeldRecord<SinkInfo> | undefined, defaultSink: HeldRecord<SinkInfo> | undefined): void {
     if (sink === undefined) return;
     const isDefault = sink.info.index === defaultSink?.info.index;
     this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault));

@@ -10,11 +10,11 @@ export const REMOVALS_MAX_RECORDS = 4096;
 export type RecordKind = 'sink' | 'input';
 
 /** What is read: records, or the server's info, of which there is one and no list. */
-export type Kind = RecordKind | 'server';
+export type ReadKind = RecordKind | 'server';
 
 /** One request for reading; without an index, of all there is of the kind. */
 export interface Read {
-  readonly of: Kind;
+  readonly of: ReadKind;
   readonly index?: number;
 }
 
@@ -24,7 +24,7 @@ export interface Read {
  * because the reply may have been made before the change.
  */
 export class Refetch {
-  readonly #of: Kind;
+  readonly #of: ReadKind;
   readonly #dirty = new Set<number>();
   readonly #underWay = new Set<number>();
   /** Removed since the reads under way began: what those answer about them is the past. */
@@ -32,7 +32,7 @@ export class Refetch {
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
   #listAgain = false;
 
-  constructor(of: Kind) {
+  constructor(of: ReadKind) {
     this.#of = of;
   }
 

@@ -31,7 +31,7 @@ export function rememberBalance(
 }
 
 /** A record with what must outlive its next reading: the balance, which silence would lose. */
-export interface Held<R> {
+export interface HeldRecord<R> {
   readonly info: R;
   readonly balance: Balance | undefined;
 }
@@ -50,7 +50,7 @@ interface Leveled {
   readonly volume: readonly number[];
 }
 
-function hold<R extends Leveled>(records: Map<number, Held<R>>, info: R): void {
+function hold<R extends Leveled>(records: Map<number, HeldRecord<R>>, info: R): void {
   const before = records.get(info.index)?.balance;
   records.set(info.index, { info, balance: rememberBalance(before, info.volume) });
 }
@@ -62,8 +62,8 @@ function asId(ref: string): number | undefined {
 
 export class SoundState {
   #serverInfo: ServerInfo | undefined;
-  readonly #sinkMap = new Map<number, Held<SinkInfo>>();
-  readonly #inputMap = new Map<number, Held<SinkInputInfo>>();
+  readonly #sinkMap = new Map<number, HeldRecord<SinkInfo>>();
+  readonly #inputMap = new Map<number, HeldRecord<SinkInputInfo>>();
   /** Sinks that have been seen awake in this life of the server. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
@@ -73,11 +73,11 @@ export class SoundState {
     return this.#serverInfo;
   }
 
-  get sinks(): ReadonlyMap<number, Held<SinkInfo>> {
+  get sinks(): ReadonlyMap<number, HeldRecord<SinkInfo>> {
     return this.#sinkMap;
   }
 
-  get inputs(): ReadonlyMap<number, Held<SinkInputInfo>> {
+  get inputs(): ReadonlyMap<number, HeldRecord<SinkInputInfo>> {
     return this.#inputMap;
   }
 
@@ -146,7 +146,7 @@ export class SoundState {
   }
 
   /** The default sink, if there is one that exists: servers name ghosts (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
-  defaultSink(): Held<SinkInfo> | undefined {
+  defaultSink(): HeldRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.#serverInfo?.defaultSink);
   }
 
@@ -155,13 +155,13 @@ export class SoundState {
   }
 
   /** By id, else by exact name: a name that consists of digits is reachable unless it is also somebody's id. */
-  findSink(ref: string): Held<SinkInfo> | undefined {
+  findSink(ref: string): HeldRecord<SinkInfo> | undefined {
     const id = asId(ref);
     return (id === undefined ? undefined : this.#sinkMap.get(id)) ?? this.#sinkNamed(ref);
   }
 
   /** By id, else by the unique name. */
-  findInput(ref: string): Held<SinkInputInfo> | undefined {
+  findInput(ref: string): HeldRecord<SinkInputInfo> | undefined {
     const id = asId(ref);
     const byId = id === undefined ? undefined : this.#inputMap.get(id);
     if (byId !== undefined) return byId;
@@ -181,7 +181,7 @@ export class SoundState {
     return taken;
   }
 
-  #sinkNamed(name: string | undefined): Held<SinkInfo> | undefined {
+  #sinkNamed(name: string | undefined): HeldRecord<SinkInfo> | undefined {
     if (name === undefined) return undefined;
     for (const sink of this.#sinkMap.values()) if (sink.info.name === name) return sink;
     return undefined;

@@ -10,7 +10,7 @@ import type {
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { capped, type Props } from './names.js';
-import type { Held } from './state.js';
+import type { HeldRecord } from './state.js';
 
 /** Properties are free text of strangers: bounds on how many of them pass, the first in alphabetical order. */
 export const PROPS_MAX_ENTRIES = 128;
@@ -56,7 +56,7 @@ function portsOf(info: SinkInfo): PortRecord[] {
 
 export function audioServerRecord(
   server: ServerInfo,
-  defaultSink: Held<SinkInfo> | undefined,
+  defaultSink: HeldRecord<SinkInfo> | undefined,
 ): AudioServerRecord {
   const version = PIPEWIRE.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
   return {
@@ -69,7 +69,7 @@ export function audioServerRecord(
   };
 }
 
-export function outputRecord(sink: Held<SinkInfo>, isDefault: boolean): OutputRecord {
+export function outputRecord(sink: HeldRecord<SinkInfo>, isDefault: boolean): OutputRecord {
   const { info } = sink;
   return {
     id: info.index,

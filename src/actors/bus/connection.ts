@@ -28,7 +28,7 @@ export interface Call {
   readonly values: readonly unknown[];
 }
 
-export interface Answer {
+export interface BusReply {
   readonly signature: string;
   readonly values: readonly unknown[];
 }
@@ -62,15 +62,15 @@ function messageOf(error: unknown): string {
 }
 
 /** A connection that the bus has greeted, or a sentence that says why there is none. */
-export type Reached = { readonly connection: Connection } | { readonly failed: string };
+export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
 /** Connects to the bus at a socket path. */
-export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHooks): Promise<Reached> {
+export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHooks): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
-  return new Promise<Reached>((resolve, reject) => {
+  return new Promise<ConnectResult>((resolve, reject) => {
     // EXTERNAL only: the other mechanisms read files in a home directory that there may not be.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
-    const connection = new Connection(bus, privateParts(bus), {
+    const connection = new BusConnection(bus, privateParts(bus), {
       greeted: () => resolve({ connection }),
       signal: hooks.signal,
       lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
@@ -117,11 +117,11 @@ interface Hooks {
   lost(reason: string, greeted: boolean): void;
 }
 
-export class Connection {
+export class BusConnection {
   readonly #bus: MessageBus;
   readonly #parts: PrivateParts;
   readonly #hooks: Hooks;
-  readonly #pending = new Set<(outcome: Outcome<Answer>) => void>();
+  readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
   #open = true;
   /** The bus has answered Hello. */
   #greeted = false;
@@ -146,7 +146,7 @@ export class Connection {
   }
 
   /** Calls and waits for the answer, at most `deadlineMs`. It always settles, and never rejects. */
-  async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<Answer>> {
+  async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<BusReply>> {
     if (!this.#open) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
     let message: Message;
@@ -156,7 +156,7 @@ export class Connection {
       return refusedHere(messageOf(error));
     }
     return new Promise((resolve) => {
-      const settle = (outcome: Outcome<Answer>): void => {
+      const settle = (outcome: Outcome<BusReply>): void => {
         if (!this.#pending.delete(settle)) return;
         clearTimeout(timer);
         if (message.serial !== null) delete this.#parts.replies[message.serial];
@@ -222,7 +222,7 @@ export class Connection {
   }
 }
 
-function answerOf(reply: Message | null): Outcome<Answer> {
+function answerOf(reply: Message | null): Outcome<BusReply> {
   if (reply === null) return refusedHere('no reply');
   return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
 }

@@ -11,7 +11,7 @@ import {
   signalValues,
 } from '../../protocol/dbus/method.js';
 import type { BusPaths, Environment } from './address.js';
-import { type Connection, connectBus, type Reached } from './connection.js';
+import { type BusConnection, type ConnectResult, connectBus } from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 const CONNECT_DEADLINE_MS = 2_000;
@@ -60,7 +60,7 @@ export class BusLink<E extends Effect> {
   readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
   /** Their owners' unique names, '' for none. */
   readonly #owners = new Map<string, string>();
-  #connection: Connection | undefined;
+  #connection: BusConnection | undefined;
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -168,10 +168,10 @@ export class BusLink<E extends Effect> {
   }
 
   /** The first of the paths that greets us; the reason of the last that does not. */
-  async #reach(): Promise<Reached> {
+  async #reach(): Promise<ConnectResult> {
     const found = this.#paths();
     if (!found.ok) return { failed: found.detail };
-    let reached: Reached = { failed: 'the bus has no address' };
+    let reached: ConnectResult = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
       reached = await connectBus(path, this.#options.connectDeadlineMs ?? CONNECT_DEADLINE_MS, {
@@ -183,7 +183,7 @@ export class BusLink<E extends Effect> {
     return reached;
   }
 
-  async #settle(connection: Connection): Promise<void> {
+  async #settle(connection: BusConnection): Promise<void> {
     if (!connection.open) return; // It was lost between greeting and here: the next attempt is on its way.
     this.#connection = connection;
     try {

@@ -18,7 +18,7 @@ const CALL_DEADLINE_MS = 4_500;
 
 const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
 
-type Verdict = { readonly verdict: string } | { readonly failed: Fault };
+type GrantVerdict = { readonly verdict: string } | { readonly failed: Fault };
 
 function refused(fault: Fault): Answer {
   return { ok: false, ...fault };
@@ -89,7 +89,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /** What is switched off need not be asked: it is not there whatever logind would say. */
-  async #ask(row: ActionRow): Promise<Verdict> {
+  async #ask(row: ActionRow): Promise<GrantVerdict> {
     if (!this.#enabled(row)) return { verdict: 'no' };
     const outcome = await this.#logind.call(row.question, []);
     return outcome.ok ? { verdict: outcome.value } : { failed: questionFailed(outcome.error) };

@@ -10,7 +10,7 @@ import type { Actor, Publisher } from '../runtime.js';
 import { UnitCommands } from './commands.js';
 import { Scope } from './scope.js';
 import { ServicePublisher } from './service-publisher.js';
-import { noSuchUnit, targetOf, type Watched, watchedUnits } from './whitelist.js';
+import { noSuchUnit, targetOf, type WatchedUnit, watchedUnits } from './whitelist.js';
 
 /** Where the managers are. */
 export interface Paths {
@@ -22,7 +22,7 @@ export interface Paths {
 }
 
 export class SystemdBackend implements Actor<SystemdCommand> {
-  readonly #watched: readonly Watched[];
+  readonly #watched: readonly WatchedUnit[];
   readonly #services: ServicePublisher;
   /** A scope without units needs no bus, and waits for none. */
   readonly #user: Scope<UserBus> | undefined;

@@ -9,7 +9,7 @@ import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
 import { isAtRest } from '../bus/units.js';
 import type { UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
-import type { Awaited } from '../units/jobs.js';
+import type { AwaitedChange } from '../units/jobs.js';
 import type { FollowedUnit } from '../units/table.js';
 import { type Aim, verdictOn } from './verdict.js';
 
@@ -24,7 +24,7 @@ const START_GRACE_MS = 100;
 
 type Verb = SystemdCommand['do'];
 
-interface Plan {
+interface CommandPlan {
   /** For people: what is done to the unit. */
   readonly noun: string;
   readonly files?: 'enable' | 'disable';
@@ -33,7 +33,7 @@ interface Plan {
 }
 
 /** enable and disable are as with `systemctl --now`. */
-const PLANS: Readonly<Record<Verb, Plan>> = {
+const PLANS: Readonly<Record<Verb, CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', aim: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
   restart: { noun: 'restart', job: 'restartUnit', aim: 'started' },
@@ -85,7 +85,12 @@ export class UnitCommands {
     return reloaded.ok ? undefined : reloaded.error;
   }
 
-  async #runJob(plan: Plan, name: string, before: UnitFacts | undefined, deadline: number): Promise<Answer> {
+  async #runJob(
+    plan: CommandPlan,
+    name: string,
+    before: UnitFacts | undefined,
+    deadline: number,
+  ): Promise<Answer> {
     const { bus, jobs } = this.#follower;
     // The unit that an alias led to until its link was taken away.
     const lost = plan.files === 'disable' && before?.id !== this.#factsOf(name)?.id ? before?.id : undefined;
@@ -122,14 +127,14 @@ export class UnitCommands {
   }
 
   /** What is waited for; undefined when it has not come after `ms`. */
-  async #within<T>(ms: number, { end, forget }: Awaited<T>): Promise<T | undefined> {
+  async #within<T>(ms: number, { end, forget }: AwaitedChange<T>): Promise<T | undefined> {
     const first = await within(this.#clock, ms, end);
     forget();
     return first;
   }
 }
 
-function refusal({ noun }: Plan, name: string, error: BusError): Answer {
+function refusal({ noun }: CommandPlan, name: string, error: BusError): Answer {
   return { ok: false, ...faultOf(error, `The ${noun} of ${name} failed`) };
 }
 
@@ -138,7 +143,7 @@ function isRunning({ name, facts }: FollowedUnit): boolean {
 }
 
 /** A linked unit whose link was taken away is not there to be stopped. While it runs it stays there. */
-function isGoneAlready({ files }: Plan, before: UnitFacts | undefined, error: BusError): boolean {
+function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }

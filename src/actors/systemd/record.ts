@@ -3,7 +3,7 @@
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import { isAtRest } from '../bus/units.js';
 import type { UnitFacts } from '../units/facts.js';
-import type { Watched } from './whitelist.js';
+import type { WatchedUnit } from './whitelist.js';
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
 
@@ -21,14 +21,16 @@ const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
 };
 
 /** What is known of a unit's run: the manager's word; or the directory's, which tells only whether it is at rest. */
-export type Source = { readonly kind: 'manager' } | { readonly kind: 'directory'; readonly atRest: boolean };
+export type FactSource =
+  | { readonly kind: 'manager' }
+  | { readonly kind: 'directory'; readonly atRest: boolean };
 
 /** `fileState`: the unit file state, undefined without a unit file. */
 export function serviceRecord(
-  { name, scope, url }: Watched,
+  { name, scope, url }: WatchedUnit,
   facts: UnitFacts,
   fileState: string | undefined,
-  source: Source,
+  source: FactSource,
 ): ServiceRecord {
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
   return {
@@ -45,17 +47,17 @@ export function serviceRecord(
 }
 
 /** The directory cannot contradict the manager's last word in detail; where it does contradict it, no state is known. */
-function agrees(facts: UnitFacts, source: Source): boolean {
+function agrees(facts: UnitFacts, source: FactSource): boolean {
   return source.kind === 'manager' || source.atRest === isAtRest(facts);
 }
 
-function stateOf(facts: UnitFacts, source: Source): Pick<ServiceRecord, 'active_state' | 'sub_state'> {
+function stateOf(facts: UnitFacts, source: FactSource): Pick<ServiceRecord, 'active_state' | 'sub_state'> {
   const state = ACTIVE_STATES[facts.activeState];
   if (state === undefined || !agrees(facts, source)) return {};
   return { active_state: state, ...(facts.subState !== '' && { sub_state: facts.subState }) };
 }
 
-function isRunning(facts: UnitFacts, source: Source): boolean {
+function isRunning(facts: UnitFacts, source: FactSource): boolean {
   // Without a manager: it was started and has not ended. That is the most that can be said.
   if (source.kind === 'directory' && !agrees(facts, source)) return !source.atRest;
   return facts.activeState === 'active' && facts.subState === 'running';

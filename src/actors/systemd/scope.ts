@@ -8,10 +8,10 @@ import type { BusOwner } from '../bus/bus.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { ReadingBus } from '../units/reader.js';
 import type { FollowedUnit } from '../units/table.js';
-import { type Source, serviceRecord } from './record.js';
+import { type FactSource, serviceRecord } from './record.js';
 import type { ServicePublisher } from './service-publisher.js';
 import { UnitsDirectory } from './units-directory.js';
-import type { Watched } from './whitelist.js';
+import type { WatchedUnit } from './whitelist.js';
 
 /** Without signals, a state that is about to change is looked at again. */
 const PASSING_AGAIN_MS = 500;
@@ -19,7 +19,7 @@ const PASSING: readonly string[] = ['activating', 'deactivating', 'reloading', '
 
 export interface ScopePlan {
   readonly scope: UnitScope;
-  readonly watched: readonly Watched[];
+  readonly watched: readonly WatchedUnit[];
   /** Units that clients may not know of, by any of their names. */
   readonly internal: readonly string[];
   /** Where this scope's manager keeps its links (units-directory.ts). */
@@ -58,7 +58,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 
   /** Tells what is known of a unit now, whatever may still be gathered or held back. */
-  tellNow(watched: Watched): void {
+  tellNow(watched: WatchedUnit): void {
     const unit = this.follower.table.unit(watched.name);
     this.#services.changedNow(watched, unit && this.#record(watched, unit));
   }
@@ -121,12 +121,12 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
       this.#timers.set('passing', PASSING_AGAIN_MS, () => void this.#reread(passing()));
   }
 
-  #record(watched: Watched, unit: FollowedUnit): ServiceRecord | undefined {
+  #record(watched: WatchedUnit, unit: FollowedUnit): ServiceRecord | undefined {
     if (!unit.known || this.isHidden(unit.name)) return undefined;
     return serviceRecord(watched, unit.facts, unit.fileState, this.#source(unit));
   }
 
-  #source({ facts }: FollowedUnit): Source {
+  #source({ facts }: FollowedUnit): FactSource {
     const atRest = this.#absence === undefined ? undefined : this.#directory.atRest(facts.id);
     return atRest === undefined ? { kind: 'manager' } : { kind: 'directory', atRest };
   }

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
-import type { Watched } from './whitelist.js';
+import type { WatchedUnit } from './whitelist.js';
 
 const COLLECTION = 'systemd.services';
 
@@ -52,7 +52,7 @@ class Throttle {
 }
 
 /** One unit's record, as it is and as it was told. */
-class Entry {
+class PublishedService {
   /** In the collection. */
   readonly place: number;
   /** Undefined for one that is not known, or not to be known. */
@@ -71,17 +71,17 @@ export class ServicePublisher {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   /** In whitelist order. */
-  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #entries: ReadonlyMap<string, PublishedService>;
   readonly #scopes = new Map<UnitScope, ScopeState>();
   /** What was last logged of each scope: never the same again. */
   readonly #logged = new Map<UnitScope, string>();
   #up = false;
   #toldDetail: string | undefined;
 
-  constructor(publish: Publisher, clock: Clock, watched: readonly Watched[]) {
+  constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
     this.#clock = clock;
-    this.#entries = new Map(watched.map(({ key }, place) => [key, new Entry(place)]));
+    this.#entries = new Map(watched.map(({ key }, place) => [key, new PublishedService(place)]));
     for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
     if (watched.length === 0) this.#goUp(undefined);
   }
@@ -99,7 +99,7 @@ export class ServicePublisher {
   }
 
   /** The unit's record may have changed. */
-  changed({ key }: Watched, record: ServiceRecord | undefined): void {
+  changed({ key }: WatchedUnit, record: ServiceRecord | undefined): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.record = record;
@@ -112,7 +112,7 @@ export class ServicePublisher {
   }
 
   /** As `changed`, but told at once, so that it is known before an answer that follows. */
-  changedNow({ key }: Watched, record: ServiceRecord | undefined): void {
+  changedNow({ key }: WatchedUnit, record: ServiceRecord | undefined): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.record = record;
@@ -154,7 +154,7 @@ export class ServicePublisher {
   }
 
   /** Whether there was something to tell. */
-  #tell(key: string, entry: Entry, again?: 'again'): boolean {
+  #tell(key: string, entry: PublishedService, again?: 'again'): boolean {
     const text = entry.record && JSON.stringify(entry.record);
     if (text === entry.told && (text === undefined || again === undefined)) return false;
     entry.told = text;
@@ -172,7 +172,7 @@ export class ServicePublisher {
 }
 
 /** Ends the gathering. */
-function cancelWindow(entry: Entry): void {
+function cancelWindow(entry: PublishedService): void {
   entry.cancel?.();
   entry.cancel = undefined;
 }

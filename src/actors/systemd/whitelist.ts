@@ -5,7 +5,7 @@ import type { Fault } from '../../protocol/actor/faults.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
 
 /** A configured unit. The record keeps this name, whatever systemd calls the unit. */
-export interface Watched {
+export interface WatchedUnit {
   /** Key in the collection: scope, slash, configured name. */
   readonly key: string;
   readonly scope: UnitScope;
@@ -16,18 +16,18 @@ export interface Watched {
 /** The watched units in whitelist order: system, then user. Internal units are not among them (contract, section 1). */
 export function watchedUnits(
   settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
-): readonly Watched[] {
-  const of = (scope: UnitScope, entries: readonly UnitEntry[]): Watched[] =>
+): readonly WatchedUnit[] {
+  const of = (scope: UnitScope, entries: readonly UnitEntry[]): WatchedUnit[] =>
     entries
       .filter(({ name }) => !settings.internal.includes(name))
       .map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` }));
   return [...of('system', settings.system), ...of('user', settings.user)];
 }
 
-export type Target = { readonly ok: true; readonly unit: Watched } | ({ readonly ok: false } & Fault);
+export type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
 
 /** The unit that a command is about. What is not listed does not exist, whatever the scope; system units are only read. */
-export function targetOf(watched: readonly Watched[], { scope, unit: name }: SystemdCommand): Target {
+export function targetOf(watched: readonly WatchedUnit[], { scope, unit: name }: SystemdCommand): UnitTarget {
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(scope, name);
   if (scope === 'user') return { ok: true, unit };
@@ -38,6 +38,6 @@ export function targetOf(watched: readonly Watched[], { scope, unit: name }: Sys
   };
 }
 
-export function noSuchUnit(scope: UnitScope, name: string): Target & { readonly ok: false } {
+export function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok: false } {
   return { ok: false, fault: 'no-such-unit', detail: `No ${scope} unit ${JSON.stringify(name)} is listed` };
 }

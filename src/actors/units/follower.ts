@@ -9,7 +9,7 @@ import { backoffMs } from '../backoff.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { PropertyRecord } from '../bus/units.js';
-import { type Awaited, Jobs } from './jobs.js';
+import { type AwaitedChange, Jobs } from './jobs.js';
 import { type Depth, type ReadingBus, UnitReader } from './reader.js';
 import { ReloadDebounce } from './reload-debounce.js';
 import { type Interest, managerRules, subscribe, unitRules, watchAll } from './subscription.js';
@@ -87,7 +87,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /** Waits for a change after which `holds` of a unit. */
-  wait(name: string, holds: (unit: FollowedUnit) => boolean): Awaited<void> {
+  wait(name: string, holds: (unit: FollowedUnit) => boolean): AwaitedChange<void> {
     let forget = (): void => undefined;
     const end = new Promise<void>((resolve) => {
       const waiter = { name, holds, reached: resolve };

@@ -6,7 +6,7 @@ import { JobEnds } from '../bus/units.js';
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
 /** Something to wait for; `forget` ends the waiting without an answer. */
-export interface Awaited<T> {
+export interface AwaitedChange<T> {
   readonly end: Promise<T>;
   readonly forget: () => void;
 }
@@ -17,14 +17,14 @@ export interface AwaitedJob {
   readonly unit: string;
 }
 
-interface Waiter extends AwaitedJob {
+interface JobWaiter extends AwaitedJob {
   readonly settle: (end: JobEnd) => void;
 }
 
 export class Jobs {
   readonly #ends = new JobEnds();
   /** Bounded by the runtime, which bounds the commands under way. */
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<JobWaiter>();
 
   /** JobRemoved: `job` is its path. */
   removed(job: string, result: string): void {
@@ -37,14 +37,14 @@ export class Jobs {
     return this.#ends.resultOf(job);
   }
 
-  wait(job: string, unit: string): Awaited<JobEnd> {
+  wait(job: string, unit: string): AwaitedChange<JobEnd> {
     const result = this.resultOf(job);
     if (result !== undefined) {
       return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
     }
     let forget = (): void => undefined;
     const end = new Promise<JobEnd>((resolve) => {
-      const waiter: Waiter = { job, unit, settle: resolve };
+      const waiter: JobWaiter = { job, unit, settle: resolve };
       this.#waiters.add(waiter);
       forget = () => this.#waiters.delete(waiter);
     });
@@ -74,7 +74,7 @@ export class Jobs {
     this.#settle(() => true, { kind: 'away' });
   }
 
-  #settle(which: (waiter: Waiter) => boolean, end: JobEnd): void {
+  #settle(which: (waiter: JobWaiter) => boolean, end: JobEnd): void {
     for (const waiter of [...this.#waiters].filter(which)) {
       this.#waiters.delete(waiter);
       waiter.settle(end);

@@ -18,7 +18,7 @@ export interface FollowedUnit {
 }
 
 /** What one reading found. */
-export interface Reading {
+export interface UnitReading {
   readonly properties: PropertyRecord;
   readonly file: FileReading;
 }
@@ -72,7 +72,7 @@ export class UnitTable {
   }
 
   /** Takes a reading in. */
-  read(name: string, mark: number, { properties, file }: Reading): void {
+  read(name: string, mark: number, { properties, file }: UnitReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;

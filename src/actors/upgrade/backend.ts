@@ -17,7 +17,7 @@ import { type Circumstances, RunStore, type SavedRun } from './run-store.js';
 import { UpgradeUnits } from './upgrade-units.js';
 
 /** What the backend would otherwise ask the machine for. */
-export interface Surroundings {
+export interface UpgradeContext {
   readonly bus: BusOptions;
   /** Of this life of the kernel. */
   readonly bootId: string;
@@ -43,7 +43,7 @@ const IN_PROGRESS: Answer = {
 export function openUpgrade(
   settings: UpgradeSettings,
   publish: Publisher,
-  surroundings: Surroundings,
+  surroundings: UpgradeContext,
 ): Actor<UpgradeCommand> {
   const opening = recalled(settings, publish, surroundings);
   return {
@@ -55,7 +55,7 @@ export function openUpgrade(
 async function recalled(
   settings: UpgradeSettings,
   publish: Publisher,
-  surroundings: Surroundings,
+  surroundings: UpgradeContext,
 ): Promise<UpgradeBackend> {
   const publisher = new UpgradePublisher(settings, publish, surroundings.clock);
   const troubled = (problem: string | undefined) => publisher.trouble('state file', problem);
@@ -89,7 +89,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
 
   constructor(
     settings: UpgradeSettings,
-    { bus, bootId, clock }: Surroundings,
+    { bus, bootId, clock }: UpgradeContext,
     { publisher, store, saved }: Parts,
   ) {
     this.#settings = settings;

@@ -20,18 +20,18 @@ const LINES_PER_SLICE = 300;
 const BYTES_PER_SLICE = 128 * 1024;
 
 /** Where a line came from. Two lines of one connection have the same object. */
-export interface Source {
+export interface LineSource {
   /** Monotonic ms at which the connection was accepted. */
   readonly sinceMs: number;
 }
 
 export interface ReaderOwner {
-  line(line: ProgressLine, source: Source): void;
+  line(line: ProgressLine, source: LineSource): void;
   /** Somebody connected or left. */
   connections(count: number): void;
 }
 
-interface Connection extends Source {
+interface ProgressConnection extends LineSource {
   readonly socket: Socket;
   readonly splitter: LineSplitter;
   /** Some byte of it was read. */
@@ -43,9 +43,9 @@ export class ProgressReader {
   readonly #owner: ReaderOwner;
   readonly #clock: Clock;
   readonly #timers: Timers<'slice'>;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ProgressConnection>();
   /** Those with a chunk that is not read to its end, in the order in which they are served. */
-  readonly #queue = new Set<Connection>();
+  readonly #queue = new Set<ProgressConnection>();
   /** What may still be read in this slice. */
   #linesLeft = 0;
   #bytesLeft = 0;
@@ -66,7 +66,7 @@ export class ProgressReader {
 
   /** Reads a connection that was just accepted to its end; false when there are too many, and it was closed. */
   take(socket: Socket): boolean {
-    const connection: Connection = {
+    const connection: ProgressConnection = {
       socket,
       splitter: new LineSplitter(),
       sinceMs: this.#clock.monotonic(),
@@ -97,7 +97,7 @@ export class ProgressReader {
     return this.#connections.delete(silent);
   }
 
-  #took(connection: Connection, chunk: Buffer): void {
+  #took(connection: ProgressConnection, chunk: Buffer): void {
     connection.hasSpoken = true;
     // Until this chunk is read no other one comes: at most one per connection is held here.
     connection.socket.pause();
@@ -123,7 +123,7 @@ export class ProgressReader {
     this.#timers.set('slice', SLICE_MS, () => this.#serve());
   }
 
-  #readOne(connection: Connection): void {
+  #readOne(connection: ProgressConnection): void {
     const { splitter, socket } = connection;
     const before = splitter.unread;
     const line = splitter.next();
@@ -140,25 +140,25 @@ export class ProgressReader {
     this.#tell(line, connection);
   }
 
-  #tell(bytes: Uint8Array, source: Source): void {
+  #tell(bytes: Uint8Array, source: LineSource): void {
     const line = parseLine(bytes);
     if (line !== undefined) this.#owner.line(line, source);
   }
 
   /** The end may be told while the last chunk is still being read. */
-  #ended(connection: Connection): void {
+  #ended(connection: ProgressConnection): void {
     connection.ended = true;
     if (!this.#queue.has(connection)) this.#finish(connection);
   }
 
   /** All is read: the client, who may wait for it, sees the connection close. */
-  #finish(connection: Connection): void {
+  #finish(connection: ProgressConnection): void {
     // A last line without its LF is a line if it is whole.
     this.#tell(connection.splitter.rest(), connection);
     connection.socket.end();
   }
 
-  #gone(connection: Connection): void {
+  #gone(connection: ProgressConnection): void {
     this.#queue.delete(connection);
     this.#connections.delete(connection);
     if (!this.#stopped) this.#owner.connections(this.#connections.size);

@@ -4,7 +4,7 @@
 import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
-import { NO_STATUS, type Result, type StatusBody } from './result-file.js';
+import { NO_STATUS, type ResultReading, type StatusBody } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';
 
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
@@ -48,7 +48,7 @@ export class UpgradePublisher {
   }
 
   /** The result file was read. */
-  result(result: Result): void {
+  result(result: ResultReading): void {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
     if (result.ok && this.isUp) this.#putStatus();

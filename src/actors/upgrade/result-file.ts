@@ -15,7 +15,7 @@ const SETTLE_MS = 40;
 /** The members of the status between the braces: the answer of `GET /upgrade` goes on behind them. */
 export type StatusBody = string;
 
-export type Result =
+export type ResultReading =
   | { readonly ok: true; readonly body: StatusBody }
   | { readonly ok: false; readonly problem: string };
 
@@ -23,11 +23,11 @@ export type Result =
 export const NO_STATUS: StatusBody = '"current":"","latest":"","upgrade_available":false';
 
 /** What takes longer is told, and waited for all the same. */
-const LATE: Result = wrong(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+const LATE: ResultReading = wrong(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
 export class ResultFile {
   readonly #path: string;
-  readonly #onResult: (result: Result) => void;
+  readonly #onResult: (result: ResultReading) => void;
   readonly #clock: Clock;
   readonly #watch: LazyWatch;
   #reading: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class ResultFile {
   #unread = false;
   #stopped = false;
 
-  constructor(path: string, onResult: (result: Result) => void, clock: Clock) {
+  constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
     this.#path = path;
     this.#onResult = onResult;
     this.#clock = clock;
@@ -85,7 +85,7 @@ export class ResultFile {
     this.#tell(file.ok ? parseResult(file.bytes) : file);
   }
 
-  #tell(result: Result): void {
+  #tell(result: ResultReading): void {
     if (!this.#stopped) this.#onResult(result);
   }
 }
@@ -100,7 +100,7 @@ const REQUIRED = {
 const KNOWN: readonly string[] = [...Object.keys(REQUIRED), 'checked_at'];
 
 /** Pure: the file's bytes -> the status, or what is wrong with them. */
-export function parseResult(bytes: Uint8Array): Result {
+export function parseResult(bytes: Uint8Array): ResultReading {
   if (bytes.length > RESULT_MAX_BYTES) return wrong(`it is larger than ${RESULT_MAX_BYTES} bytes`);
   if (bytes.length === 0) return wrong('it is empty');
   const text = utf8(bytes);
@@ -156,7 +156,7 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function wrong(problem: string): Result {
+function wrong(problem: string): ResultReading {
   return { ok: false, problem };
 }
 

@@ -4,7 +4,7 @@
 import { type Clock, Timers } from '../../clock.js';
 import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
 import type { ProgressEvent } from './progress-line.js';
-import { initialRun, isAtWork, QUIET_MS, type Run, type RunInput, step, wouldAdopt } from './run.js';
+import { initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput, wouldAdopt } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
@@ -87,7 +87,7 @@ export class RunKeeper {
 
   feed(input: RunInput): void {
     const before = this.#run;
-    const run = step(before, input, this.#clock.date());
+    const run = nextRun(before, input, this.#clock.date());
     if (run === before) return;
     this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';

@@ -79,7 +79,7 @@ export function wouldAdopt(run: Run, says: ProgressEvent, leftover: boolean): bo
 }
 
 /** The run after `input`; the same object when nothing changed. `nowMs` is since the epoch. */
-export function step(run: Run, input: RunInput, nowMs: number): Run {
+export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
   switch (input.kind) {
     case 'accepted':
       return accepted(run, input, nowMs);
@@ -238,20 +238,20 @@ function hasEndedWell({ activeState, result, reset }: RunFacts): boolean {
   return result === 'success' && activeState !== 'failed' && !reset;
 }
 
-type State = Pick<RunFacts, 'activeState' | 'subState'>;
+type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;
 
 /** Whether the unit is at work now: starting, running, stopping, or waiting to be started again by systemd itself. */
-export function isAtWork(state: State): boolean {
+export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
 }
 
 /** Whether the unit is at what it was started for: not at a stop or a reload, which are what is left of it. */
-function isUnderWay(state: State): boolean {
+function isUnderWay(state: UnitState): boolean {
   return state.activeState === 'activating' || (state.activeState === 'active' && !isExited(state));
 }
 
 /** RemainAfterExit, and the only way for a oneshot to be active: the work is done, and remembered. */
-export function isExited({ activeState, subState }: State): boolean {
+export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }
 

@@ -51,7 +51,7 @@ export const NO_SEQUENCE = 0;
  * Up to which events a client has been told everything, as sequence numbers. The two differ only while it has a part of a
  * snapshot: coming back it is given a snapshot again, but no action twice.
  */
-export interface Reached {
+export interface ReachedEvents {
   readonly states: number;
   readonly actions: number;
 }
@@ -62,7 +62,7 @@ export function eventId(boot: string, states: number, actions = states): string 
 }
 
 /** What the client has reached that gives `id`; undefined when it is not one of this boot's. */
-export function reachedIn(id: string, boot: string): Reached | undefined {
+export function reachedIn(id: string, boot: string): ReachedEvents | undefined {
   if (!id.startsWith(`${boot}-`)) return undefined;
   const [, states, actions = states] = REACHED.exec(id.slice(boot.length + 1)) ?? [];
   return states === undefined ? undefined : { states: Number(states), actions: Number(actions) };

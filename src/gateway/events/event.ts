@@ -10,7 +10,7 @@ import {
   type CollectionSpec,
   type EventType,
 } from '../../protocol/actor/collections.js';
-import type { Reached } from './encode.js';
+import type { ReachedEvents } from './encode.js';
 import { bitsOf, type Filter } from './query.js';
 
 /** A longer list becomes several events, so that no frame is much larger than this and one record. In UTF-16 units. */
@@ -53,7 +53,7 @@ export interface QueueEntry {
   /** Of its event. */
   readonly sequence: number;
   /** How far a client has come while others with the same sequence number are still to come. */
-  readonly reached: Reached;
+  readonly reached: ReachedEvents;
   readonly type: EventType;
   readonly bits: Filter;
   readonly listed: boolean;

@@ -121,14 +121,14 @@ function resumeFrom(parameters: QueryParameters, header: string | undefined): st
 /** Which events a stream wants: a bit per kind of event. Streams that want the same have equal numbers, and share bytes. */
 export type Filter = number;
 
-type Kind = readonly [type: EventType, backend: Backend];
+type EventKind = readonly [type: EventType, backend: Backend];
 
 const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
 const ACTION_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = ACTIONS;
 
 /** Every type is of one backend, but for `backend.updated`, which is of each; `server.info` is of none, and always sent. */
-const KINDS: readonly Kind[] = EVENT_TYPES.flatMap((type) =>
-  backendsOf(type).map((backend): Kind => [type, backend]),
+const KINDS: readonly EventKind[] = EVENT_TYPES.flatMap((type) =>
+  backendsOf(type).map((backend): EventKind => [type, backend]),
 );
 
 /** The bit of an event. */

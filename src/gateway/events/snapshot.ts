@@ -5,7 +5,7 @@
 // detail is "snapshot". Forget this backend's records, those that follow are all there are. It heals what no list of removals
 // can: another boot, or an absence of a week.
 
-import { NO_SEQUENCE, type Reached, reachedIn } from './encode.js';
+import { NO_SEQUENCE, type ReachedEvents, reachedIn } from './encode.js';
 import type { FramedEvent, QueueEntry, StreamEvent } from './event.js';
 import { accepts, type EventQuery, type Filter } from './query.js';
 import { entriesOf } from './queue.js';
@@ -15,7 +15,7 @@ export type Beginning =
   | { readonly from: 'live' }
   | { readonly from: 'replay'; readonly after: number }
   /** `after`: the client has been here in this boot, so removals and actions since then can be told. */
-  | { readonly from: 'snapshot'; readonly after?: Reached };
+  | { readonly from: 'snapshot'; readonly after?: ReachedEvents };
 
 /**
  * A resumable id wins over `snapshot=1`: a browser's EventSource reconnects to the URL it began with, and a replay

@@ -33,7 +33,7 @@ export interface OpenStream {
  * flowing: every event is written as it happens. behind: a write was refused, or something older is still owed.
  * leaving: as behind, but nothing new is owed, and `bye` follows. ending: `bye` is written but not yet taken.
  */
-type State = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
+type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
 /** `left`: after `bye`. `gone`: the peer's doing. `slow`: the consumer could not be served in time. `cut`: `bye` took too long. */
 export type Ending = 'left' | 'gone' | 'slow' | 'cut';
@@ -52,7 +52,7 @@ export interface StreamOptions {
 
 export class EventStream implements OpenStream {
   readonly #options: StreamOptions;
-  #state: State = 'flowing';
+  #state: StreamState = 'flowing';
   #backlog: Backlog | undefined;
   #spokeAt: number;
 

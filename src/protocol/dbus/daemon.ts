@@ -1,7 +1,7 @@
 // The bus itself (org.freedesktop.DBus) and the standard interface of properties: what is used of them. Data only.
 
 import { type Match, type Method, methodsOf, signalRow } from './method.js';
-import type { Reply, Values } from './signature.js';
+import type { MethodReply, Values } from './signature.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 
@@ -21,7 +21,7 @@ export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss')
 export const PROPERTIES_CHANGED = signalRow(PROPERTIES_INTERFACE, 'PropertiesChanged', 'sa{sv}as');
 
 /** The properties of one object of a service; `''` for the interface means all of them. */
-export function getAll(destination: string): Method<Values<'s'>, Reply<'a{sv}'>, 'none'> {
+export function getAll(destination: string): Method<Values<'s'>, MethodReply<'a{sv}'>, 'none'> {
   return {
     destination,
     interface: PROPERTIES_INTERFACE,

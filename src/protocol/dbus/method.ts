@@ -1,6 +1,6 @@
 // What a row of the D-Bus tables is: a method with its signatures and what it may change, a signal, a match rule. Pure.
 
-import type { Reply, Values } from './signature.js';
+import type { MethodReply, Values } from './signature.js';
 
 /** What a method changes: nothing; units of a manager; the power state of the machine. A bus connection is made for one. */
 export type Effect = 'none' | 'units' | 'power';
@@ -25,7 +25,7 @@ export function methodsOf(destination: string, path: string, iface: string) {
     member: string,
     signatures: readonly [input: I, output: O],
     effect: E,
-  ): Method<Values<I>, Reply<O>, E> => ({
+  ): Method<Values<I>, MethodReply<O>, E> => ({
     destination,
     path,
     interface: iface,

@@ -52,5 +52,5 @@ type Sequence<S extends string, Done extends readonly unknown[] = readonly []> =
     : never;
 
 /** What a reply comes down to: nothing, its only value, or the tuple of several. */
-export type Reply<S extends string> =
+export type MethodReply<S extends string> =
   Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

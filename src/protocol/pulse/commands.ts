@@ -29,7 +29,7 @@ type ArgumentOf<W> = W extends Writable<infer T> ? T : never;
 type ArgsOf<A extends Arguments> = { readonly [K in keyof A]: ArgumentOf<A[K]> };
 
 /** A request: its code, how its arguments are written, how its reply is read. */
-interface Request<Args, Value> {
+interface RequestSpec<Args, Value> {
   readonly code: number;
   readonly reply: Readable<Value>;
   write(writer: Writer, args: Args): void;
@@ -39,7 +39,7 @@ function request<const A extends Arguments, Value>(
   code: number,
   args: A,
   reply: Readable<Value>,
-): Request<ArgsOf<A>, Value> {
+): RequestSpec<ArgsOf<A>, Value> {
   const rows = Object.entries(args) as [keyof A, Writable<unknown>][];
   return {
     code,
@@ -129,12 +129,16 @@ export type HandshakeName = keyof typeof HANDSHAKE;
 export type CommandName = RequestName | HandshakeName;
 
 type AllRequests = typeof REQUESTS & typeof HANDSHAKE;
-type ArgsByName = { [C in CommandName]: AllRequests[C] extends Request<infer Args, unknown> ? Args : never };
-type ReplyByName = { [C in CommandName]: AllRequests[C] extends Request<never, infer Value> ? Value : never };
+type ArgsByName = {
+  [C in CommandName]: AllRequests[C] extends RequestSpec<infer Args, unknown> ? Args : never;
+};
+type ReplyByName = {
+  [C in CommandName]: AllRequests[C] extends RequestSpec<never, infer Value> ? Value : never;
+};
 
 export type RequestArgs<C extends CommandName> = ArgsByName[C];
 export type Reply<C extends CommandName> = ReplyByName[C];
 
-type Rows = { readonly [C in CommandName]: Request<ArgsByName[C], ReplyByName[C]> };
+type Rows = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
 /** Every row under a type that ties arguments and reply to one name, so that a mismatched pair does not compile. */
 export const COMMANDS: Rows = { ...HANDSHAKE, ...REQUESTS };

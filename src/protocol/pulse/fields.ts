@@ -114,13 +114,13 @@ export type RecordOf<F extends Fields> = {
   readonly [K in OptionalNames<F>]?: ValueOf<F[K]> | undefined;
 };
 
-interface Row {
+interface FieldRow {
   readonly name: string;
   readonly kind: Readable<unknown>;
 }
 
 /** The rows that each version has, oldest first: found once per table instead of once per record. */
-function rowsByVersion(fields: Fields): readonly (readonly Row[])[] {
+function rowsByVersion(fields: Fields): readonly (readonly FieldRow[])[] {
   const rows = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
   return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) =>
     rows.filter(({ kind }) => (kind.since ?? 0) <= OLDEST_VERSION + at),

@@ -44,7 +44,7 @@ export interface SessionEvents {
   onClosed(reason: ClosedReason): void;
 }
 
-type State =
+type SessionState =
   | { readonly kind: 'new' }
   | { readonly kind: 'handshake'; readonly command: HandshakeName; readonly deadline: number }
   | { readonly kind: 'ready' }
@@ -56,7 +56,7 @@ export class Session {
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
   readonly #pending: PendingRequests;
-  #state: State = { kind: 'new' };
+  #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
   #output: Uint8Array[] = [];
   /** The time that `receive` was given, for what a reply in it sets off. */

@@ -30,7 +30,7 @@ export type Found =
   | { readonly ok: true; readonly files: readonly ConfigFile[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-type Read =
+type FileRead =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreadable'; readonly problem: string };
@@ -80,8 +80,8 @@ function dropInNames(folder: string): { readonly names: readonly string[] } | { 
   }
 }
 
-function readConfig(path: string): Read {
-  const unreadable = (text: string, line?: number): Read => ({
+function readConfig(path: string): FileRead {
+  const unreadable = (text: string, line?: number): FileRead => ({
     kind: 'unreadable',
     problem: problemOf(path, text, line),
   });

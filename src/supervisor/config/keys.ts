@@ -3,7 +3,7 @@
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../runtime-directory.js';
-import { flag, integer, listOf, oneOrMore, type Reader, text, unit, units, word } from './readers.js';
+import { flag, integer, listOf, oneOrMore, text, unit, units, type ValueReader, word } from './readers.js';
 import { bindTarget, corsOrigin, filePath, hostName, socketPath } from './texts.js';
 
 /** What the defaults, the paths and the place of the configuration depend on. */
@@ -21,7 +21,7 @@ export interface KeyRow<T, D = T> {
   readonly byDefault: (environment: Environment) => D;
   /** How the default is documented when it depends on the environment. */
   readonly shownDefault?: string;
-  readonly read: Reader<T>;
+  readonly read: ValueReader<T>;
 }
 
 /** A section's keys and inner sections, by their names. */
@@ -29,11 +29,11 @@ export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
-function key<T>(type: string, byDefault: NoInfer<T>, meaning: string, read: Reader<T>): KeyRow<T> {
+function key<T>(type: string, byDefault: NoInfer<T>, meaning: string, read: ValueReader<T>): KeyRow<T> {
   return { type, meaning, byDefault: () => byDefault, read };
 }
 
-function optional<T>(type: string, meaning: string, read: Reader<T>): KeyRow<T, T | undefined> {
+function optional<T>(type: string, meaning: string, read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { type, meaning, byDefault: () => undefined, read };
 }
 
@@ -125,7 +125,7 @@ type ValuesIn<T> = {
 };
 
 /** The value of each key, plain and complete, in the shape of the file. */
-export type Values = ValuesIn<typeof KEYS>;
+export type KeyValues = ValuesIn<typeof KEYS>;
 
 /** Other names of whole sections, accepted for the sake of configurations that exist. */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
@@ -146,7 +146,7 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
 }
 
 /** What the parts of the service receive: in the settings every backend's part has the backend's name. */
-export function settingsOf({ pulseaudio, systemd, ...others }: Values): Settings {
+export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { checkUnit, upgradeUnit } = others.upgrade;
   const internal = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
   return {
@@ -157,7 +157,7 @@ export function settingsOf({ pulseaudio, systemd, ...others }: Values): Settings
 }
 
 /** The same values again, in the shape of the file. */
-export function valuesOf({ bind, logLevel, api, systemd, audio, power, upgrade }: Settings): Values {
+export function valuesOf({ bind, logLevel, api, systemd, audio, power, upgrade }: Settings): KeyValues {
   const { enabled, system, user } = systemd;
   const { resultFile, checkUnit, upgradeUnit, ...paths } = upgrade;
   return {

@@ -2,21 +2,21 @@
 
 import { type Findings, keyPath, type Place, quoted } from './findings.js';
 import { nearestKey } from './nearest.js';
-import { unitName, type Verdict } from './texts.js';
+import { type Checked, unitName } from './texts.js';
 import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
 
 /** What a reader knows besides the value. */
-export interface Reading {
+export interface ReadingContext {
   /** Home directory; '' when there is none. */
   readonly home: string;
   readonly findings: Findings;
 }
 
 /** Answers with nothing only after it has reported a problem. */
-export type Reader<T> = (node: ConfigValue, reading: Reading) => T | undefined;
+export type ValueReader<T> = (node: ConfigValue, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-function expected(what: string, node: ConfigValue, { findings }: Reading): undefined {
+function expected(what: string, node: ConfigValue, { findings }: ReadingContext): undefined {
   findings.problem(node.at, node.key, `must be ${what}, not ${described(node)}`);
   return undefined;
 }
@@ -25,12 +25,12 @@ function textIn(node: ConfigValue | undefined): string | undefined {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
 }
 
-export const flag: Reader<boolean> = (node, reading) =>
+export const flag: ValueReader<boolean> = (node, reading) =>
   node.kind === 'scalar' && typeof node.value === 'boolean'
     ? node.value
     : expected('true or false', node, reading);
 
-export function integer(min: number, max: number): Reader<number> {
+export function integer(min: number, max: number): ValueReader<number> {
   return (node, reading) => {
     const value = node.kind === 'scalar' && Number.isInteger(node.value) ? Number(node.value) : Number.NaN;
     return value >= min && value <= max
@@ -40,7 +40,7 @@ export function integer(min: number, max: number): Reader<number> {
 }
 
 /** One of a few words; upper and lower case are the same. */
-export function word<W extends string>(words: readonly W[]): Reader<W> {
+export function word<W extends string>(words: readonly W[]): ValueReader<W> {
   return (node, reading) => {
     const text = textIn(node)?.toLowerCase();
     return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, node, reading);
@@ -48,7 +48,7 @@ export function word<W extends string>(words: readonly W[]): Reader<W> {
 }
 
 /** A text that `check` accepts; `what` names the kind, with its article. */
-export function text<T>(what: string, check: (value: string, home: string) => Verdict<T>): Reader<T> {
+export function text<T>(what: string, check: (value: string, home: string) => Checked<T>): ValueReader<T> {
   return (node, reading) => {
     const value = textIn(node);
     if (value === undefined) return expected(what, node, reading);
@@ -60,7 +60,7 @@ export function text<T>(what: string, check: (value: string, home: string) => Ve
 }
 
 /** A list whose every item is read; an empty value is an empty list, as when all its lines are commented out. */
-export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
+export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (node, reading) => {
     if (isNothing(node)) return [];
     if (node.kind !== 'list') return expected('a list', node, reading);
@@ -70,7 +70,7 @@ export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
 }
 
 /** One item or a list of at least one. */
-export function oneOrMore<T>(item: Reader<T>): Reader<readonly T[]> {
+export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (node, reading) => {
     if (node.kind !== 'list') {
       const value = item(node, reading);
@@ -90,19 +90,21 @@ interface Unit {
 
 const UNIT_KEYS = ['name', 'url'];
 
-export const unit: Reader<string> = text('a unit name', unitName);
+export const unit: ValueReader<string> = text('a unit name', unitName);
 
-const url: Reader<string> = text('a URL', (value) => (value === '' ? { wrong: 'it is empty' } : { value }));
+const url: ValueReader<string> = text('a URL', (value) =>
+  value === '' ? { wrong: 'it is empty' } : { value },
+);
 
 /** `mpd.service` or `{name, url}`. */
-const listedUnit: Reader<Unit> = (node, reading) => {
+const listedUnit: ValueReader<Unit> = (node, reading) => {
   if (node.kind === 'map') return unitWithUrl(node, reading);
   if (node.kind === 'list') return expected('a unit name or a map of name and url', node, reading);
   const name = unit(node, reading);
   return name === undefined ? undefined : { name };
 };
 
-function unitWithUrl({ entries, at, key }: ConfigMap, reading: Reading): Unit | undefined {
+function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): Unit | undefined {
   for (const [spelled, entry] of entries) {
     if (UNIT_KEYS.includes(spelled)) continue;
     const hint = `unknown key; the nearest known key is ${nearestKey([spelled], UNIT_KEYS)}`;
@@ -118,7 +120,7 @@ function unitWithUrl({ entries, at, key }: ConfigMap, reading: Reading): Unit | 
 }
 
 /** Units of one scope, in their order; the same name twice is a problem. */
-export const units: Reader<readonly Unit[]> = (node, reading) => {
+export const units: ValueReader<readonly Unit[]> = (node, reading) => {
   const read = listOf(listedUnit)(node, reading);
   const first = new Map<string, Place>();
   for (const { name, at, key } of soundNames(node)) {

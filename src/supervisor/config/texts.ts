@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 
 /** A text's fate: what it means, or why it means nothing. */
-export type Verdict<T> = { readonly value: T } | { readonly wrong: string };
+export type Checked<T> = { readonly value: T } | { readonly wrong: string };
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
@@ -17,7 +17,7 @@ const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or a name that the kernel would give an interface (dev_valid_name in net/core/dev.c). */
-export function bindTarget(text: string): Verdict<string> {
+export function bindTarget(text: string): Checked<string> {
   if (isIP(text) !== 0) return { value: text };
   if (/^[0-9.]+$/.test(text) && text.includes('.')) return { wrong: 'it is not a whole IPv4 address' };
   if (/[:[\]]/.test(text)) return { wrong: 'it is not an IPv6 address (write it without brackets and port)' };
@@ -32,7 +32,7 @@ export function bindTarget(text: string): Verdict<string> {
 }
 
 /** `*`, or an origin in the spelling in which browsers send it: lower case, without the scheme's default port. */
-export function corsOrigin(text: string): Verdict<string> {
+export function corsOrigin(text: string): Checked<string> {
   if (text === '*') return { value: text };
   const parts = ORIGIN.exec(text);
   if (parts === null) return { wrong: 'write scheme://host or scheme://host:port, without a path, or *' };
@@ -52,7 +52,7 @@ export function corsOrigin(text: string): Verdict<string> {
 }
 
 /** A host name in lower case, without the root's dot: the form that a `Host` header is compared in. */
-export function hostName(text: string): Verdict<string> {
+export function hostName(text: string): Checked<string> {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return { wrong: hostFault(name) };
   return { value: name.toLowerCase() };
@@ -76,7 +76,7 @@ export const filePath = pathOf(MAX_PATH_BYTES);
 /** As `filePath`, short enough for a Unix socket. */
 export const socketPath = pathOf(MAX_SOCKET_PATH_BYTES);
 
-function pathOf(maxBytes: number): (text: string, home: string) => Verdict<string> {
+function pathOf(maxBytes: number): (text: string, home: string) => Checked<string> {
   return (text, home) => {
     const inHome = text.startsWith('~/');
     if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };
@@ -112,7 +112,7 @@ const SUFFIXES = [
 const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
-export function unitName(name: string): Verdict<string> {
+export function unitName(name: string): Checked<string> {
   const wrong = unitNameFault(name);
   return wrong === undefined ? { value: name } : { wrong };
 }

@@ -7,13 +7,13 @@ import {
   isRow,
   KEYS,
   type KeyTable,
+  type KeyValues,
   pathsIn,
   SECTION_ALIASES,
   settingsOf,
-  type Values,
 } from './keys.js';
 import { nearestKey } from './nearest.js';
-import { type Reader, soundNames } from './readers.js';
+import { soundNames, type ValueReader } from './readers.js';
 import {
   type ConfigEntry,
   type ConfigMap,
@@ -33,7 +33,7 @@ export function settingsFrom(
 ): Settings {
   const walk = new Walk(environment, findings);
   // A section's values have the shape of its table, which the types of a walk over any table cannot say.
-  const settings = settingsOf(walk.section(KEYS, files, '') as unknown as Values);
+  const settings = settingsOf(walk.section(KEYS, files, '') as unknown as KeyValues);
   reportConflicts(settings, walk.given, findings);
   return settings;
 }
@@ -82,7 +82,7 @@ class Walk {
     return entries;
   }
 
-  #read<T>(read: Reader<T>, value: ConfigValue | undefined, path: string): T | undefined {
+  #read<T>(read: ValueReader<T>, value: ConfigValue | undefined, path: string): T | undefined {
     if (value === undefined) return undefined;
     this.given.set(path, value);
     return read(value, { home: this.#environment.home, findings: this.#findings });
@@ -110,9 +110,9 @@ function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-type Given = ReadonlyMap<string, ConfigValue>;
+type GivenValues = ReadonlyMap<string, ConfigValue>;
 
-function reportConflicts({ upgrade }: Settings, given: Given, findings: Findings): void {
+function reportConflicts({ upgrade }: Settings, given: GivenValues, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
   // A result file that is given but wrong has been reported for what it is.
   if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
@@ -125,7 +125,7 @@ function reportConflicts({ upgrade }: Settings, given: Given, findings: Findings
 }
 
 /** Two writers of one file would destroy it. */
-function reportSameFiles(upgrade: Settings['upgrade'], given: Given, findings: Findings): void {
+function reportSameFiles(upgrade: Settings['upgrade'], given: GivenValues, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const path = upgrade[name];
@@ -140,7 +140,7 @@ function reportSameFiles(upgrade: Settings['upgrade'], given: Given, findings: F
 }
 
 /** Such a unit is hidden from `/services` (contract, section 1): whoever listed it may wonder where it is. */
-function warnOfHiddenUnits(given: Given, findings: Findings): void {
+function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = given.get(owner);
     if (unit?.kind !== 'scalar') continue;

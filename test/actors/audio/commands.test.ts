@@ -6,8 +6,8 @@ import { describe, test } from 'node:test';
 import {
   channelsAt,
   missingFault,
-  type Plan,
   planCommand,
+  type SettingPlan,
   type SoundCommand,
   volumeAfter,
 } from '../../../src/actors/audio/commands.js';
@@ -40,7 +40,7 @@ describe('a command becomes a request', () => {
   const rows: readonly (readonly [
     string,
     SoundCommand,
-    Extract<Plan, { kind: 'set' }>['setting'],
+    Extract<SettingPlan, { kind: 'set' }>['setting'],
     object,
   ])[] = [
     [

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Source, serviceRecord } from '../../../src/actors/systemd/record.js';
+import { type FactSource, serviceRecord } from '../../../src/actors/systemd/record.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
-const MANAGER: Source = { kind: 'manager' };
+const MANAGER: FactSource = { kind: 'manager' };
 const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const BARE = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
@@ -15,7 +15,7 @@ interface Row {
   readonly what: string;
   readonly facts: Partial<UnitFacts>;
   readonly file?: string;
-  readonly source?: Source;
+  readonly source?: FactSource;
   readonly expected: object;
 }
 

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
-import type { Watched } from '../../../src/actors/systemd/whitelist.js';
+import type { WatchedUnit } from '../../../src/actors/systemd/whitelist.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
 
-const S: Watched = { key: 'system/s', scope: 'system', name: 's' };
-const U: Watched = { key: 'user/u', scope: 'user', name: 'u' };
-const UNITS: readonly Watched[] = [S, U];
+const S: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' };
+const U: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
+const UNITS: readonly WatchedUnit[] = [S, U];
 
-function setUp(watched: readonly Watched[] = UNITS) {
+function setUp(watched: readonly WatchedUnit[] = UNITS) {
   const said: string[] = [];
   const encoded = { count: 0 };
   const clock = new ManualClock();
@@ -30,7 +30,7 @@ function setUp(watched: readonly Watched[] = UNITS) {
     event: () => undefined,
   };
   const services = new ServicePublisher(publish, clock, watched);
-  const record = (unit: Watched, description: string): ServiceRecord => {
+  const record = (unit: WatchedUnit, description: string): ServiceRecord => {
     const { name, scope } = unit;
     const bare = { name, scope, running: false, enabled: false, exists: true, description };
     const toJSON = () => {
@@ -39,8 +39,8 @@ function setUp(watched: readonly Watched[] = UNITS) {
     };
     return { ...bare, toJSON } as ServiceRecord;
   };
-  const change = (unit: Watched, text: string) => services.changed(unit, record(unit, text));
-  const changeNow = (unit: Watched, text: string) => services.changedNow(unit, record(unit, text));
+  const change = (unit: WatchedUnit, text: string) => services.changed(unit, record(unit, text));
+  const changeNow = (unit: WatchedUnit, text: string) => services.changedNow(unit, record(unit, text));
   /** What was said since the last look. */
   const taken = (): readonly string[] => said.splice(0);
   return { services, clock, taken, change, changeNow, encoded };

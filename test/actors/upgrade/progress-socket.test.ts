@@ -18,7 +18,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Source } from '../../../src/actors/upgrade/progress-reader.js';
+import type { LineSource } from '../../../src/actors/upgrade/progress-reader.js';
 import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -33,7 +33,7 @@ interface Heard {
   readonly path: string;
   readonly socket: ProgressSocket;
   readonly lines: string[];
-  readonly sources: Set<Source>;
+  readonly sources: Set<LineSource>;
   connections: number;
   problem: string | undefined;
 }

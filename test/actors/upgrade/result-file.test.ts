@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RESULT_MAX_BYTES, type Result, ResultFile } from '../../../src/actors/upgrade/result-file.js';
+import { RESULT_MAX_BYTES, ResultFile, type ResultReading } from '../../../src/actors/upgrade/result-file.js';
 import { systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
@@ -20,7 +20,7 @@ const content = (version: string) =>
 function reader(t: TestContext, ...parts: readonly string[]) {
   const root = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
   const path = join(root, ...(parts.length > 0 ? parts : ['a', 'b', 'result.json']));
-  let last: Result | undefined;
+  let last: ResultReading | undefined;
   const start = async () => {
     const made = new ResultFile(
       path,
@@ -158,7 +158,7 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   t.after(() => rmSync(root, { recursive: true }));
   const path = join(root, 'result.json');
   writeFileSync(path, content('v1'));
-  const said: Result[] = [];
+  const said: ResultReading[] = [];
   const clock = new ManualClock();
   const made = new ResultFile(path, (result) => said.push(result), clock);
   // The clock is quicker than the disk.
@@ -199,7 +199,7 @@ test('the last of many quick changes is what is known in the end', async (t) => 
 });
 
 test('a change during a reading makes another one', async () => {
-  const said: Result[] = [];
+  const said: ResultReading[] = [];
   const made: ResultFile = new ResultFile(
     '/nowhere/result.json',
     (result) => {
@@ -215,7 +215,7 @@ test('a change during a reading makes another one', async () => {
 
 test('it ends while it reads', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
-  const said: Result[] = [];
+  const said: ResultReading[] = [];
   const made = new ResultFile(join(directory, 'result.json'), (result) => said.push(result), systemClock);
   const reading = made.read();
   await made.stop();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/bus/units.js';
-import { initialRun, type Run, type RunInput, shownRun, step } from '../../../src/actors/upgrade/run.js';
+import { initialRun, nextRun, type Run, type RunInput, shownRun } from '../../../src/actors/upgrade/run.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
@@ -68,7 +68,7 @@ function input(text: string): RunInput {
 
 /** `story`: inputs, with semicolons between them. */
 const follow = (run: Run, story: string): Run =>
-  story.split('; ').reduce((before, text) => step(before, input(text), NOW), run);
+  story.split('; ').reduce((before, text) => nextRun(before, input(text), NOW), run);
 
 const idle = initialRun();
 const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
@@ -84,7 +84,7 @@ function check(name: string, rows: readonly Row[]): void {
       test(what, () => {
         const told = follow(from, story);
         const confirmed = { kind: 'confirmed', facts: { ...told.facts, job: '' } } as const;
-        const to = told.doubtful ? step(told, confirmed, NOW) : told;
+        const to = told.doubtful ? nextRun(told, confirmed, NOW) : told;
         if (expected === 'same') assert.deepEqual(shownRun(to), shownRun(from));
         else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
         const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
@@ -294,7 +294,7 @@ check('a unit that systemd starts again by itself', [
 test('it is one run over all its tries, and not failed before that is confirmed', () => {
   const doubted = follow(running, FAILS);
   assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
-  const confirmed = step(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
+  const confirmed = nextRun(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
   assert.deepEqual([confirmed.state, confirmed.doubtful], ['running', false]);
   const after = follow(running, NEXT);
   assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
@@ -303,7 +303,8 @@ test('it is one run over all its tries, and not failed before that is confirmed'
 
 test('what is shown of a percent is one', () => {
   const shown = (percent: number) =>
-    step(socketRun, { ...progress, says: { event: 'progress', percent, current: 1, step: '' } }, NOW).percent;
+    nextRun(socketRun, { ...progress, says: { event: 'progress', percent, current: 1, step: '' } }, NOW)
+      .percent;
   assert.deepEqual([-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(shown), [0, 0, 100, 100, 100, 100]);
 });
 
@@ -328,7 +329,7 @@ test(`random events keep the invariants (TONEARM_FUZZ_SEED=${SEED})`, () => {
   for (let round = 0; round < 50_000; round++) {
     const before = run;
     const next = anyInput(run);
-    run = step(before, next, round);
+    run = nextRun(before, next, round);
     const ended = before.state === 'running' && run.state !== 'running';
     const what = `${JSON.stringify(before)} ${JSON.stringify(next)} -> ${JSON.stringify(run)}`;
     // Failed stays failed until the next run.
