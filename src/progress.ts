@@ -56,14 +56,14 @@ const VERBS: Readonly<Record<string, ProgressVerb>> = {
   begin: {
     options: { total: VALUE },
     line: (given) => {
-      const total = integer(given, 'total');
+      const total = integerOption(given, 'total');
       return typeof total === 'string' ? total : { event: 'begin', total };
     },
   },
   step: {
     options: { percent: VALUE, current: VALUE, step: VALUE },
     line: (given) => {
-      const [percent, current] = [integer(given, 'percent'), integer(given, 'current')];
+      const [percent, current] = [integerOption(given, 'percent'), integerOption(given, 'current')];
       if (typeof percent === 'string') return percent;
       if (typeof current === 'string') return current;
       const { step } = given;
@@ -83,13 +83,13 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   const [word = '', ...rest] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
-    return wrong(word === '' ? 'what is to be said?' : `unknown word ${JSON.stringify(word)}`);
+    return misuse(word === '' ? 'what is to be said?' : `unknown word ${JSON.stringify(word)}`);
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
-  if (typeof given === 'string') return wrong(given);
+  if (typeof given === 'string') return misuse(given);
   const line = verb.line(given);
-  if (typeof line === 'string') return wrong(line);
+  if (typeof line === 'string') return misuse(line);
   const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
-  if (socket === '') return wrong('--socket needs a value');
+  if (socket === '') return misuse('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
@@ -106,7 +106,7 @@ function optionsOf(args: string[], options: Options): ProgressOptions | string {
   return values;
 }
 
-function integer(given: ProgressOptions, name: string): number | string {
+function integerOption(given: ProgressOptions, name: string): number | string {
   const text = given[name];
   if (text === undefined) return `--${name} is missing`;
   const value = Number(text);
@@ -114,7 +114,7 @@ function integer(given: ProgressOptions, name: string): number | string {
   return value;
 }
 
-function wrong(message: string): ProgressRequest {
+function misuse(message: string): ProgressRequest {
   return { do: 'wrong', message: `${message}; see tonearm progress --help` };
 }
 

@@ -5,7 +5,10 @@ export function xdgDirectory(value: string | undefined): string | undefined {
   return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
 }
 
+/** As `process.env`. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
 /** `$XDG_RUNTIME_DIR`, or what logind would have set it to (contract, section 1). */
-export function runtimeDirectory(env: Readonly<Record<string, string | undefined>>, uid: number): string {
+export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
 }

@@ -23,7 +23,7 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Fil
   try {
     return await readRegular(path, maxBytes + 1);
   } catch (error) {
-    return problemOf(error);
+    return fileProblem(error);
   }
 }
 
@@ -32,7 +32,7 @@ async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) return { ok: false, problem: `it is ${kindOf(stats)}`, missing: false };
+    if (!stats.isFile()) return { ok: false, problem: `it is ${kindOfFile(stats)}`, missing: false };
     return { ok: true, bytes: await bytesOf(file, maxBytes) };
   } finally {
     await file.close();
@@ -52,11 +52,11 @@ async function bytesOf(file: FileHandle, maxBytes: number): Promise<Uint8Array> 
   return new Uint8Array(Buffer.concat(parts));
 }
 
-function kindOf(stats: Stats): string {
+function kindOfFile(stats: Stats): string {
   return stats.isDirectory() ? 'a directory' : 'not a regular file';
 }
 
-function problemOf(error: unknown): FileBytes {
+function fileProblem(error: unknown): FileBytes {
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return { ok: false, problem: 'it does not exist', missing: true };

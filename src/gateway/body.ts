@@ -26,7 +26,7 @@ export const NO_BODY: Body<undefined> = {
   schema: undefined,
   isRequired: false,
   check: async (json) => {
-    if (json === null || isNothing(json)) return { ok: true, value: undefined };
+    if (json === null || isEmptyBody(json)) return { ok: true, value: undefined };
     return badBody('This route takes no fields');
   },
 };
@@ -42,7 +42,7 @@ export function optionalBody<K extends BodyName>(schema: K, absent: BodyOf<K>): 
   return {
     schema,
     isRequired: false,
-    check: async (json) => (isNothing(json) ? { ok: true, value: absent } : check(json)),
+    check: async (json) => (isEmptyBody(json) ? { ok: true, value: absent } : check(json)),
   };
 }
 
@@ -95,7 +95,7 @@ function lineAndColumn(text: string, reason: string): string {
   return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
 }
 
-function isNothing(json: unknown): boolean {
+function isEmptyBody(json: unknown): boolean {
   if (json === undefined) return true;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return false;
   return Object.keys(json).length === 0;

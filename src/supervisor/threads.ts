@@ -230,17 +230,17 @@ function noThread(reason: string): Thread {
   return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
 }
 
-function oneLine(text: string): string {
+function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0] ?? '';
   return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
 }
 
 /** `error` is anything: an actor may throw what it likes. */
 export function deathOf(error: unknown): Death {
-  if (!(error instanceof Error)) return { reason: oneLine(`threw ${String(error)}`) };
+  if (!(error instanceof Error)) return { reason: firstLine(`threw ${String(error)}`) };
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };
   const exit = EXIT_MESSAGE.exec(error.message);
   if (exit) return { reason: `exit code ${exit[1]}` };
-  const reason = oneLine(error.message) || error.name;
+  const reason = firstLine(error.message) || error.name;
   return error.stack === undefined ? { reason } : { reason, stack: error.stack };
 }

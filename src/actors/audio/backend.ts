@@ -4,6 +4,7 @@
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
+import type { Variables } from '../../runtime-directory.js';
 import { VERSION } from '../../version.js';
 import { backoffMs } from '../backoff.js';
 import { Link } from '../dial.js';
@@ -17,18 +18,17 @@ import {
   CookieReader,
   candidatePaths,
   cookiePaths,
-  type Environment,
   onReplaced,
   readCookie,
   socketOrDelay,
 } from './server-files.js';
 import { SoundState } from './state.js';
-import { kindOf } from './view.js';
+import { kindOfServer } from './view.js';
 import type { OpenLink } from './wake.js';
 
 /** Where the backend runs: everything that it would otherwise ask the process for. */
 export interface ProcessContext {
-  readonly env: Environment;
+  readonly env: Variables;
   readonly uid: number;
   readonly home: string;
   readonly machineId: string | undefined;
@@ -198,7 +198,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const since = performance.now();
     const reconcile = setInterval(() => connection.readAll(), this.#timing.reconcileMs);
     const { server } = connection.state;
-    const kind = server === undefined ? 'unknown' : kindOf(server);
+    const kind = server === undefined ? 'unknown' : kindOfServer(server);
     this.#live = connection;
     this.#publish.status('up');
     this.#publish.log('info', 'connected to the sound server', { path, kind });

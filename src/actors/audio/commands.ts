@@ -38,20 +38,20 @@ type CommandTarget =
 
 const NOTHING: SettingPlan = { kind: 'nothing' };
 
-function fault(code: FaultCode, detail: string): SettingPlan {
+function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
 function noOutput(ref: string): SettingPlan {
-  return fault('no-such-output', `There is no output ${JSON.stringify(ref)}`);
+  return faultPlan('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
 function noClient(ref: string): SettingPlan {
-  return fault('no-such-client', `There is no client ${JSON.stringify(ref)}`);
+  return faultPlan('no-such-client', `There is no client ${JSON.stringify(ref)}`);
 }
 
 /** The target, or the plan that says why there is none. */
-function resolve(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
+function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
     return held === undefined ? noClient(target.ref) : { kind: 'input', held };
@@ -59,7 +59,7 @@ function resolve(state: SoundState, target: AudioTarget): CommandTarget | Settin
   const held = target.kind === 'server' ? state.defaultSink() : state.findSink(target.ref);
   if (held !== undefined) return { kind: 'sink', held };
   return target.kind === 'server'
-    ? fault('no-such-output', 'There is no default output')
+    ? faultPlan('no-such-output', 'There is no default output')
     : noOutput(target.ref);
 }
 
@@ -103,7 +103,7 @@ function planVolume(
 ): SettingPlan {
   const { info, balance } = target.held;
   if (target.kind === 'input' && !hasVolume(target.held.info)) {
-    return fault('no-volume', 'The stream has no volume of its own');
+    return faultPlan('no-volume', 'The stream has no volume of its own');
   }
   const wanted = volumeFrom(info.volume);
   if (wanted === undefined) return NOTHING;
@@ -133,7 +133,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);
-  const target = resolve(state, command.target);
+  const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
   switch (command.do) {
     case 'mute':
@@ -148,7 +148,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
 /** The sink whose volume or mute a command changes, if it is one's. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
   if (command.do === 'default' || command.do === 'move') return undefined;
-  const target = resolve(state, command.target);
+  const target = resolveTarget(state, command.target);
   return target.kind === 'sink' ? target.held.info.index : undefined;
 }
 

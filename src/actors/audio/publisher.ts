@@ -5,7 +5,7 @@ import type { Collection } from '../../protocol/actor/collections.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
-import { audioServerRecord, clientRecord, kindOf, outputRecord } from './view.js';
+import { audioServerRecord, clientRecord, kindOfServer, outputRecord } from './view.js';
 
 type Sink = Pick<Publisher, 'put' | 'drop'>;
 
@@ -37,7 +37,7 @@ export class SoundPublisher {
       this.#dropUnlessCalled(id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
     }
     for (const id of sinks) if (!state.sinks.has(id)) this.#drop('audio.outputs', id);
-    const kind = kindOf(server);
+    const kind = kindOfServer(server);
     const defaultSink = state.defaultSink();
     if (serverChanged) {
       this.#put('audio.kind', '', kind);

@@ -4,11 +4,9 @@
 // detail (contract, section 6).
 
 import { isAbsolute, join } from 'node:path';
-import { runtimeDirectory } from '../../runtime-directory.js';
+import { runtimeDirectory, type Variables } from '../../runtime-directory.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The unix sockets in one value of `PULSE_SERVER`: addresses separated by white space, each perhaps preceded by the
@@ -30,7 +28,7 @@ function unixAddresses(value: string, machineId: string | undefined): string[] {
  * Socket paths in the order in which they are tried; never empty. A unix path in `PULSE_SERVER` excludes the others,
  * as in libpulse: the administrator has named the server, and another one would be the wrong one.
  */
-export function candidatePaths(env: Environment, uid: number, machineId?: string): readonly string[] {
+export function candidatePaths(env: Variables, uid: number, machineId?: string): readonly string[] {
   const named = unixAddresses(env['PULSE_SERVER'] ?? '', machineId);
   if (named.length > 0) return [...new Set(named)];
   const runtime = env['PULSE_RUNTIME_PATH'];
@@ -97,7 +95,7 @@ export function onReplaced(path: string, replaced: () => void): () => void {
 export const COOKIE_BYTES = 256;
 
 /** Places to look, in libpulse's order. `home` is '' where there is none: then only what is named by the environment is left. */
-export function cookiePaths(env: Environment, home: string): readonly string[] {
+export function cookiePaths(env: Variables, home: string): readonly string[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   const named = env['PULSE_COOKIE'];
   const usual = [join(config, 'pulse', 'cookie'), join(home, '.pulse-cookie')];

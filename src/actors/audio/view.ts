@@ -24,7 +24,7 @@ const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 /** How PipeWire's sound server introduces itself; its protocol-level version is a constant, the true one stands here. */
 const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
 
-export function kindOf(server: ServerInfo): SoundServerKind {
+export function kindOfServer(server: ServerInfo): SoundServerKind {
   return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
 }
 
@@ -40,7 +40,7 @@ function shownProps(props: Props): Record<string, string> {
 type Field = keyof AudioServerRecord | keyof OutputRecord | keyof ClientRecord;
 
 /** The field under its name, or nothing at all when there is no value to show. */
-function optional<K extends Field>(key: K, value: string | undefined): { [P in K]?: string } {
+function optionalField<K extends Field>(key: K, value: string | undefined): { [P in K]?: string } {
   const field: { [P in K]?: string } = {};
   if (value) field[key] = capped(value);
   return field;
@@ -60,12 +60,12 @@ export function audioServerRecord(
 ): AudioServerRecord {
   const version = PIPEWIRE.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
   return {
-    kind: kindOf(server),
+    kind: kindOfServer(server),
     default_sink: defaultSink?.info.name ?? '',
     volume: defaultSink === undefined ? 0 : levelOf(defaultSink.info.volume),
     muted: defaultSink?.info.muted ?? false,
-    ...optional('server_name', server.packageName),
-    ...optional('server_version', version),
+    ...optionalField('server_name', server.packageName),
+    ...optionalField('server_version', version),
   };
 }
 
@@ -75,13 +75,13 @@ export function outputRecord(sink: HeldRecord<SinkInfo>, isDefault: boolean): Ou
     id: info.index,
     name: info.name,
     description: capped(info.description ?? info.name),
-    ...optional('nick', info.props['node.nick'] ?? info.props['device.nick']),
+    ...optionalField('nick', info.props['node.nick'] ?? info.props['device.nick']),
     muted: info.muted,
     volume: levelOf(info.volume),
     state: SINK_STATES[info.state ?? -1] ?? 'unknown',
     default: isDefault,
-    ...optional('driver', info.driver),
-    ...optional('active_port', info.activePort),
+    ...optionalField('driver', info.driver),
+    ...optionalField('active_port', info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: shownProps(info.props),
     // Silence has no balance of its own: the remembered one is shown.
@@ -113,10 +113,10 @@ export function clientRecord(info: SinkInputInfo, { kind, name, output }: Client
     ...(hasVolume(info) && { volume: levelOf(info.volume) }),
     corked: info.corked,
     backend: kind,
-    ...optional('binary', binary),
-    ...optional('user', props['application.process.user']),
-    ...optional('host', props['application.process.host']),
+    ...optionalField('binary', binary),
+    ...optionalField('user', props['application.process.user']),
+    ...optionalField('host', props['application.process.host']),
     props: shownProps(props),
-    ...optional('output', output),
+    ...optionalField('output', output),
   };
 }

@@ -9,7 +9,7 @@ import type { SessionEvents } from '../../protocol/pulse/session.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { Link } from '../dial.js';
 import type { SoundState } from './state.js';
-import { kindOf } from './view.js';
+import { kindOfServer } from './view.js';
 
 /** One more connection to the same server. */
 export type OpenLink = (events: SessionEvents) => Link;
@@ -28,7 +28,9 @@ const PEAKS_PER_SECOND = 25;
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   const { server } = state;
   const virtual = sink.card === undefined;
-  return virtual && state.neverAwake(sink.index) && server !== undefined && kindOf(server) === 'pipewire';
+  return (
+    virtual && state.neverAwake(sink.index) && server !== undefined && kindOfServer(server) === 'pipewire'
+  );
 }
 
 /** As little as a stream can carry: one number, 25 times a second. Nobody listens to it. */

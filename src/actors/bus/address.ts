@@ -1,14 +1,12 @@
 // Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
 // Reference: D-Bus Specification, "Server Addresses".
 
-import { runtimeDirectory } from '../../runtime-directory.js';
+import { runtimeDirectory, type Variables } from '../../runtime-directory.js';
 
 /** The paths to try, in order; or why there is none. */
 export type BusPaths =
   | { readonly ok: true; readonly paths: readonly string[] }
   | { readonly ok: false; readonly detail: string };
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits addresses at these without decoding them, so that a path with one cannot be given to it. */
@@ -58,7 +56,7 @@ function pathsOf(list: string, runtime: string): BusPaths {
  * A session bus that is the system's is refused: what may change units on the user's bus may have no connection to the
  * system's (contract, section 6), whatever an environment says.
  */
-export function userBusPaths(env: Environment, uid: number): BusPaths {
+export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);
   const found = pathsOf(env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`, runtime);
   if (!found.ok) return found;
@@ -69,7 +67,7 @@ export function userBusPaths(env: Environment, uid: number): BusPaths {
   return { ok: false, detail: 'the address of the session bus is that of the system bus' };
 }
 
-export function systemBusPaths(env: Environment, uid: number): BusPaths {
+export function systemBusPaths(env: Variables, uid: number): BusPaths {
   return pathsOf(
     env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`,
     runtimeDirectory(env, uid),

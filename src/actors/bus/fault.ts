@@ -56,7 +56,7 @@ export function isAbsence(error: BusError): boolean {
 export function sentence(error: BusError): string {
   switch (error.kind) {
     case 'dbus':
-      return quoted(error.text) || quoted(error.name);
+      return shortLine(error.text) || shortLine(error.name);
     case 'timeout':
       return 'no answer in time';
     case 'closed':
@@ -70,11 +70,11 @@ export function sentence(error: BusError): string {
 
 /** The fault of a call. `what` says what went wrong by it, as the beginning of a sentence. */
 export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}): Fault {
-  const name = error.kind === 'dbus' && quoted(error.text) !== '' ? ` (${quoted(error.name)})` : '';
-  return { fault: codeOf(error, overrides), detail: `${what}: ${sentence(error)}${name}` };
+  const name = error.kind === 'dbus' && shortLine(error.text) !== '' ? ` (${shortLine(error.name)})` : '';
+  return { fault: faultCodeOf(error, overrides), detail: `${what}: ${sentence(error)}${name}` };
 }
 
-function codeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
+function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
   switch (error.kind) {
     case 'dbus':
       return byName[error.name] ?? commonCode(error) ?? otherwise;
@@ -95,7 +95,7 @@ function commonCode(error: BusError & { readonly kind: 'dbus' }): FaultCode | un
 }
 
 /** Another program's words on one line, short enough to be repeated, without their full stop. */
-function quoted(text: string): string {
+function shortLine(text: string): string {
   // Control characters, too: the text goes to logs and clients.
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
   const short = line.length <= QUOTED_MAX_CHARACTERS ? line : `${line.slice(0, QUOTED_MAX_CHARACTERS)}...`;

@@ -10,7 +10,8 @@ import {
   type Signal,
   signalValues,
 } from '../../protocol/dbus/method.js';
-import type { BusPaths, Environment } from './address.js';
+import type { Variables } from '../../runtime-directory.js';
+import type { BusPaths } from './address.js';
 import { type BusConnection, type ConnectResult, connectBus } from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
@@ -69,7 +70,7 @@ export class BusLink<E extends Effect> {
   constructor(
     effect: E,
     /** Where this bus is, if the options do not say. */
-    pathsOf: (env: Environment, uid: number) => BusPaths,
+    pathsOf: (env: Variables, uid: number) => BusPaths,
     options: BusOptions,
     owner: BusOwner,
   ) {

@@ -33,7 +33,7 @@ export function blocking(inhibitors: readonly Inhibitor[]): readonly Inhibitor[]
 }
 
 /** Another program's words on one line, short enough to be repeated. */
-function quoted(text: string): string {
+function shortQuote(text: string): string {
   const isShort = text.length <= QUOTED_MAX_CHARACTERS;
   return JSON.stringify(isShort ? text : `${text.slice(0, QUOTED_MAX_CHARACTERS)}...`);
 }
@@ -41,7 +41,7 @@ function quoted(text: string): string {
 export function inhibited({ noun }: ActionRow, locks: readonly Inhibitor[]): Fault {
   const named = locks
     .slice(0, NAMED_MAX_INHIBITORS)
-    .map(([, who, why, , , processId]) => `${quoted(who)} (process ${processId}): ${quoted(why)}`);
+    .map(([, who, why, , , processId]) => `${shortQuote(who)} (process ${processId}): ${shortQuote(why)}`);
   const more = locks.length - named.length;
   const others = more > 0 ? `; and ${more} more` : '';
   return { fault: 'inhibited', detail: `The ${noun} is blocked by ${named.join('; ')}${others}` };
@@ -53,7 +53,7 @@ export function notGranted({ noun, permissions }: ActionRow, verdict: string): F
   const detail =
     verdict === 'na'
       ? `The ${noun} is not possible: logind says that this machine cannot do it`
-      : `The ${noun} is not granted by logind (it says ${quoted(verdict)}): the service's user needs the polkit permission ` +
+      : `The ${noun} is not granted by logind (it says ${shortQuote(verdict)}): the service's user needs the polkit permission ` +
         `${alone}, and ${amongOthers} while others are logged in`;
   return { fault: 'not-granted', detail };
 }

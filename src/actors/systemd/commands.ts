@@ -110,11 +110,11 @@ export class UnitCommands {
 
   async #startGrace(name: string, before: string | undefined, deadline: number): Promise<void> {
     const unit = this.#follower.table.unit(name);
-    if (unit === undefined || !isRunning(unit) || unit.facts.invocation === before) return;
+    if (unit === undefined || !runsInUnit(unit) || unit.facts.invocation === before) return;
     const wait = Math.min(START_GRACE_MS, this.#left(deadline));
     await this.#within(
       wait,
-      this.#follower.wait(name, (now) => !isRunning(now)),
+      this.#follower.wait(name, (now) => !runsInUnit(now)),
     );
   }
 
@@ -138,7 +138,7 @@ function refusal({ noun }: CommandPlan, name: string, error: BusError): Answer {
   return { ok: false, ...faultOf(error, `The ${noun} of ${name} failed`) };
 }
 
-function isRunning({ name, facts }: FollowedUnit): boolean {
+function runsInUnit({ name, facts }: FollowedUnit): boolean {
   return name.endsWith('.service') && facts.activeState === 'active' && facts.subState === 'running';
 }
 

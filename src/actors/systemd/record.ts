@@ -37,7 +37,7 @@ export function serviceRecord(
     name,
     scope,
     ...(exists && stateOf(facts, source)),
-    running: isRunning(facts, source),
+    running: runsNow(facts, source),
     enabled: fileState === 'enabled',
     ...(fileState !== undefined && { unit_file_state: fileState }),
     exists,
@@ -57,7 +57,7 @@ function stateOf(facts: UnitFacts, source: FactSource): Pick<ServiceRecord, 'act
   return { active_state: state, ...(facts.subState !== '' && { sub_state: facts.subState }) };
 }
 
-function isRunning(facts: UnitFacts, source: FactSource): boolean {
+function runsNow(facts: UnitFacts, source: FactSource): boolean {
   // Without a manager: it was started and has not ended. That is the most that can be said.
   if (source.kind === 'directory' && !agrees(facts, source)) return !source.atRest;
   return facts.activeState === 'active' && facts.subState === 'running';

@@ -10,7 +10,7 @@ export type Aim = 'started' | 'stopped';
 
 const OK: Answer = { ok: true };
 
-function refused(detail: string): Answer {
+function refusedUnit(detail: string): Answer {
   return { ok: false, fault: 'refused', detail };
 }
 
@@ -57,7 +57,7 @@ const MISSED: readonly Rule[] = [
  */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
-  if (result !== undefined && result !== 'done') return refused(`The ${ended}`);
+  if (result !== undefined && result !== 'done') return refusedUnit(`The ${ended}`);
   const missed = MISSED.find((rule) => rule.aim === aim && rule.holds(facts));
-  return missed === undefined ? OK : refused(`${missed.why}: the ${ended}`);
+  return missed === undefined ? OK : refusedUnit(`${missed.why}: the ${ended}`);
 }

@@ -23,7 +23,7 @@ export type ResultReading =
 export const NO_STATUS: StatusBody = '"current":"","latest":"","upgrade_available":false';
 
 /** What takes longer is told, and waited for all the same. */
-const LATE: ResultReading = wrong(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
 export class ResultFile {
   readonly #path: string;
@@ -101,17 +101,17 @@ const KNOWN: readonly string[] = [...Object.keys(REQUIRED), 'checked_at'];
 
 /** Pure: the file's bytes -> the status, or what is wrong with them. */
 export function parseResult(bytes: Uint8Array): ResultReading {
-  if (bytes.length > RESULT_MAX_BYTES) return wrong(`it is larger than ${RESULT_MAX_BYTES} bytes`);
-  if (bytes.length === 0) return wrong('it is empty');
+  if (bytes.length > RESULT_MAX_BYTES) return invalidResult(`it is larger than ${RESULT_MAX_BYTES} bytes`);
+  if (bytes.length === 0) return invalidResult('it is empty');
   const text = utf8(bytes);
-  if (text === undefined) return wrong('it is not UTF-8');
+  if (text === undefined) return invalidResult('it is not UTF-8');
   const members = membersOf(text);
-  if (members === undefined) return wrong('it is not a JSON object');
+  if (members === undefined) return invalidResult('it is not a JSON object');
   const parts: string[] = [];
   for (const [key, { fits, type }] of Object.entries(REQUIRED)) {
     const source = members.get(key)?.source;
-    if (source === undefined) return wrong(`it has no ${key}`);
-    if (!fits(source)) return wrong(`${key} is not ${type}`);
+    if (source === undefined) return invalidResult(`it has no ${key}`);
+    if (!fits(source)) return invalidResult(`${key} is not ${type}`);
     parts.push(`"${key}":${source}`);
   }
   const checkedAt = members.get('checked_at')?.source;
@@ -156,7 +156,7 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function wrong(problem: string): ResultReading {
+function invalidResult(problem: string): ResultReading {
   return { ok: false, problem };
 }
 

@@ -37,18 +37,18 @@ type QueryParameters = ReadonlyMap<string, readonly string[]>;
  */
 export function parseEventQuery(query: string, lastEventIdHeader: string | undefined): ParsedEventQuery {
   const parameters = decodeParameters(query);
-  if (parameters === undefined) return refuse('The query is not valid percent-encoding');
+  if (parameters === undefined) return refuseQuery('The query is not valid percent-encoding');
   const excluded = names(parameters, 'exclude') ?? [];
   if (excluded.includes('server.info'))
-    return refuse('Parameter exclude cannot hold server.info, which is always sent');
+    return refuseQuery('Parameter exclude cannot hold server.info, which is always sent');
   const keepaliveMs = parseKeepalive(parameters.get('keepalive'));
   if (keepaliveMs === undefined) {
-    return refuse(
+    return refuseQuery(
       `Parameter keepalive must be given once, as ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`,
     );
   }
   const snapshot = parseSnapshot(parameters.get('snapshot'));
-  if (snapshot === undefined) return refuse('Parameter snapshot must be given once, as 0 or 1');
+  if (snapshot === undefined) return refuseQuery('Parameter snapshot must be given once, as 0 or 1');
   const types = names(parameters, 'types');
   const backends = names(parameters, 'backend');
   const isAll = types === undefined && backends === undefined;
@@ -61,7 +61,7 @@ export function parseEventQuery(query: string, lastEventIdHeader: string | undef
   return { ok: true, query: lastEventId === undefined ? parsed : { ...parsed, lastEventId } };
 }
 
-function refuse(detail: string): ParsedEventQuery {
+function refuseQuery(detail: string): ParsedEventQuery {
   return { ok: false, detail };
 }
 

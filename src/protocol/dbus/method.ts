@@ -93,7 +93,7 @@ const RULE_KEYS = {
 } as const satisfies Record<keyof Match, string>;
 
 /** An apostrophe cannot be escaped inside the quotes of a rule: it stands outside, behind a backslash (D-Bus, "Match Rules"). */
-function quoted(value: string): string {
+function ruleValue(value: string): string {
   return `'${value.replaceAll("'", "'\\''")}'`;
 }
 
@@ -102,7 +102,7 @@ export function matchRule(match: Match): string {
   const parts = ["type='signal'"];
   for (const [key, name] of Object.entries(RULE_KEYS)) {
     const value = match[key as keyof Match];
-    if (value !== undefined) parts.push(`${name}=${quoted(value)}`);
+    if (value !== undefined) parts.push(`${name}=${ruleValue(value)}`);
   }
   return parts.join(',');
 }

@@ -142,7 +142,7 @@ export function record<const F extends Fields>(fields: F): Readable<RecordOf<F>>
 }
 
 /** Reads values until the frame ends: the wire gives lists no count. */
-export function listOf<T>(kind: Readable<T>): Readable<T[]> {
+export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];

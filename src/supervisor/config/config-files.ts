@@ -118,7 +118,7 @@ function readBounded(path: string): Buffer | string {
   try {
     const stats = fstatSync(handle);
     // A device stays what it is: /dev/null says nothing, by itself or as a link that masks a file of conf.d.
-    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOf(stats)}`;
+    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfEntry(stats)}`;
     const chunks: Buffer[] = [];
     let size = 0;
     while (size <= MAX_FILE_BYTES) {
@@ -134,7 +134,7 @@ function readBounded(path: string): Buffer | string {
   }
 }
 
-function kindOf(stats: Stats): string {
+function kindOfEntry(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }

@@ -71,12 +71,12 @@ const MAX_PATH_BYTES = 4095;
 const MAX_SOCKET_PATH_BYTES = 107;
 
 /** An absolute path of a file; a leading `~/` is the home directory. */
-export const filePath = pathOf(MAX_PATH_BYTES);
+export const filePath = pathUpTo(MAX_PATH_BYTES);
 
 /** As `filePath`, short enough for a Unix socket. */
-export const socketPath = pathOf(MAX_SOCKET_PATH_BYTES);
+export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 
-function pathOf(maxBytes: number): (text: string, home: string) => Checked<string> {
+function pathUpTo(maxBytes: number): (text: string, home: string) => Checked<string> {
   return (text, home) => {
     const inHome = text.startsWith('~/');
     if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };

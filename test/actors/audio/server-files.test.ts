@@ -13,17 +13,17 @@ import {
   CookieReader,
   candidatePaths,
   cookiePaths,
-  type Environment,
   readCookie,
   socketOrDelay,
 } from '../../../src/actors/audio/server-files.js';
 import { fileIdentity } from '../../../src/actors/path-watch.js';
+import type { Variables } from '../../../src/runtime-directory.js';
 
 const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const USUAL = '/run/user/1000/pulse/native';
 
 describe('socket addresses', () => {
-  const rows: readonly (readonly [string, Environment, readonly string[]])[] = [
+  const rows: readonly (readonly [string, Variables, readonly string[]])[] = [
     ['the runtime directory', XDG, [USUAL]],
     ['without a runtime directory: by user id', {}, ['/run/user/42/pulse/native']],
     ['an empty runtime directory counts as none', { XDG_RUNTIME_DIR: '' }, ['/run/user/42/pulse/native']],

@@ -8,7 +8,7 @@ import { NAME_MAX_UNITS } from '../../../src/actors/audio/names.js';
 import {
   audioServerRecord,
   clientRecord,
-  kindOf,
+  kindOfServer,
   outputRecord,
   PROPS_MAX_ENTRIES,
 } from '../../../src/actors/audio/view.js';
@@ -56,7 +56,7 @@ describe('the sound server', () => {
   for (const [what, packageName, packageVersion, kind, version] of rows) {
     test(`is shown: ${what}`, () => {
       const server = serverInfo({ packageName, packageVersion });
-      assert.equal(kindOf(server), kind);
+      assert.equal(kindOfServer(server), kind);
       const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
       assert.deepEqual(record, {
         kind,

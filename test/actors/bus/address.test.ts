@@ -2,12 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type BusPaths,
-  type Environment,
-  systemBusPaths,
-  userBusPaths,
-} from '../../../src/actors/bus/address.js';
+import { type BusPaths, systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
+import type { Variables } from '../../../src/runtime-directory.js';
 
 const UID = 1000;
 
@@ -16,7 +12,7 @@ function expected(paths: readonly string[] | RegExp, found: BusPaths): void {
   else assert.deepEqual(found, { ok: true, paths });
 }
 
-const USER: readonly (readonly [env: Environment, paths: readonly string[] | RegExp])[] = [
+const USER: readonly (readonly [env: Variables, paths: readonly string[] | RegExp])[] = [
   [{}, ['/run/user/1000/bus']],
   [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
   [{ XDG_RUNTIME_DIR: '', DBUS_SESSION_BUS_ADDRESS: '' }, ['/run/user/1000/bus']],
@@ -47,7 +43,7 @@ for (const [env, paths] of USER) {
   test(`the user's bus from ${JSON.stringify(env)}`, () => expected(paths, userBusPaths(env, UID)));
 }
 
-const SYSTEM: readonly (readonly [env: Environment, paths: readonly string[] | RegExp])[] = [
+const SYSTEM: readonly (readonly [env: Variables, paths: readonly string[] | RegExp])[] = [
   [{}, ['/var/run/dbus/system_bus_socket']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, ['/s']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:abstract=/s' }, /abstract/],
