@@ -124,7 +124,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /**
    * Undefined: accepted. logind's reply decides; that the machine goes down may be somebody else's doing, and ours refused.
    * But as systemd stops services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then
-   * what systemd has begun is the answer, which it announces before logind can reply. SIGTERM waits for it (closing.ts).
+   * what systemd has begun is the answer, which it announces before logind can reply. SIGTERM waits for it (gateway/shutdown.ts).
    */
   async #order(row: ActionRow): Promise<Fault | undefined> {
     this.#begun = undefined;
