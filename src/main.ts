@@ -85,7 +85,7 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   if (loaded.warnings.length > 0) put(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/resolve.js');
-  return say(effectiveYaml(loaded.settings));
+  return say(effectiveYaml(loaded.values));
 }
 
 function firstThread(): Threads {

@@ -156,21 +156,6 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   };
 }
 
-/** The same values again, in the shape of the file. */
-export function valuesOf({ bind, logLevel, api, systemd, audio, power, upgrade }: Settings): KeyValues {
-  const { enabled, system, user } = systemd;
-  const { resultFile, checkUnit, upgradeUnit, ...paths } = upgrade;
-  return {
-    bind,
-    logLevel,
-    api,
-    systemd: { enabled, system, user },
-    pulseaudio: { enabled: audio.enabled, serve_cookie: audio.serveCookie },
-    power,
-    upgrade: { ...paths, resultFile, checkUnit, upgradeUnit },
-  };
-}
-
 /** Undefined when there is neither a home nor an XDG variable to find it by. */
 export function configDirectory({ env, home }: Environment): string | undefined {
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? below(home, '.config');

@@ -1,6 +1,5 @@
-// Trees -> settings: one walk over the table of keys reads all of them, then what must hold between keys is checked. Pure.
+// Trees -> values: one walk over the table of keys reads all of them, then what must hold between keys is checked. Pure.
 
-import type { Settings } from '../../protocol/actor/settings.js';
 import type { Findings } from './findings.js';
 import {
   type Environment,
@@ -10,7 +9,6 @@ import {
   type KeyValues,
   pathsIn,
   SECTION_ALIASES,
-  settingsOf,
 } from './keys.js';
 import { nearestKey } from './nearest.js';
 import { soundNames, type ValueReader } from './readers.js';
@@ -25,17 +23,17 @@ import {
 
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 
-/** Settings, complete when `findings` holds no problem. `files` in the order in which they are laid over each other. */
-export function settingsFrom(
+/** Complete when `findings` holds no problem. `files` in the order in which they are laid over each other. */
+export function valuesFrom(
   files: readonly ConfigMap[],
   environment: Environment,
   findings: Findings,
-): Settings {
+): KeyValues {
   const walk = new Walk(environment, findings);
   // A section's values have the shape of its table, which the types of a walk over any table cannot say.
-  const settings = settingsOf(walk.section(KEYS, files, '') as unknown as KeyValues);
-  reportConflicts(settings, walk.given, findings);
-  return settings;
+  const values = walk.section(KEYS, files, '') as unknown as KeyValues;
+  reportConflicts(values, walk.given, findings);
+  return values;
 }
 
 class Walk {
@@ -112,7 +110,7 @@ function join(path: string, name: string): string {
 
 type GivenValues = ReadonlyMap<string, ConfigValue>;
 
-function reportConflicts({ upgrade }: Settings, given: GivenValues, findings: Findings): void {
+function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
   // A result file that is given but wrong has been reported for what it is.
   if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
@@ -125,7 +123,7 @@ function reportConflicts({ upgrade }: Settings, given: GivenValues, findings: Fi
 }
 
 /** Two writers of one file would destroy it. */
-function reportSameFiles(upgrade: Settings['upgrade'], given: GivenValues, findings: Findings): void {
+function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const path = upgrade[name];

@@ -2,13 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Settings } from '../../../src/protocol/actor/settings.js';
+import type { KeyValues } from '../../../src/supervisor/config/keys.js';
 import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.js';
-import { DEFAULT_SETTINGS, ENVIRONMENT, FULL_SETTINGS } from './full.js';
+import { ENVIRONMENT, FULL_YAML } from './full.js';
+
+function valuesOf(...texts: readonly string[]): KeyValues {
+  const resolved = resolve(
+    texts.map((text) => ({ path: 'c', text })),
+    ENVIRONMENT,
+  );
+  assert.ok(resolved.ok, JSON.stringify(resolved));
+  return resolved.values;
+}
+
+const DEFAULTS = valuesOf();
+const FULL = valuesOf(FULL_YAML);
 
 test('the defaults print as the contract names them', () => {
   assert.equal(
-    effectiveYaml(DEFAULT_SETTINGS),
+    effectiveYaml(DEFAULTS),
     `bind:
   - lo
 logLevel: info
@@ -41,23 +53,21 @@ upgrade:
 });
 
 test('a unit is printed with its address, or as its bare name', () => {
-  const yaml = effectiveYaml(FULL_SETTINGS);
+  const yaml = effectiveYaml(FULL);
   assert.match(
     yaml,
     /\n {2}user:\n {4}- mpd\.service\n {4}- name: player@kitchen\.service\n {6}url: http:\/\/kitchen\.lan:6680\n {4}- check\.service\n/,
   );
 });
 
-function returns(name: string, settings: Settings): void {
+function returns(name: string, values: KeyValues): void {
   test(`prints and loads again: ${name}`, () => {
-    const resolved = resolve([{ path: 'c', text: effectiveYaml(settings) }], ENVIRONMENT);
-    assert.ok(resolved.ok, JSON.stringify(resolved));
-    assert.deepEqual(resolved.settings, settings);
+    assert.deepEqual(valuesOf(effectiveYaml(values)), values);
   });
 }
 
-returns('the defaults', DEFAULT_SETTINGS);
-returns('every key', FULL_SETTINGS);
+returns('the defaults', DEFAULTS);
+returns('every key', FULL);
 for (const odd of [
   'true',
   'null',
@@ -77,16 +87,16 @@ for (const odd of [
   'é'.repeat(200),
 ]) {
   returns(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, {
-    ...DEFAULT_SETTINGS,
-    systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service', url: odd }] },
+    ...DEFAULTS,
+    systemd: { ...DEFAULTS.systemd, user: [{ name: 'a.service', url: odd }] },
   });
 }
 for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's", '/$HOME', '/тест']) {
   returns(`a path that is ${JSON.stringify(path)}`, {
-    ...DEFAULT_SETTINGS,
-    upgrade: { ...DEFAULT_SETTINGS.upgrade, resultFile: path },
+    ...DEFAULTS,
+    upgrade: { ...DEFAULTS.upgrade, resultFile: path },
   });
 }
 for (const name of ['yes', '1', '0', '1e3', '.5x', '-', '~', 'null', 'true', 'ä', '{x}', '&a']) {
-  returns(`an interface that is ${name}`, { ...DEFAULT_SETTINGS, bind: [name] });
+  returns(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
 }

@@ -73,7 +73,7 @@ function checkRound(seed: number): boolean {
     assert.ok(resolved.problems.length > 0);
     return false;
   }
-  const again = resolve([{ path: 'e', text: effectiveYaml(resolved.settings) }], ENVIRONMENT);
+  const again = resolve([{ path: 'e', text: effectiveYaml(resolved.values) }], ENVIRONMENT);
   assert.deepEqual(again.ok && again.settings, resolved.settings);
   return true;
 }

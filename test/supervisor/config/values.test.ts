@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { valuesOf } from '../../../src/supervisor/config/keys.js';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { ENVIRONMENT } from './full.js';
 
@@ -16,7 +15,7 @@ function accepted(yaml: string, key: string, value: unknown): void {
     const resolved = resolve([{ path: 'c', text: yaml }], ENVIRONMENT);
     assert.ok(resolved.ok, JSON.stringify(resolved));
     assert.deepEqual(resolved.warnings, []);
-    const found = key.split('.').reduce<unknown>(inside, valuesOf(resolved.settings));
+    const found = key.split('.').reduce<unknown>(inside, resolved.values);
     assert.deepEqual(found, value);
   });
 }
