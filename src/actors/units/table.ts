@@ -2,7 +2,7 @@
 // out. Pure: it reads nothing itself. systemd speaks of units by primary name, so that an alias shows the unit behind it.
 
 import { unitPath } from '../../protocol/dbus/systemd.js';
-import type { PropertyRecord } from '../bus/units.js';
+import type { PropertyRecord } from './facts.js';
 import { readingUnder, type UnitFacts, unknownUnit, unloaded, withProperties } from './facts.js';
 
 /** One followed unit. */

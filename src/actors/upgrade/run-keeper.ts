@@ -2,7 +2,7 @@
 // socket that has fallen silent. What is published of it is publisher.ts's.
 
 import { type Clock, Timers } from '../../clock.js';
-import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
+import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 import { initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput, wouldAdopt } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';

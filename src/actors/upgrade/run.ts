@@ -3,7 +3,7 @@
 // A verdict belongs to its invocation: the unit's `Result` counts only while the unit's InvocationID is that of the run.
 // A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
 
-import { isAtRest, NOTHING_RAN, type RunFacts } from '../bus/units.js';
+import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 
 /** A run of the socket that says nothing, with nobody connected, for so long is over (contract, section 4). */

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import { type BusOptions, UserBus } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
-import { NOTHING_RAN, type RunFacts } from '../bus/units.js';
+import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { FollowedUnit } from '../units/table.js';
 import { isExited } from './run.js';

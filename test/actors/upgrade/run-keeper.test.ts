@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { NOTHING_RAN, type RunFacts } from '../../../src/actors/bus/units.js';
+import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
 import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';

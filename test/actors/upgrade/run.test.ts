@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { NOTHING_RAN, type RunFacts } from '../../../src/actors/bus/units.js';
+import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
 import { initialRun, nextRun, type Run, type RunInput, shownRun } from '../../../src/actors/upgrade/run.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 

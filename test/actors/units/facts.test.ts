@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isAtRest, NOTHING_RAN, type RunFacts, withRun } from '../../../src/actors/bus/units.js';
+import { isAtRest, NOTHING_RAN, type RunFacts, withRun } from '../../../src/actors/units/facts.js';
 
 const BEFORE: RunFacts = {
   activeState: 'active',
