@@ -3,7 +3,7 @@
 
 import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
-import type { EventType } from '../protocol/actor/collections.js';
+import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
 import * as schemas from '../protocol/actor/schemas.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
@@ -53,19 +53,6 @@ const COMPONENTS = {
 } as const satisfies Record<string, TSchema>;
 
 export type ComponentName = keyof typeof COMPONENTS;
-
-const EVENT_SCHEMAS: Readonly<Record<EventType, ComponentName>> = {
-  'server.info': 'ServerInfo',
-  'service.updated': 'Service',
-  'audio.updated': 'Clients',
-  'audio.removed': 'Clients',
-  'audio.output.updated': 'Outputs',
-  'audio.output.removed': 'Outputs',
-  'power.action': 'PowerAction',
-  'upgrade.info': 'UpgradeInfo',
-  'upgrade.progress': 'UpgradeProgress',
-  'backend.updated': 'BackendUpdate',
-};
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
@@ -229,7 +216,8 @@ function json(name: ComponentName): JsonObject {
 }
 
 function eventTable(): JsonObject {
-  return Object.fromEntries(Object.entries(EVENT_SCHEMAS).map(([type, name]) => [type, ref(name)]));
+  const schemaOf: Readonly<Record<EventType, ComponentName>> = EVENTS;
+  return Object.fromEntries(Object.entries(schemaOf).map(([type, name]) => [type, ref(name)]));
 }
 
 function pathParameter(name: string): JsonObject {

@@ -11,7 +11,7 @@ import { type Problem, problem } from './problem.js';
 import type { Resource } from './resources.js';
 
 /** The part of the configuration on which it depends which routes exist. */
-export type RouteSettings = Pick<Settings, 'api' | 'systemd' | 'audio' | 'power' | 'upgrade'>;
+export type RouteSettings = Pick<Settings, 'api' | Backend>;
 
 /** Decoded path parameters by the name in the template. */
 export type Params = ReadonlyMap<string, string>;

@@ -9,7 +9,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     '@\n readonly bell: { readonly enabled: boolean };',
   ],
   ['src/protocol/actor/commands.ts', 'interface Commands {', "@\n readonly bell: { readonly do: 'ring' };"],
-  ['src/protocol/actor/collections.ts', "  'server.info',\n", "@ 'bell.updated',\n"],
+  ['src/protocol/actor/collections.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   [
     'src/protocol/actor/collections.ts',
     'const COLLECTIONS = {',
@@ -25,14 +25,11 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     '\n  power: {',
     "\n bell: { enabled: key('boolean', false, 'bell', flag) },@",
   ],
-  ['src/supervisor/config/keys.ts', 'valuesOf({ ', '@bell, '],
-  ['src/supervisor/config/keys.ts', '\n    power,\n', '\n bell,@'],
   [
     'src/gateway/resources.ts',
     'const RESOURCES = {',
     "@\n bell: { backend: 'bell', collections: ['bell'], join: single('bell') },",
   ],
-  ['src/gateway/routes.ts', "Pick<Settings, 'api'", "@ | 'bell'"],
   [
     'src/gateway/routes.ts',
     "  get('/events',",
@@ -48,7 +45,6 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      @`,
   ],
   ['src/gateway/openapi.ts', 'const COMPONENTS = {', '@\n Bell: schemas.BellRecord,'],
-  ['src/gateway/openapi.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
 ];
 

@@ -6,7 +6,7 @@ import {
   ACTIONS,
   COLLECTIONS,
   type CollectionSpec,
-  EVENT_TYPES,
+  EVENTS,
   type EventType,
 } from '../../protocol/actor/collections.js';
 
@@ -127,7 +127,7 @@ const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
 const ACTION_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = ACTIONS;
 
 /** Every type is of one backend, but for `backend.updated`, which is of each; `server.info` is of none, and always sent. */
-const KINDS: readonly EventKind[] = EVENT_TYPES.flatMap((type) =>
+const KINDS: readonly EventKind[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
   backendsOf(type).map((backend): EventKind => [type, backend]),
 );
 

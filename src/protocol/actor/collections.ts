@@ -3,21 +3,21 @@
 
 import type { Backend } from './backends.js';
 
-/** Every event of the stream (contract, section 5). */
-export const EVENT_TYPES = [
-  'server.info',
-  'service.updated',
-  'audio.updated',
-  'audio.removed',
-  'audio.output.updated',
-  'audio.output.removed',
-  'power.action',
-  'upgrade.info',
-  'upgrade.progress',
-  'backend.updated',
-] as const;
+/** Every event of the stream (contract, section 5), and what the OpenAPI document calls the schema of its data. */
+export const EVENTS = {
+  'server.info': 'ServerInfo',
+  'service.updated': 'Service',
+  'audio.updated': 'Clients',
+  'audio.removed': 'Clients',
+  'audio.output.updated': 'Outputs',
+  'audio.output.removed': 'Outputs',
+  'power.action': 'PowerAction',
+  'upgrade.info': 'UpgradeInfo',
+  'upgrade.progress': 'UpgradeProgress',
+  'backend.updated': 'BackendUpdate',
+} as const;
 
-export type EventType = (typeof EVENT_TYPES)[number];
+export type EventType = keyof typeof EVENTS;
 
 /** `list`: one event carries all records of a batch as a JSON array. `each`: one event per record. */
 export type EventShape = 'list' | 'each';
@@ -45,7 +45,7 @@ export const COLLECTIONS = {
   },
   /** Keyed by sink input index. */
   'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
-  /** Keyed by scope, slash, configured unit name; its place is the whitelist's. */
+  /** Keyed by scope, slash, configured unit name; its rank is the whitelist's. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated', shape: 'each' },
   /** One record, key '': the status without run, can_check, can_upgrade. */
   'upgrade.status': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
