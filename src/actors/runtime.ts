@@ -23,8 +23,8 @@ const BATCH_ITEMS_MAX = 1024;
 
 /** How an actor speaks. Everything said in one turn of its event loop leaves as one batch, in the order in which it was said. */
 export interface Publisher {
-  /** Adds or replaces the record `key`; `json` is its whole text. `place`: in an order other than that of coming. */
-  put(collection: Collection, key: string, json: string, place?: number): void;
+  /** Adds or replaces the record `key`; `json` is its whole text. `rank`: listed in another order than that of coming. */
+  put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
   event(type: ActionEvent, json: string): void;
   /** Say `up` behind the puts that make the collections whole; `connecting` empties them, no drops are needed. */
@@ -39,20 +39,18 @@ export interface Actor<C> {
   stop(): Promise<void>;
 }
 
-type Outlet = Pick<Port<FromActor, unknown>, 'send'>;
-
 /** Collects what is said until the turn ends. */
-class Outbox implements Publisher {
-  readonly #port: Outlet;
+class BatchPublisher implements Publisher {
+  readonly #port: Port<FromActor, unknown>;
   #items: Item[] = [];
   #leaves: NodeJS.Immediate | undefined;
 
-  constructor(port: Outlet) {
+  constructor(port: Port<FromActor, unknown>) {
     this.#port = port;
   }
 
-  put(collection: Collection, key: string, json: string, place?: number): void {
-    this.say({ kind: 'put', collection, key, json, ...(place !== undefined && { place }) });
+  put(collection: Collection, key: string, json: string, rank?: number): void {
+    this.say({ kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) });
   }
 
   drop(collection: Collection, key: string): void {
@@ -91,12 +89,12 @@ class Outbox implements Publisher {
 /** The commands of one actor: how many are under way, and how each ends. */
 class Dispatcher<C> {
   readonly #actor: Actor<C>;
-  readonly #outbox: Outbox;
+  readonly #publisher: BatchPublisher;
   #underWay = 0;
 
-  constructor(actor: Actor<C>, outbox: Outbox) {
+  constructor(actor: Actor<C>, publisher: BatchPublisher) {
     this.#actor = actor;
-    this.#outbox = outbox;
+    this.#publisher = publisher;
   }
 
   take(id: number, command: C): void {
@@ -120,12 +118,12 @@ class Dispatcher<C> {
   }
 
   #answer(id: number, answer: Answer): void {
-    this.#outbox.say({ kind: 'answer', id, answer });
+    this.#publisher.say({ kind: 'answer', id, answer });
   }
 
   #failed(error: unknown): Answer {
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#outbox.log('error', 'a command ended in an unexpected error', { stack });
+    this.#publisher.log('error', 'a command ended in an unexpected error', { stack });
     return { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' };
   }
 }
@@ -134,12 +132,12 @@ class Dispatcher<C> {
 function served<B extends Backend>(
   port: Port<FromActor, ToActor<B>>,
   dispatcher: Dispatcher<Command<B>>,
-  outbox: Outbox,
+  publisher: BatchPublisher,
 ): Promise<void> {
   return new Promise((resolve) => {
     port.listen((message) => {
       if (message.kind === 'command') dispatcher.take(message.id, message.command);
-      else if (message.kind === 'ping') outbox.say({ kind: 'pong', id: message.id });
+      else if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
       else resolve();
     }, resolve);
   });
@@ -154,14 +152,14 @@ export async function runActor<B extends Backend>(
   start: (settings: BackendSettings[B], publish: Publisher) => Actor<Command<B>>,
 ): Promise<void> {
   const port = typedPort<FromActor, ToActor<B>>(task.port);
-  const outbox = new Outbox(port);
+  const publisher = new BatchPublisher(port);
   try {
-    const actor = start(task.settings, outbox);
-    await served(port, new Dispatcher(actor, outbox), outbox);
+    const actor = start(task.settings, publisher);
+    await served(port, new Dispatcher(actor, publisher), publisher);
     await actor.stop();
   } finally {
     // The last words leave also when it ends badly: they say why.
-    outbox.flush();
+    publisher.flush();
     port.close();
   }
 }

@@ -25,7 +25,7 @@ const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
 interface Records {
   readonly live: Map<string, string>;
   /** Of the keys that were ever put with one: as many as their backend's settings name. */
-  readonly places: Map<string, number>;
+  readonly ranks: Map<string, number>;
   /** Last texts from before the backend left `up`, kept only where no removal event told clients that they ended. */
   readonly remembered: Map<string, string>;
 }
@@ -48,7 +48,7 @@ export class Mirror implements SnapshotSource {
     this.#date = date;
     this.#collections = new Map(
       COLLECTION_NAMES.map(
-        (name) => [name, { live: new Map(), places: new Map(), remembered: new Map() }] as const,
+        (name) => [name, { live: new Map(), ranks: new Map(), remembered: new Map() }] as const,
       ),
     );
     this.#health = new Map(
@@ -148,14 +148,14 @@ export class Mirror implements SnapshotSource {
 
   /** Stores one change. The text to be told with it, for a drop the last one; undefined: nothing to tell. */
   #take(change: RecordChange): string | undefined {
-    const { live, places, remembered } = this.#records(change.collection);
+    const { live, ranks, remembered } = this.#records(change.collection);
     const { key } = change;
     const current = live.get(key);
     if (change.kind === 'drop') {
       if (live.delete(key)) this.#touch(change.collection);
       return current;
     }
-    if (change.place !== undefined) places.set(key, change.place);
+    if (change.rank !== undefined) ranks.set(key, change.rank);
     if (current === change.json) return undefined;
     const told = current ?? remembered.get(key);
     live.set(key, change.json);
@@ -197,9 +197,9 @@ export class Mirror implements SnapshotSource {
   }
 
   #texts(collection: Collection): readonly string[] {
-    const { live, places } = this.#records(collection);
-    const placeOf = (key: string): number => places.get(key) ?? places.size;
-    return [...live].sort(([a], [b]) => placeOf(a) - placeOf(b)).map(([, json]) => json);
+    const { live, ranks } = this.#records(collection);
+    const rankOf = (key: string): number => ranks.get(key) ?? ranks.size;
+    return [...live].sort(([a], [b]) => rankOf(a) - rankOf(b)).map(([, json]) => json);
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 
-/** The texts of a collection's records, in the order of their places, then in that in which they were first put. */
+/** The texts of a collection's records, in the order of their ranks, then in that in which they were first put. */
 export type Texts = (collection: Collection) => readonly string[];
 
 export interface ResourceSpec {

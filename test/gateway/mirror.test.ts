@@ -47,8 +47,8 @@ function changedAt(cached: CachedResponse | undefined): string | undefined {
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
 const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
-const unit = (key: string, value: unknown, place?: number): Change =>
-  put('systemd.services', key, value, place);
+const unit = (key: string, value: unknown, rank?: number): Change =>
+  put('systemd.services', key, value, rank);
 
 test('changes of one collection in one batch are one event', () => {
   const scene = new Scene();
@@ -248,7 +248,7 @@ test('records keep the order in which they came, also when they change', () => {
   assert.equal(scene.text('services'), '["zz","a"]');
 });
 
-test('records that have places are listed by them, whichever came first', () => {
+test('records that have ranks are listed by them, whichever came first', () => {
   const scene = new Scene();
   scene.apply(unit('user/a', 'a', 1));
   scene.apply(unit('system/z', 'z', 0));

@@ -53,8 +53,8 @@ class Throttle {
 
 /** One unit's record, as it is and as it was told. */
 class PublishedService {
-  /** In the collection. */
-  readonly place: number;
+  /** In the whitelist. */
+  readonly rank: number;
   /** Undefined for one that is not known, or not to be known. */
   record: ServiceRecord | undefined;
   told: string | undefined;
@@ -62,8 +62,8 @@ class PublishedService {
   cancel: (() => void) | undefined;
   readonly throttle = new Throttle();
 
-  constructor(place: number) {
-    this.place = place;
+  constructor(rank: number) {
+    this.rank = rank;
   }
 }
 
@@ -81,7 +81,7 @@ export class ServicePublisher {
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
     this.#clock = clock;
-    this.#entries = new Map(watched.map(({ key }, place) => [key, new PublishedService(place)]));
+    this.#entries = new Map(watched.map(({ key }, rank) => [key, new PublishedService(rank)]));
     for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
     if (watched.length === 0) this.#goUp(undefined);
   }
@@ -159,7 +159,7 @@ export class ServicePublisher {
     if (text === entry.told && (text === undefined || again === undefined)) return false;
     entry.told = text;
     if (text === undefined) this.#publish.drop(COLLECTION, key);
-    else this.#publish.put(COLLECTION, key, text, entry.place);
+    else this.#publish.put(COLLECTION, key, text, entry.rank);
     return true;
   }
 

@@ -13,8 +13,8 @@ export type Change =
       readonly collection: Collection;
       readonly key: string;
       readonly json: string;
-      /** Where the record is listed; without it, behind those that came before. */
-      readonly place?: number;
+      /** Its rank in lists; without one, behind those that came before. */
+      readonly rank?: number;
     }
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string }
   | { readonly kind: 'event'; readonly type: ActionEvent; readonly json: string };

@@ -16,9 +16,9 @@ function setUp(watched: readonly WatchedUnit[] = UNITS) {
   const encoded = { count: 0 };
   const clock = new ManualClock();
   const publish = {
-    put: (_: string, key: string, json: string, place?: number) => {
+    put: (_: string, key: string, json: string, rank?: number) => {
       assert.equal(
-        place,
+        rank,
         UNITS.findIndex((unit) => unit.key === key),
       );
       return said.push(`${key}=${JSON.parse(json).description}`);
