@@ -83,16 +83,8 @@ function parseJson(bytes: Uint8Array): Decoded<unknown> {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return badBody(`The body is not valid JSON: ${reason}${lineAndColumn(text, reason)}`);
+    return badBody(`The body is not valid JSON: ${reason}`);
   }
-}
-
-/** The parser names an offset for some errors only; line and column are what an editor shows. */
-function lineAndColumn(text: string, reason: string): string {
-  const offset = /at position (\d+)/.exec(reason)?.[1];
-  if (offset === undefined) return '';
-  const before = text.slice(0, Number(offset)).split('\n');
-  return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
 }
 
 function isEmptyBody(json: unknown): boolean {

@@ -9,7 +9,7 @@ import { parseEventQuery } from './events/query.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
 import type { ListeningState } from './listening.js';
 import type { Mirror } from './mirror.js';
-import { HealthText } from './node-info.js';
+import { healthRecord } from './node-info.js';
 import { type Problem, problem, problemReply } from './problem.js';
 import {
   ACCEPTED,
@@ -73,7 +73,6 @@ const TOO_MANY_STREAMS = problem(
 
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
-  readonly #health = new HealthText();
   readonly #startedDate: number;
   readonly #startedAt: number;
   #server: CachedResponse;
@@ -216,14 +215,14 @@ export class RequestHandler implements ExchangeHandler {
 
   #healthReply(): HttpReply {
     const { version, clock, hub, mirror, listening } = this.#parts;
-    const body = this.#health.of({
+    const record = healthRecord({
       version,
       uptimeMs: clock.monotonic() - this.#startedAt,
       streams: hub.stats(),
       listening: listening(),
       backends: mirror.allHealth(),
     });
-    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
+    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body: JSON.stringify(record) };
   }
 
   /** Made once; a failure is not kept: what could not be loaded may be there the next time. */

@@ -117,7 +117,7 @@ export class Mirror implements SnapshotSource {
     return this.#health.get(backend);
   }
 
-  /** All enabled backends, in start order. Another map with each change. */
+  /** All enabled backends, in start order. */
   allHealth(): ReadonlyMap<Backend, BackendHealth> {
     return this.#health;
   }

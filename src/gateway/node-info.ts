@@ -98,40 +98,19 @@ export interface HealthFacts {
   readonly backends: ReadonlyMap<Backend, BackendHealth>;
 }
 
-/** The text of `GET /health`: all that changes rarely is encoded once per change, the rest is written in front of it each time. */
-export class HealthText {
-  #backends: HealthFacts['backends'] | undefined;
-  #listening: ListeningState | undefined;
-  #lasting = '';
-
-  /** `backends` and `listening` are the same objects until something in them changes. */
-  of(facts: HealthFacts): string {
-    if (facts.backends !== this.#backends || facts.listening !== this.#listening) {
-      this.#lasting = JSON.stringify(lastingPart(facts)).slice(1);
-      this.#backends = facts.backends;
-      this.#listening = facts.listening;
-    }
-    const uptime = Math.max(0, Math.floor(facts.uptimeMs / 1000));
-    const { open, closedSlow } = facts.streams;
-    return `{"uptime_s":${uptime},"streams":{"open":${open},"closed_slow":${closedSlow}},${this.#lasting}`;
-  }
-}
-
 /** `ok` means that every enabled backend is up. */
-function lastingPart({
-  version,
-  listening,
-  backends,
-}: HealthFacts): Omit<HealthRecord, 'uptime_s' | 'streams'> {
+export function healthRecord({ version, uptimeMs, streams, listening, backends }: HealthFacts): HealthRecord {
   const rows = [...backends].map(
     ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,
   );
   return {
     status: rows.every(([, { state }]) => state === 'up') ? 'ok' : 'degraded',
     version,
+    uptime_s: Math.max(0, Math.floor(uptimeMs / 1000)),
     listening: [...listening.listening],
     waiting: [...listening.waiting],
     backends: Object.fromEntries(rows),
+    streams: { open: streams.open, closed_slow: streams.closedSlow },
   };
 }
 

@@ -25,9 +25,9 @@ export class ScriptedBackends implements Backends {
   }
 }
 
-export function put(collection: Collection, key: string, record: unknown, place?: number): Change {
+export function put(collection: Collection, key: string, record: unknown, rank?: number): Change {
   const json = JSON.stringify(record);
-  return { kind: 'put', collection, key, json, ...(place !== undefined && { place }) };
+  return { kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) };
 }
 
 export function drop(collection: Collection, key: string): Change {

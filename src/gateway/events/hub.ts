@@ -2,18 +2,27 @@
 // It does no I/O of its own and reads no clock but the one it is given.
 
 import type { Clock } from '../../clock.js';
-import { checkBoot, dataOf, encode, eventId, frame, hello, love } from './encode.js';
-import type { FramedEvent, SnapshotSource, StreamEvent } from './event.js';
-import { KeepAlive } from './keepalive.js';
+import {
+  dataOf,
+  encode,
+  eventId,
+  type FramedEvent,
+  frame,
+  hello,
+  love,
+  type SnapshotSource,
+  type StreamEvent,
+} from './event.js';
 import { accepts, type EventQuery, type Filter } from './query.js';
 import { type Backlog, entriesOf, Queue } from './queue.js';
-import { History, Replay } from './ring.js';
+import { History, Replay, Tombstones } from './ring.js';
 import { beginning, snapshotOf } from './snapshot.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
-import { Tombstones } from './tombstones.js';
 
 /** The most bytes that go to a stream between two looks at whether it still takes them. */
 const BATCH_BYTES_MAX = 256 * 1024;
+/** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
+const SLACK_MS = 250;
 
 export interface HubOptions {
   /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
@@ -23,7 +32,53 @@ export interface HubOptions {
   readonly source: SnapshotSource;
 }
 
-/** One for the life of the daemon. Only the constructor throws of itself. */
+/**
+ * One timer for the keep-alives of all streams: a node at rest should sleep, so there is no timer per stream, and none at all
+ * without streams. When a stream is due only ever moves later.
+ */
+class KeepAlive {
+  readonly #streams: ReadonlySet<EventStream>;
+  readonly #clock: Clock;
+  #armed: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  constructor(streams: ReadonlySet<EventStream>, clock: Clock) {
+    this.#streams = streams;
+    this.#clock = clock;
+  }
+
+  /** `stream` was added to the set. */
+  added(stream: EventStream): void {
+    const at = stream.dueAt + SLACK_MS;
+    if (this.#armed === undefined || at < this.#armed.at) this.#arm(at);
+  }
+
+  /** A stream was taken from the set. The timer may be too early then, which costs one wake-up, unless none is left. */
+  removed(): void {
+    if (this.#streams.size === 0) this.stop();
+  }
+
+  stop(): void {
+    this.#armed?.cancel();
+    this.#armed = undefined;
+  }
+
+  #arm(at: number): void {
+    this.#armed?.cancel();
+    const delayMs = Math.max(0, at - this.#clock.monotonic());
+    this.#armed = { at, cancel: this.#clock.after(delayMs, () => this.#fire()) };
+  }
+
+  #fire(): void {
+    this.#armed = undefined;
+    const now = this.#clock.monotonic();
+    for (const stream of this.#streams) if (stream.dueAt <= now) stream.keepAlive();
+    let next = Number.POSITIVE_INFINITY;
+    for (const stream of this.#streams) next = Math.min(next, stream.dueAt);
+    if (next < Number.POSITIVE_INFINITY) this.#arm(next + SLACK_MS);
+  }
+}
+
+/** One for the life of the daemon. */
 export class EventHub {
   readonly #options: HubOptions;
   readonly #history = new History();
@@ -34,9 +89,7 @@ export class EventHub {
   #farewell: Promise<void> | undefined;
   #allLeft: () => void = () => undefined;
 
-  /** Throws a TypeError when `boot` cannot stand in an event id. */
   constructor(options: HubOptions) {
-    checkBoot(options.boot);
     this.#options = options;
     this.#keepAlive = new KeepAlive(this.#streams, options.clock);
   }

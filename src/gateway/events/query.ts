@@ -27,27 +27,25 @@ export type ParsedEventQuery =
   | { readonly ok: true; readonly query: EventQuery }
   | { readonly ok: false; readonly detail: string };
 
-type QueryParameters = ReadonlyMap<string, readonly string[]>;
-
 /**
  * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend`
  * unite, `exclude` takes away. A list that names nothing at all (`types=`) is as good as absent, one that names only what
  * this version does not know lets nothing in but `server.info`. A repeated `keepalive` or `snapshot` is ambiguous and refused.
  * Unknown parameters are ignored.
  */
-export function parseEventQuery(query: string, lastEventIdHeader: string | undefined): ParsedEventQuery {
+export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
   const parameters = decodeParameters(query);
   if (parameters === undefined) return refuseQuery('The query is not valid percent-encoding');
   const excluded = names(parameters, 'exclude') ?? [];
   if (excluded.includes('server.info'))
     return refuseQuery('Parameter exclude cannot hold server.info, which is always sent');
-  const keepaliveMs = parseKeepalive(parameters.get('keepalive'));
+  const keepaliveMs = parseKeepalive(parameters.getAll('keepalive'));
   if (keepaliveMs === undefined) {
     return refuseQuery(
       `Parameter keepalive must be given once, as ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`,
     );
   }
-  const snapshot = parseSnapshot(parameters.get('snapshot'));
+  const snapshot = parseSnapshot(parameters.getAll('snapshot'));
   if (snapshot === undefined) return refuseQuery('Parameter snapshot must be given once, as 0 or 1');
   const types = names(parameters, 'types');
   const backends = names(parameters, 'backend');
@@ -65,56 +63,44 @@ function refuseQuery(detail: string): ParsedEventQuery {
   return { ok: false, detail };
 }
 
-function decodeParameters(query: string): QueryParameters | undefined {
-  const parameters = new Map<string, string[]>();
-  for (const pair of query.split('&')) {
-    if (pair === '') continue;
-    const equals = pair.indexOf('=');
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
-    const value = decode(equals < 0 ? '' : pair.slice(equals + 1));
-    if (name === undefined || value === undefined) return undefined;
-    const values = parameters.get(name);
-    if (values === undefined) parameters.set(name, [value]);
-    else values.push(value);
-  }
-  return parameters;
-}
-
-function decode(text: string): string | undefined {
+/** Undefined on bad percent-encoding, which URLSearchParams would read as it stands. */
+function decodeParameters(query: string): URLSearchParams | undefined {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    decodeURIComponent(query);
+    return new URLSearchParams(query);
   } catch (error) {
     if (error instanceof URIError) return undefined;
     throw error;
   }
 }
 
-function names(parameters: QueryParameters, list: string): readonly string[] | undefined {
-  const given = (parameters.get(list) ?? []).flatMap((value) => value.split(',')).map((name) => name.trim());
+function names(parameters: URLSearchParams, list: string): readonly string[] | undefined {
+  const given = parameters
+    .getAll(list)
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim());
   const named = given.filter((name) => name !== '');
   return named.length === 0 ? undefined : named;
 }
 
-function parseKeepalive(values: readonly string[] | undefined): number | undefined {
-  if (values === undefined) return KEEPALIVE_S_DEFAULT * 1000;
+function parseKeepalive(values: readonly string[]): number | undefined {
+  if (values.length === 0) return KEEPALIVE_S_DEFAULT * 1000;
   const seconds = values.length === 1 ? Number(SECONDS.exec(values[0] ?? '')?.[1]) : Number.NaN;
   return seconds >= KEEPALIVE_S_MIN && seconds <= KEEPALIVE_S_MAX ? seconds * 1000 : undefined;
 }
 
-function parseSnapshot(values: readonly string[] | undefined): boolean | undefined {
-  if (values === undefined) return false;
-  if (values.length > 1) return undefined;
-  if (values[0] === '1') return true;
-  return values[0] === '0' ? false : undefined;
+function parseSnapshot(values: readonly string[]): boolean | undefined {
+  const [value = '0', ...others] = values;
+  return others.length > 0 || !['0', '1'].includes(value) ? undefined : value === '1';
 }
 
 /**
  * The header wins: a browser that reconnects sends its newest id there, while its URL still holds the one that the page
  * began with. In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
  */
-function resumeFrom(parameters: QueryParameters, header: string | undefined): string | undefined {
-  if (header !== undefined && header !== '') return header;
-  const id = parameters.get('lastEventId')?.at(-1);
+function resumeFrom(parameters: URLSearchParams, header: string): string | undefined {
+  if (header !== '') return header;
+  const id = parameters.getAll('lastEventId').at(-1);
   return id === '' ? undefined : id;
 }
 

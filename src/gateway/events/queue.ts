@@ -7,8 +7,15 @@
 // been written, or is superseded by an event after N, which a consumer that breaks off here will find when it resumes.
 // The price: a record that never stops changing may be told late; its last word always comes.
 
-import { dataOf, encode, eventId, frame } from './encode.js';
-import type { FramedEvent, QueueEntry, StreamEvent } from './event.js';
+import {
+  dataOf,
+  encode,
+  eventId,
+  type FramedEvent,
+  frame,
+  type QueueEntry,
+  type StreamEvent,
+} from './event.js';
 import { accepts, type Filter } from './query.js';
 
 /** Contract, section 5: over this the stream is closed, and its client comes back with Last-Event-ID. */

@@ -5,8 +5,14 @@
 // detail is "snapshot". Forget this backend's records, those that follow are all there are. It heals what no list of removals
 // can: another boot, or an absence of a week.
 
-import { NO_SEQUENCE, type ReachedEvents, reachedIn } from './encode.js';
-import type { FramedEvent, QueueEntry, StreamEvent } from './event.js';
+import {
+  type FramedEvent,
+  NO_SEQUENCE,
+  type QueueEntry,
+  type ReachedEvents,
+  reachedIn,
+  type StreamEvent,
+} from './event.js';
 import { accepts, type EventQuery, type Filter } from './query.js';
 import { entriesOf } from './queue.js';
 import type { History } from './ring.js';

@@ -1,8 +1,7 @@
 // One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
 
 import type { Clock } from '../../clock.js';
-import { BYE } from './encode.js';
-import type { FramedEvent } from './event.js';
+import { BYE, type FramedEvent } from './event.js';
 import type { Filter } from './query.js';
 import { type Backlog, Queue } from './queue.js';
 

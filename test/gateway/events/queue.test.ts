@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reachedIn } from '../../../src/gateway/events/encode.js';
 import type { StreamEvent } from '../../../src/gateway/events/event.js';
+import { reachedIn } from '../../../src/gateway/events/event.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { entriesOf } from '../../../src/gateway/events/queue.js';
-import { Tombstones } from '../../../src/gateway/events/tombstones.js';
+import { Tombstones } from '../../../src/gateway/events/ring.js';
 import { NodeWorld } from './node-world.js';
 
 const COUNT_MAX = 1024;
