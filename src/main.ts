@@ -11,7 +11,6 @@ import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
-import { homeDirectory } from './home-directory.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
@@ -19,6 +18,7 @@ import { type Loaded, loadSettings } from './supervisor/config/load.js';
 import { createLogger, type Logger } from './supervisor/log.js';
 import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
+import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */

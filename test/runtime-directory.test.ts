@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import { candidatePaths } from '../src/actors/audio/server-files.js';
 import { userBusPaths } from '../src/actors/bus/address.js';
 import { parseProgress } from '../src/progress.js';
-import { runtimeDirectory } from '../src/runtime-directory.js';
 import { KEYS } from '../src/supervisor/config/keys.js';
+import { runtimeDirectory } from '../src/user-directories.js';
 
 const UID = 7;
 const ROWS: readonly (readonly [value: string | undefined, expected: string])[] = [

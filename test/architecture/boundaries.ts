@@ -9,10 +9,7 @@ export interface Boundary {
   readonly builtins: readonly string[];
 }
 
-const SHARED = [
-  ...['src/protocol/actor/', 'src/clock.ts', 'src/version.ts'],
-  ...['src/runtime-directory.ts', 'src/home-directory.ts'],
-];
+const SHARED = [...['src/protocol/actor/', 'src/clock.ts', 'src/version.ts'], 'src/user-directories.ts'];
 
 export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/pulse/', may: [], builtins: [] },
@@ -21,7 +18,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
   {
     of: 'src/actors/bus/',
-    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/runtime-directory.ts'],
+    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/clock.ts', 'src/user-directories.ts'],
     builtins: ['node:net'],
   },
   {

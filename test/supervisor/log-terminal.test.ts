@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { terminalLine } from '../../src/supervisor/log-terminal.js';
+import { terminalLine } from '../../src/supervisor/log.js';
 
 const TIME = '2026-11-22T02:03:04.056Z';
 /** As the clock on this machine's wall has it. */

@@ -1,12 +1,12 @@
 // The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. A connection's
 // inner life is connection.ts; here is only when there is one, and what is said about it.
 
+import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
-import type { Variables } from '../../runtime-directory.js';
+import type { Variables } from '../../user-directories.js';
 import { VERSION } from '../../version.js';
-import { backoffMs } from '../backoff.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';

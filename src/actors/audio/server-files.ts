@@ -4,7 +4,7 @@
 // detail (contract, section 6).
 
 import { isAbsolute, join } from 'node:path';
-import { runtimeDirectory, type Variables } from '../../runtime-directory.js';
+import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
 

@@ -1,9 +1,9 @@
 // The audio actor's thread: wires the backend to the runtime, and nothing else.
 
 import { readFileSync } from 'node:fs';
-import { homeDirectory } from '../../home-directory.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
+import { homeDirectory } from '../../user-directories.js';
 import { runActor } from '../runtime.js';
 import { AudioBackend } from './backend.js';
 

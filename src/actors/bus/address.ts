@@ -1,7 +1,7 @@
 // Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
 // Reference: D-Bus Specification, "Server Addresses".
 
-import { runtimeDirectory, type Variables } from '../../runtime-directory.js';
+import { runtimeDirectory, type Variables } from '../../user-directories.js';
 
 /** The paths to try, in order; or why there is none. */
 export type BusPaths =

@@ -1,6 +1,7 @@
 // A bus as an actor has it: it connects, comes back after every loss, and calls only what its kind may call.
 // Not for actors: they import bus.ts or logind.ts, where the kinds are made.
 
+import { backoffMs } from '../../clock.js';
 import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
@@ -10,7 +11,7 @@ import {
   type Signal,
   signalValues,
 } from '../../protocol/dbus/method.js';
-import type { Variables } from '../../runtime-directory.js';
+import type { Variables } from '../../user-directories.js';
 import type { BusPaths } from './address.js';
 import { type BusConnection, type ConnectResult, connectBus } from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
@@ -38,8 +39,8 @@ export interface BusOwner {
 export interface BusOptions {
   /** Asked before each attempt: a session bus may come into being later. By default the process's environment tells. */
   readonly paths?: () => BusPaths;
-  /** The wait in ms before attempt number n since the loss; 0 for n = 0. */
-  readonly backoffMs: (attempt: number) => number;
+  /** As `backoffMs` of clock.ts, which is the default. */
+  readonly backoffMs?: (attempt: number) => number;
   readonly connectDeadlineMs?: number;
   readonly callDeadlineMs?: number;
 }
@@ -150,7 +151,8 @@ export class BusLink<E extends Effect> {
   }
 
   #retry(): void {
-    const waitMs = this.#options.backoffMs(this.#attempt);
+    const { backoffMs: waitBefore = (attempt: number) => backoffMs(attempt, Math.random()) } = this.#options;
+    const waitMs = waitBefore(this.#attempt);
     this.#attempt += 1;
     // Also a wait of 0 goes through the timer: the constructor's caller has its link before anything happens.
     this.#timer = setTimeout(() => void this.#try(), waitMs);

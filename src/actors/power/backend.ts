@@ -10,8 +10,17 @@ import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus
 import type { BusOptions, BusOwner } from '../bus/bus.js';
 import { LogindBus } from '../bus/logind.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { ACTIONS, type ActionRow, type PowerAction } from './actions.js';
-import { blocking, inhibited, isUnanswered, notGranted, orderFailed, questionFailed } from './refusals.js';
+import {
+  ACTIONS,
+  type ActionRow,
+  blocking,
+  inhibited,
+  isUnanswered,
+  notGranted,
+  orderFailed,
+  type PowerAction,
+  questionFailed,
+} from './refusals.js';
 
 /** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (contract, section 3). */
 const CALL_DEADLINE_MS = 4_500;
@@ -35,7 +44,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** The target that systemd has begun to start since logind was given an order. */
   #begun: string | undefined;
 
-  constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions) {
+  constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
     this.#logind = new LogindBus({ callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);

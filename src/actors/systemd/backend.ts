@@ -4,22 +4,12 @@
 import type { Clock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
-import { backoffMs } from '../backoff.js';
-import { type BusOptions, type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
+import { SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { UnitCommands } from './commands.js';
 import { Scope } from './scope.js';
 import { ServicePublisher } from './service-publisher.js';
-import { noSuchUnit, targetOf, type WatchedUnit, watchedUnits } from './whitelist.js';
-
-/** Where the managers are. */
-export interface Paths {
-  /** Addresses other than the environment's. */
-  readonly userBus?: NonNullable<BusOptions['paths']>;
-  readonly systemBus?: NonNullable<BusOptions['paths']>;
-  /** Folders of `units-directory.ts`. */
-  readonly unitsDirectories: Readonly<Record<UnitScope, string>>;
-}
+import { noSuchUnit, targetOf, type WatchedUnit, watchedUnits } from './services.js';
 
 export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
@@ -29,27 +19,27 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #system: Scope<SystemBus> | undefined;
   readonly #clock: Clock;
 
-  constructor(settings: SystemdSettings, paths: Paths, publish: Publisher, clock: Clock) {
+  /** `directories` are those of units-directory.ts. */
+  constructor(
+    settings: SystemdSettings,
+    directories: Readonly<Record<UnitScope, string>>,
+    publish: Publisher,
+    clock: Clock,
+  ) {
     this.#watched = watchedUnits(settings);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
     const { internal } = settings;
     const plan = (scope: UnitScope) => {
       const watched = this.#watched.filter((each) => each.scope === scope);
-      return { scope, watched, internal, unitsDirectory: paths.unitsDirectories[scope], clock };
+      return { scope, watched, internal, unitsDirectory: directories[scope], clock };
     };
-    const options = (bus: BusOptions['paths']): BusOptions => ({
-      backoffMs: (attempt) => backoffMs(attempt, clock.random()),
-      ...(bus && { paths: bus }),
-    });
     const [system, user] = [plan('system'), plan('user')];
     if (system.watched.length > 0) {
-      const makeBus = (owner: BusOwner) => new SystemBus(options(paths.systemBus), owner);
-      this.#system = new Scope(system, this.#services, makeBus);
+      this.#system = new Scope(system, this.#services, (owner) => new SystemBus({}, owner));
     }
     if (user.watched.length > 0) {
-      const makeBus = (owner: BusOwner) => new UserBus(options(paths.userBus), owner);
-      this.#user = new Scope(user, this.#services, makeBus);
+      this.#user = new Scope(user, this.#services, (owner) => new UserBus({}, owner));
     }
   }
 

@@ -8,10 +8,9 @@ import type { BusOwner } from '../bus/bus.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { ReadingBus } from '../units/reader.js';
 import type { FollowedUnit } from '../units/table.js';
-import { type FactSource, serviceRecord } from './record.js';
 import type { ServicePublisher } from './service-publisher.js';
+import { type FactSource, serviceRecord, type WatchedUnit } from './services.js';
 import { UnitsDirectory } from './units-directory.js';
-import type { WatchedUnit } from './whitelist.js';
 
 /** Without signals, a state that is about to change is looked at again. */
 const PASSING_AGAIN_MS = 500;

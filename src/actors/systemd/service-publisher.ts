@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
-import type { WatchedUnit } from './whitelist.js';
+import type { WatchedUnit } from './services.js';
 
 const COLLECTION = 'systemd.services';
 

@@ -1,11 +1,10 @@
 // Follows units of one manager over its bus, from its coming to its going: subscribes, reads everything, takes signals in, sits
 // reloads out, and tells its owner which units have changed. It changes no unit, and knows nobody who is told of them.
 
-import { type Clock, Timers } from '../../clock.js';
+import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
-import { backoffMs } from '../backoff.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { PropertyRecord } from './facts.js';

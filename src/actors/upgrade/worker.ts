@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import { backoffMs } from '../backoff.js';
 import { runActor } from '../runtime.js';
 import { openUpgrade } from './backend.js';
 
@@ -16,7 +15,7 @@ function bootId(): string {
 export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
   return runActor<'upgrade'>(task, (settings, publish) => {
     return openUpgrade(settings, publish, {
-      bus: { backoffMs: (attempt) => backoffMs(attempt, systemClock.random()) },
+      bus: {},
       bootId: bootId(),
       clock: systemClock,
     });

@@ -1,7 +1,6 @@
 // The bus itself (org.freedesktop.DBus) and the standard interface of properties: what is used of them. Data only.
 
-import { type Match, type Method, methodsOf, signalRow } from './method.js';
-import type { MethodReply, Values } from './signature.js';
+import { type Match, type Method, type MethodReply, methodsOf, signalRow, type Values } from './method.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 

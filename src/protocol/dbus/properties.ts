@@ -1,6 +1,6 @@
 // Reads known properties out of an `a{sv}` whose values say nothing about their types. Pure.
 
-import type { Values } from './signature.js';
+import type { Values } from './method.js';
 
 /** Property -> signature. The signatures here are the ones whose values can be told apart at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;

@@ -1,4 +1,5 @@
-// What configuration has to say about itself: problems and warnings with the place that they came from. Pure; prints nothing.
+// What configuration has to say about itself: problems and warnings with the place that they came from, and which known key
+// somebody most likely meant. Pure; prints nothing.
 
 /** A position in a file; line and column count from 1, the column in UTF-16 units. */
 export interface Place {
@@ -15,6 +16,12 @@ interface Finding {
 
 /** Longest piece of a foreign text that is repeated in a message. */
 const MAX_SHOWN_CHARS = 60;
+
+/** Longest piece of a key that is compared: no known key is longer, and the work is bounded. */
+const MAX_COMPARED_CHARS = 32;
+
+/** A key of the same name in another section is less likely than a slip of this size. */
+const OTHER_SECTION_PENALTY = 1;
 
 // A message is one line of a terminal or of the journal: nothing from a file may break it or colour it.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -70,4 +77,56 @@ function linesOf(findings: readonly Finding[], files: readonly string[]): string
   return [...findings]
     .sort((a, b) => order(a) - order(b) || a.at.line - b.at.line || a.at.col - b.at.col)
     .map(({ at, key, text }) => onOneLine(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`));
+}
+
+/** Edits between two words, upper and lower case alike: insert, delete, replace, or swap two neighbours (optimal string alignment). */
+export function editDistance(one: string, other: string): number {
+  const a = one.slice(0, MAX_COMPARED_CHARS).toLowerCase();
+  const b = other.slice(0, MAX_COMPARED_CHARS).toLowerCase();
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const replaced = at(last, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      let least = Math.min(replaced, at(last, column) + 1, at(current, column - 1) + 1);
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (swapped) least = Math.min(least, at(beforeLast, column - 2) + 1);
+      current.push(least);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The path in `known` whose last word is nearest to that of `path`. Of equals the one that shares more of the way
+ * wins, then the earlier. `known` must not be empty.
+ */
+export function nearestKey(path: readonly string[], known: readonly string[]): string {
+  let best = '';
+  let bestRank: readonly [number, number] = [Number.POSITIVE_INFINITY, 0];
+  for (const candidate of known) {
+    const other = candidate.split('.');
+    const shared = sharedSections(path, other);
+    const sameSection = shared === path.length - 1 && other.length === path.length;
+    const edits = editDistance(path.at(-1) ?? '', other.at(-1) ?? '');
+    const distance = edits + (sameSection ? 0 : OTHER_SECTION_PENALTY);
+    if (distance < bestRank[0] || (distance === bestRank[0] && shared > bestRank[1])) {
+      best = candidate;
+      bestRank = [distance, shared];
+    }
+  }
+  return best;
+}
+
+function sharedSections(path: readonly string[], other: readonly string[]): number {
+  const sections = path.slice(0, -1);
+  const differs = sections.findIndex((section, index) => section !== other[index]);
+  return differs < 0 ? sections.length : differs;
 }

@@ -2,7 +2,7 @@
 // the hints for unknown keys, the effective configuration and the documentation. Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
-import { runtimeDirectory, xdgDirectory } from '../../runtime-directory.js';
+import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import { flag, integer, listOf, oneOrMore, text, unit, units, type ValueReader, word } from './readers.js';
 import { bindTarget, corsOrigin, filePath, hostName, socketPath } from './texts.js';
 

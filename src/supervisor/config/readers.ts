@@ -1,7 +1,6 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
-import { type Findings, keyPath, type Place, quoted } from './findings.js';
-import { nearestKey } from './nearest.js';
+import { type Findings, keyPath, nearestKey, type Place, quoted } from './findings.js';
 import { type Checked, unitName } from './texts.js';
 import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
 

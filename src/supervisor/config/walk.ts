@@ -1,6 +1,6 @@
 // Trees -> values: one walk over the table of keys reads all of them, then what must hold between keys is checked. Pure.
 
-import type { Findings } from './findings.js';
+import { type Findings, nearestKey } from './findings.js';
 import {
   type Environment,
   isRow,
@@ -10,7 +10,6 @@ import {
   pathsIn,
   SECTION_ALIASES,
 } from './keys.js';
-import { nearestKey } from './nearest.js';
 import { soundNames, type ValueReader } from './readers.js';
 import {
   type ConfigEntry,

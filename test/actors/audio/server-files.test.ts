@@ -17,7 +17,7 @@ import {
   socketOrDelay,
 } from '../../../src/actors/audio/server-files.js';
 import { fileIdentity } from '../../../src/actors/path-watch.js';
-import type { Variables } from '../../../src/runtime-directory.js';
+import type { Variables } from '../../../src/user-directories.js';
 
 const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const USUAL = '/run/user/1000/pulse/native';

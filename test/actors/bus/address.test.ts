@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BusPaths, systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
-import type { Variables } from '../../../src/runtime-directory.js';
+import type { Variables } from '../../../src/user-directories.js';
 
 const UID = 1000;
 

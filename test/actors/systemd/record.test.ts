@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FactSource, serviceRecord } from '../../../src/actors/systemd/record.js';
+import { type FactSource, serviceRecord } from '../../../src/actors/systemd/services.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
 const MANAGER: FactSource = { kind: 'manager' };

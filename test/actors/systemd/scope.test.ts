@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Scope } from '../../../src/actors/systemd/scope.js';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
-import { watchedUnits } from '../../../src/actors/systemd/whitelist.js';
+import { watchedUnits } from '../../../src/actors/systemd/services.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager } from '../units/scripted-manager.js';

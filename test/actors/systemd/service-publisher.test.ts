@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
-import type { WatchedUnit } from '../../../src/actors/systemd/whitelist.js';
+import type { WatchedUnit } from '../../../src/actors/systemd/services.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { targetOf, watchedUnits } from '../../../src/actors/systemd/whitelist.js';
+import { targetOf, watchedUnits } from '../../../src/actors/systemd/services.js';
 import type { UnitScope } from '../../../src/protocol/actor/commands.js';
 
 const WATCHED = watchedUnits({

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { editDistance, nearestKey } from '../../../src/supervisor/config/nearest.js';
+import { editDistance, nearestKey } from '../../../src/supervisor/config/findings.js';
 
 function distance(one: string, other: string, expected: number): void {
   test(`${one} to ${other} is ${expected}`, () => {

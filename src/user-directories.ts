@@ -1,4 +1,6 @@
-// Where a user's sockets lie, by the XDG Base Directory Specification. Pure: the environment is an argument.
+// The user's directories: home, and where sockets lie by the XDG Base Directory Specification.
+
+import { homedir } from 'node:os';
 
 /** An absolute path without slashes at its end. The specification: a relative one is invalid and ignored, '' counts as unset. */
 export function xdgDirectory(value: string | undefined): string | undefined {
@@ -11,4 +13,13 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** `$XDG_RUNTIME_DIR`, or what logind would have set it to (contract, section 1). */
 export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
+}
+
+/** `$HOME`, else what the user database says. It never throws: '' where there is neither: a user without a home is no reason not to start. */
+export function homeDirectory(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
 }

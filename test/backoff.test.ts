@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backoffMs } from '../../src/actors/backoff.js';
+import { backoffMs } from '../src/clock.js';
 
 const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [0, 0, 0],
