@@ -16,8 +16,6 @@ import {
 } from '../protocol/actor/messages.js';
 import type { BackendSettings } from '../protocol/actor/settings.js';
 
-/** As many as the supervisor lets wait for one child: more means that answers do not leave. */
-const COMMANDS_UNDER_WAY_MAX = 256;
 /** A turn that says more leaves as several messages, so that the main thread never takes in a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
@@ -86,61 +84,16 @@ class BatchPublisher implements Publisher {
   }
 }
 
-/** The commands of one actor: how many are under way, and how each ends. */
-class Dispatcher<C> {
-  readonly #actor: Actor<C>;
-  readonly #publisher: BatchPublisher;
-  #underWay = 0;
-
-  constructor(actor: Actor<C>, publisher: BatchPublisher) {
-    this.#actor = actor;
-    this.#publisher = publisher;
-  }
-
-  take(id: number, command: C): void {
-    if (this.#underWay >= COMMANDS_UNDER_WAY_MAX) {
-      this.#answer(id, {
-        ok: false,
-        fault: 'unavailable',
-        detail: `${COMMANDS_UNDER_WAY_MAX} commands wait for this backend already`,
-      });
-      return;
-    }
-    // Counted only once there is a promise: a synchronous throw passes through here and ends the thread.
-    const ending = this.#actor.handle(command);
-    this.#underWay += 1;
-    ending
-      .catch((error: unknown) => this.#failed(error))
-      .then((answer) => {
-        this.#underWay -= 1;
-        this.#answer(id, answer);
-      });
-  }
-
-  #answer(id: number, answer: Answer): void {
-    this.#publisher.say({ kind: 'answer', id, answer });
-  }
-
-  #failed(error: unknown): Answer {
-    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#publisher.log('error', 'a command ended in an unexpected error', { stack });
-    return { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' };
-  }
-}
-
-/** Serves the port until the actor is told to stop, or until nobody holds the other end. */
-function served<B extends Backend>(
-  port: Port<FromActor, ToActor<B>>,
-  dispatcher: Dispatcher<Command<B>>,
-  publisher: BatchPublisher,
-): Promise<void> {
-  return new Promise((resolve) => {
-    port.listen((message) => {
-      if (message.kind === 'command') dispatcher.take(message.id, message.command);
-      else if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
-      else resolve();
-    }, resolve);
-  });
+/** A synchronous throw of `handle` passes through here and ends the thread. The supervisor bounds how many are under way. */
+function carryOut<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, command: C): void {
+  actor
+    .handle(command)
+    .catch((error: unknown): Answer => {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      publisher.log('error', 'a command ended in an unexpected error', { stack });
+      return { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' };
+    })
+    .then((answer) => publisher.say({ kind: 'answer', id, answer }));
 }
 
 /**
@@ -155,7 +108,14 @@ export async function runActor<B extends Backend>(
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
-    await served(port, new Dispatcher(actor, publisher), publisher);
+    // Until the actor is told to stop, or nobody holds the other end.
+    await new Promise<void>((resolve) => {
+      port.listen((message) => {
+        if (message.kind === 'command') carryOut(actor, publisher, message.id, message.command);
+        else if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
+        else resolve();
+      }, resolve);
+    });
     await actor.stop();
   } finally {
     // The last words leave also when it ends badly: they say why.

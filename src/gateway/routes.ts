@@ -42,10 +42,9 @@ export interface Route {
   readonly action: Action;
 }
 
-interface Mutation<B extends Backend, T> {
-  readonly path: string;
-  readonly summary: string;
-  readonly exists: (settings: RouteSettings) => boolean;
+interface Mutation<B extends Backend, T> extends Pick<Route, 'path' | 'summary'> {
+  /** Besides that its backend is enabled. */
+  readonly exists?: Exists;
   readonly backend: B;
   readonly body: Body<T>;
   readonly command: (params: Params, body: T) => Command<B> | Problem;
@@ -69,7 +68,8 @@ function state(resource: Resource, schema: ComponentName): Action {
 }
 
 function post<B extends Backend, T>(row: Mutation<B, T>): Route {
-  const { path, summary, exists, backend, body, command } = row;
+  const { path, summary, backend, body, command } = row;
+  const exists: Exists = (settings) => settings[backend].enabled && (row.exists?.(settings) ?? true);
   const run = async (backends: Backends, params: Params, raw: RawBody): Promise<Answer | Problem> => {
     const decoded = await decodeBody(body, raw);
     if (!decoded.ok) return decoded;
@@ -104,7 +104,6 @@ const audioTargetRoutes = TARGETS.flatMap(({ path, what, of }) => [
   post({
     path: `${path}/mute`,
     summary: `Mutes ${what}; toggles without a body`,
-    exists: withAudio,
     backend: 'audio',
     body: optionalBody('mute', {}),
     command: (params, body) => ({ do: 'mute', target: of(params), ...body }),
@@ -112,7 +111,6 @@ const audioTargetRoutes = TARGETS.flatMap(({ path, what, of }) => [
   post({
     path: `${path}/volume`,
     summary: `Sets or shifts the volume of ${what}`,
-    exists: withAudio,
     backend: 'audio',
     body: requiredBody('volume'),
     command: (params, body) =>
@@ -128,7 +126,6 @@ const unitRoutes = UNIT_VERBS.map((verb) =>
   post({
     path: `/services/{scope}/{unit}/${verb}`,
     summary: `${verb} a unit`,
-    exists: withSystemd,
     backend: 'systemd',
     body: NO_BODY,
     command: (params): SystemdCommand | Problem => {
@@ -154,7 +151,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/audio/outputs/{output}/default',
     summary: 'Makes an output the default',
-    exists: withAudio,
     backend: 'audio',
     body: NO_BODY,
     command: (params) => ({ do: 'default', output: param(params, 'output') }),
@@ -162,7 +158,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/audio/clients/{sink}/output',
     summary: 'Moves a stream to another output',
-    exists: withAudio,
     backend: 'audio',
     body: requiredBody('move'),
     command: (params, { output }) => ({ do: 'move', client: param(params, 'sink'), output: String(output) }),
@@ -179,7 +174,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/power/power_off',
     summary: 'Powers the node off',
-    exists: withPower,
     backend: 'power',
     body: NO_BODY,
     command: () => ({ do: 'poweroff' }),
@@ -187,7 +181,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/power/reboot',
     summary: 'Reboots the node',
-    exists: withPower,
     backend: 'power',
     body: NO_BODY,
     command: () => ({ do: 'reboot' }),
@@ -196,7 +189,7 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/upgrade/check',
     summary: 'Looks for an upgrade',
-    exists: ({ upgrade }) => upgrade.enabled && upgrade.checkUnit !== undefined,
+    exists: ({ upgrade }) => upgrade.checkUnit !== undefined,
     backend: 'upgrade',
     body: NO_BODY,
     command: () => ({ do: 'check' }),
@@ -204,7 +197,7 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/upgrade/start',
     summary: 'Starts the upgrade',
-    exists: ({ upgrade }) => upgrade.enabled && upgrade.upgradeUnit !== undefined,
+    exists: ({ upgrade }) => upgrade.upgradeUnit !== undefined,
     backend: 'upgrade',
     body: NO_BODY,
     command: () => ({ do: 'start' }),

@@ -165,27 +165,6 @@ test(
   },
 );
 
-test('more than 256 commands under way are refused, and room comes back', DEADLINE, async (t) => {
-  const finish: (() => void)[] = [];
-  const { port, until } = bench(t, {
-    handle: () => new Promise((resolve) => finish.push(() => resolve(DONE))),
-  });
-  for (let id = 1; id <= 257; id += 1) port.send(command(id));
-  const [refused] = await until('answer');
-  assert.deepEqual(refused, {
-    kind: 'answer',
-    id: 257,
-    answer: { ok: false, fault: 'unavailable', detail: '256 commands wait for this backend already' },
-  });
-  finish[0]?.();
-  await until('answer', 2);
-  port.send(command(258));
-  port.send({ kind: 'ping', id: 1 });
-  const items = await until('pong');
-  assert.equal(items.filter(({ kind }) => kind === 'answer').length, 2);
-  assert.equal(finish.length, 257);
-});
-
 test(
   'stop is carried out once; what is said meanwhile still leaves, what is said later does not',
   DEADLINE,

@@ -37,7 +37,6 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      post({
        path: '/bell/ring',
        summary: 'Rings the bell',
-       exists: ({ bell }) => bell.enabled,
        backend: 'bell',
        body: NO_BODY,
        command: () => ({ do: 'ring' }),

@@ -10,7 +10,6 @@ import { isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 import type { AwaitedChange } from '../units/jobs.js';
 import type { FollowedUnit } from '../units/table.js';
-import { type Aim, verdictOn } from './verdict.js';
 
 /** Below the supervisor's 10 s, so that our own answer arrives (contract, section 3). */
 const COMMAND_MAX_MS = 9_000;
@@ -22,6 +21,9 @@ const COMMAND_MAX_MS = 9_000;
 const START_GRACE_MS = 100;
 
 type Verb = SystemdCommand['do'];
+
+/** What a job was to bring about. */
+type Aim = 'started' | 'stopped';
 
 interface CommandPlan {
   /** For people: what is done to the unit. */
@@ -145,4 +147,59 @@ function runsInUnit({ name, facts }: FollowedUnit): boolean {
 function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
+}
+
+// How a command has ended. "done" alone proves nothing: it is also the result of a job whose condition was not met, whose process
+// could not be executed, or that found its work done (measured, systemd 252).
+
+function refusedUnit(detail: string): Answer {
+  return { ok: false, fault: 'refused', detail };
+}
+
+interface Rule {
+  readonly aim: Aim;
+  readonly holds: (facts: UnitFacts) => boolean;
+  readonly why: string;
+}
+
+/** States in which a job that is over has missed its aim. The first that holds says why. */
+const MISSED: readonly Rule[] = [
+  { aim: 'started', holds: ({ activeState }) => activeState === 'failed', why: 'The unit has failed' },
+  {
+    aim: 'started',
+    holds: ({ activeState, subState }) => activeState === 'activating' && subState.startsWith('auto-restart'),
+    why: 'The unit has failed and waits to be started again',
+  },
+  {
+    aim: 'started',
+    // On its way to one of the two above: it stays there for as long as its ExecStopPost= takes.
+    holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
+    why: 'The unit is failing',
+  },
+  {
+    aim: 'started',
+    holds: ({ activeState, conditionMet }) => activeState === 'inactive' && !conditionMet,
+    why: 'A condition of the unit is not met',
+  },
+  {
+    aim: 'started',
+    holds: ({ activeState, result }) => activeState === 'inactive' && result !== 'success',
+    why: 'The unit has ended badly',
+  },
+  {
+    aim: 'stopped',
+    holds: ({ activeState }) => activeState === 'active',
+    why: 'The unit is active all the same',
+  },
+];
+
+/**
+ * The answer to a command whose job is over. `result` is JobRemoved's; undefined when the job's end was not heard, so that
+ * only the state can tell.
+ */
+export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
+  const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
+  if (result !== undefined && result !== 'done') return refusedUnit(`The ${ended}`);
+  const missed = MISSED.find((rule) => rule.aim === aim && rule.holds(facts));
+  return missed === undefined ? OK : refusedUnit(`${missed.why}: the ${ended}`);
 }

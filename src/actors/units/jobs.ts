@@ -28,7 +28,7 @@ export class Jobs {
    * that its end must be known by whoever asks a moment later.
    */
   readonly #ends = new Map<string, string>();
-  /** Bounded by the runtime, which bounds the commands under way. */
+  /** Bounded as the commands under way are, by the supervisor. */
   readonly #waiters = new Set<JobWaiter>();
 
   /** JobRemoved: `job` is its path. */

@@ -2,10 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Aim, verdictOn } from '../../../src/actors/systemd/verdict.js';
+import { verdictOn } from '../../../src/actors/systemd/commands.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
-type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<UnitFacts>, refused?: RegExp];
+type JobRow = readonly [
+  aim: 'started' | 'stopped',
+  result: string | undefined,
+  facts: Partial<UnitFacts>,
+  refused?: RegExp,
+];
 
 const run = (activeState: string, subState: string, more: Partial<UnitFacts> = {}) => ({
   activeState,
