@@ -57,7 +57,10 @@ export type ComponentName = keyof typeof COMPONENTS;
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
 const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
-  audio: ['bad-value', 'no-such-output', 'no-such-client', 'no-volume'],
+  audio: [
+    ...(['bad-value', 'no-such-output', 'no-such-client', 'no-such-port'] as const),
+    ...(['no-volume', 'no-ports', 'not-stereo'] as const),
+  ],
   systemd: ['no-such-unit', 'read-only-scope'],
   power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
   upgrade: ['run-in-progress'],

@@ -156,6 +156,22 @@ export const ROUTES: readonly Route[] = [
     command: (params) => ({ do: 'default', output: param(params, 'output') }),
   }),
   post({
+    path: '/audio/outputs/{output}/port',
+    summary: 'Switches an output to one of its ports',
+    exists: withAudio,
+    backend: 'audio',
+    body: requiredBody('port'),
+    command: (params, { port }) => ({ do: 'port', output: param(params, 'output'), port }),
+  }),
+  post({
+    path: '/audio/outputs/{output}/balance',
+    summary: 'Sets the balance of an output between left and right',
+    exists: withAudio,
+    backend: 'audio',
+    body: requiredBody('balance'),
+    command: (params, { balance }) => ({ do: 'balance', output: param(params, 'output'), balance }),
+  }),
+  post({
     path: '/audio/clients/{sink}/output',
     summary: 'Moves a stream to another output',
     backend: 'audio',

@@ -71,6 +71,16 @@ onEachSoundServer('audio routes', (node, kind) => {
     );
   });
 
+  test('POST /audio/outputs/{output}/balance sets it at the volume that the output has', async () => {
+    await node().change('/audio/outputs/kitchen/volume', { volume: 0.5 });
+    for (const balance of [-0.5, 0]) {
+      await node().change('/audio/outputs/kitchen/balance', { balance });
+      const { volume, balance: told } = await node().output('kitchen');
+      assert.deepEqual([volume, told], [0.5, balance]);
+    }
+    await node().streamTellsTheTruth();
+  });
+
   test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
     const since = node().mark();
     await node().change('/audio/outputs/kitchen/default');
@@ -118,6 +128,11 @@ onEachSoundServer('audio routes', (node, kind) => {
     ['/audio/outputs/living/volume', { delta: 2 }, 400, /delta/],
     ['/audio/outputs/living/volume', {}, 400, /volume|delta/],
     ['/audio/outputs/living/mute', { muted: 'yes' }, 400, /muted/],
+    ['/audio/outputs/living/balance', { balance: 1.5 }, 400, /balance/],
+    ['/audio/outputs/living/balance', undefined, 400, /balance/],
+    ['/audio/outputs/nowhere/balance', { balance: 0 }, 404, /nowhere/],
+    ['/audio/outputs/living/port', { port: 'speaker' }, 409, /ports/],
+    ['/audio/outputs/nowhere/port', { port: 'speaker' }, 404, /nowhere/],
     ['/audio/outputs/%zz/mute', undefined, 400, /percent-encoding/],
   ];
   for (const [path, body, status, detail] of refused) {

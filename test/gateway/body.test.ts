@@ -14,6 +14,8 @@ const BODIES = {
   none: NO_BODY,
   mute: optionalBody('mute', {}),
   volume: requiredBody('volume'),
+  port: requiredBody('port'),
+  balance: requiredBody('balance'),
   move: requiredBody('move'),
 };
 type BodyName = keyof typeof BODIES;
@@ -64,6 +66,8 @@ describe('values', () => {
     ['volume', '{"volume":5e-1}', { volume: 0.5 }],
     ['volume', '{"delta":-1}', { delta: -1 }],
     ['volume', '{"volume":0.1,"volume":0.2}', { volume: 0.2 }],
+    ['port', '{"port":"speaker"}', { port: 'speaker' }],
+    ['balance', '{"balance":-1}', { balance: -1 }],
     ['move', '{"output":"alsa"}', { output: 'alsa' }],
     ['move', '{"output":3}', { output: 3 }],
   ];
@@ -97,6 +101,8 @@ describe('faults', () => {
     ['move', '{"output":""}', 'Field output must be a non-empty string or a non-negative integer, got ""'],
     ['move', '{"output":-1}', /non-negative integer, got -1/],
     ['move', '{"output":1.5}', /got 1.5/],
+    ['port', '{"port":""}', 'Field port must be a non-empty string, got ""'],
+    ['balance', '{"balance":1.1}', 'Field balance must be a number between -1 and 1, got 1.1'],
     ['none', '{"x":1}', /takes no fields/],
     ['none', '7', /takes no fields/],
     ['none', 'nonsense', /not valid JSON/],

@@ -92,7 +92,13 @@ test('only mute may come without the body that it can have', async () => {
   const required = operations(await document())
     .filter(([, , { requestBody }]) => requestBody !== undefined)
     .map(([path, , { requestBody }]) => `${path.split('/').at(-1)} ${requestBody?.required}`);
-  assert.deepEqual([...new Set(required)].sort(), ['mute false', 'output true', 'volume true']);
+  assert.deepEqual([...new Set(required)].sort(), [
+    'balance true',
+    'mute false',
+    'output true',
+    'port true',
+    'volume true',
+  ]);
 });
 
 test('the stream names every event and every query parameter', async () => {

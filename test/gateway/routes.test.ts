@@ -95,6 +95,16 @@ describe('every route with every backend', () => {
     ['/audio/outputs/3/default', undefined, { backend: 'audio', command: { do: 'default', output: '3' } }],
     ['/audio/outputs/3/default', '{}', { backend: 'audio', command: { do: 'default', output: '3' } }],
     [
+      '/audio/outputs/3/port',
+      '{"port":"analog-output-headphones"}',
+      { backend: 'audio', command: { do: 'port', output: '3', port: 'analog-output-headphones' } },
+    ],
+    [
+      '/audio/outputs/sink-1/balance',
+      '{"balance":-0.25}',
+      { backend: 'audio', command: { do: 'balance', output: 'sink-1', balance: -0.25 } },
+    ],
+    [
       '/audio/clients/7/output',
       '{"output":"sink-1"}',
       { backend: 'audio', command: { do: 'move', client: '7', output: 'sink-1' } },

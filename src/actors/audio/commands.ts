@@ -4,7 +4,7 @@ import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { fractionOf, loudestOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
+import { fractionOf, loudestOf, partsOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
 import type { Read } from './refetch.js';
 import { type Balance, channelsOf, type HeldRecord, rememberBalance, type SoundState } from './state.js';
 import { hasVolume } from './view.js';
@@ -14,6 +14,7 @@ export type SettingName =
   | 'SET_SINK_INPUT_VOLUME'
   | 'SET_SINK_MUTE'
   | 'SET_SINK_INPUT_MUTE'
+  | 'SET_SINK_PORT'
   | 'SET_DEFAULT_SINK'
   | 'MOVE_SINK_INPUT';
 
@@ -27,10 +28,16 @@ export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
 export type SettingPlan =
   /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
-  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read }
+  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read; readonly remember?: SinkBalance }
   /** The command is fulfilled already. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
+
+/** Of a sink, to be remembered once it is set: silence would lose it. */
+interface SinkBalance {
+  readonly sink: number;
+  readonly balance: Balance;
+}
 
 type CommandTarget =
   | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
@@ -112,6 +119,33 @@ function planVolume(
   return { kind: 'set', setting: { command, args }, after: readOf(target) };
 }
 
+function planBalance(state: SoundState, ref: string, wanted: number): SettingPlan {
+  const sink = state.findSink(ref);
+  if (sink === undefined) return noOutput(ref);
+  const { index, volume, channelMap } = sink.info;
+  const balance = partsOf(wanted, channelMap);
+  if (balance === undefined) return faultPlan('not-stereo', 'The output has not a left and a right channel');
+  const args = { index, volume: channelsOf(balance, loudestOf(volume)) };
+  return {
+    kind: 'set',
+    setting: { command: 'SET_SINK_VOLUME', args },
+    after: { of: 'sink', index },
+    remember: { sink: index, balance },
+  };
+}
+
+function planPort(state: SoundState, ref: string, port: string): SettingPlan {
+  const sink = state.findSink(ref);
+  if (sink === undefined) return noOutput(ref);
+  const { index, ports } = sink.info;
+  if (ports.length === 0) return faultPlan('no-ports', 'The output has no ports to switch between');
+  if (!ports.some(({ name }) => name === port)) {
+    return faultPlan('no-such-port', `The output has no port ${JSON.stringify(port)}`);
+  }
+  const setting: Setting = { command: 'SET_SINK_PORT', args: { index, port } };
+  return { kind: 'set', setting, after: { of: 'sink', index } };
+}
+
 function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
   if (sink === undefined) return noOutput(ref);
@@ -133,6 +167,8 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);
+  if (command.do === 'port') return planPort(state, command.output, command.port);
+  if (command.do === 'balance') return planBalance(state, command.output, command.balance);
   const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
   switch (command.do) {
@@ -145,9 +181,10 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   }
 }
 
-/** The sink whose volume or mute a command changes, if it is one's. */
+/** The sink whose volume, balance or mute a command changes, if it is one's. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  if (command.do === 'default' || command.do === 'move') return undefined;
+  if (command.do === 'balance') return state.findSink(command.output)?.info.index;
+  if (!('target' in command)) return undefined;
   const target = resolveTarget(state, command.target);
   return target.kind === 'sink' ? target.held.info.index : undefined;
 }
@@ -156,7 +193,7 @@ export function sinkOf(state: SoundState, command: SoundCommand): number | undef
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;
-  const ofClient = command.do !== 'default' && command.do !== 'move' && command.target.kind === 'client';
+  const ofClient = 'target' in command && command.target.kind === 'client';
   return ofClient
     ? { fault: 'no-such-client', detail: 'The client has just ended' }
     : { fault: 'no-such-output', detail: 'The output has just gone' };

@@ -78,6 +78,7 @@ export class Executor {
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
     const result = await this.#performer.send(plan.setting, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
+    if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };

@@ -117,6 +117,12 @@ export class SoundState {
     this.#changed.inputs.add(info.index);
   }
 
+  /** What a sink's channels are to one another, as they were set: silent ones do not show it. */
+  putBalance(sink: number, balance: Balance): void {
+    const held = this.#sinkMap.get(sink);
+    if (held !== undefined) this.#sinkMap.set(sink, { ...held, balance });
+  }
+
   remove(of: RecordKind, index: number): void {
     if (of === 'input') {
       this.#names.release(index);

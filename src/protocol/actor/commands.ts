@@ -18,6 +18,9 @@ export type AudioCommand =
   | { readonly do: 'delta'; readonly target: AudioTarget; readonly delta: number }
   | { readonly do: 'default'; readonly output: string }
   | { readonly do: 'move'; readonly client: string; readonly output: string }
+  | { readonly do: 'port'; readonly output: string; readonly port: string }
+  /** `balance` is -1 (left only) to 1 (right only). */
+  | { readonly do: 'balance'; readonly output: string; readonly balance: number }
   /** Answers with `bytes`. */
   | { readonly do: 'cookie' };
 

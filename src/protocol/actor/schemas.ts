@@ -206,6 +206,8 @@ export const BODIES = {
     Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
     Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
   ]),
+  port: Type.Object({ port: Type.String({ minLength: 1 }) }, Closed),
+  balance: Type.Object({ balance: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
   move: Type.Object(
     { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
     Closed,

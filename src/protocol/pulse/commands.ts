@@ -107,6 +107,7 @@ export const REQUESTS = {
   SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
+  SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
 };
 
 /** What the server sends. */

@@ -21,6 +21,15 @@ export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
 }
 
+/**
+ * Channels as parts of the loudest one, each 0..1, for a balance of -1 (left only) to 1 (right only), so that `balanceOf` them
+ * is that. Undefined unless there is one channel on either side, and no other.
+ */
+export function partsOf(balance: number, map: readonly number[]): number[] | undefined {
+  const isStereo = map.length === 2 && [LEFT, RIGHT].every((side) => map.some((at) => side.has(at)));
+  return isStereo ? map.map((at) => Math.min(1, LEFT.has(at) ? 1 - balance : 1 + balance)) : undefined;
+}
+
 /** The loudest channel's raw volume: what a single slider stands for. 0 without channels. */
 export function loudestOf(volume: readonly number[]): number {
   return volume.reduce((loudest, raw) => Math.max(loudest, raw), 0);

@@ -9,6 +9,7 @@ import {
   planCommand,
   type SettingPlan,
   type SoundCommand,
+  sinkOf,
   volumeAfter,
 } from '../../../src/actors/audio/commands.js';
 import { rememberBalance, SoundState } from '../../../src/actors/audio/state.js';
@@ -19,11 +20,20 @@ import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 const FULL = RAW_NORM;
 const HALF = RAW_NORM / 2;
 
+const port = (name: string) => ({
+  ...{ name, description: name, priority: 0, available: 0, availabilityGroup: undefined, type: 0 },
+});
+const SPEAKER = port('speaker');
+const HEADPHONES = port('headphones');
+
 function filled(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo({ defaultSink: 'kitchen' }));
   state.putSink(sinkInfo(0, 'living', { muted: true }));
   state.putSink(sinkInfo(1, 'kitchen', { volume: [FULL, HALF] }));
+  state.putSink(sinkInfo(2, 'desk', { ports: [SPEAKER, HEADPHONES], volume: [0, 0] }));
+  state.putSink(sinkInfo(3, 'mono', { channelMap: [0], volume: [FULL] }));
+  state.putSink(sinkInfo(4, 'cinema', { channelMap: [1, 2, 3], volume: [FULL, FULL, FULL] }));
   state.putInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
   state.putInput(inputInfo(6, 'Pass', { hasVolume: false }));
   return state;
@@ -38,10 +48,11 @@ const input = (index: number) => ({ of: 'input', index }) as const;
 
 describe('a command becomes a request', () => {
   const rows: readonly (readonly [
-    string,
-    SoundCommand,
-    Extract<SettingPlan, { kind: 'set' }>['setting'],
-    object,
+    what: string,
+    command: SoundCommand,
+    setting: Extract<SettingPlan, { kind: 'set' }>['setting'],
+    after: object,
+    remember?: object,
   ])[] = [
     [
       'toggle an output',
@@ -134,15 +145,41 @@ describe('a command becomes a request', () => {
       input(5),
     ],
     [
+      'a port of an output',
+      { do: 'port', output: 'desk', port: 'headphones' },
+      { command: 'SET_SINK_PORT', args: { index: 2, port: 'headphones' } },
+      sink(2),
+    ],
+    [
+      'a balance, at the volume of the loudest channel',
+      { do: 'balance', output: 'kitchen', balance: 0.25 },
+      { command: 'SET_SINK_VOLUME', args: { index: 1, volume: [(FULL * 3) / 4, FULL] } },
+      sink(1),
+      { sink: 1, balance: [0.75, 1] },
+    ],
+    [
+      'a balance of silence',
+      { do: 'balance', output: '2', balance: -1 },
+      { command: 'SET_SINK_VOLUME', args: { index: 2, volume: [0, 0] } },
+      sink(2),
+      { sink: 2, balance: [1, 0] },
+    ],
+    [
       'move by ids',
       { do: 'move', client: '5', output: '1' },
       { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
       input(5),
     ],
   ];
-  for (const [what, command, setting, after] of rows) {
-    test(what, () => assert.deepEqual(planCommand(filled(), command), { kind: 'set', setting, after }));
+  for (const [what, command, setting, after, remember] of rows) {
+    const plan = { kind: 'set', setting, after, ...(remember && { remember }) };
+    test(what, () => assert.deepEqual(planCommand(filled(), command), plan));
   }
+
+  test('a balance wakes its output first, as a volume does', () => {
+    assert.equal(sinkOf(filled(), { do: 'balance', output: 'kitchen', balance: 0 }), 1);
+    assert.equal(sinkOf(filled(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
+  });
 });
 
 describe('a command is refused', () => {
@@ -165,6 +202,12 @@ describe('a command is refused', () => {
       { do: 'volume', target: client('Pass'), volume: 0.5 },
       'no-volume',
     ],
+    ['for a port of an unknown output', { do: 'port', output: 'garden', port: 'speaker' }, 'no-such-output'],
+    ['for an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
+    ['for a port of an output without ports', { do: 'port', output: '0', port: 'speaker' }, 'no-ports'],
+    ['for the balance of an unknown output', { do: 'balance', output: '9', balance: 0 }, 'no-such-output'],
+    ['for the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
+    ['for the balance of three channels', { do: 'balance', output: 'cinema', balance: 0 }, 'not-stereo'],
     ['for a step of a stream without volume', { do: 'delta', target: client('Pass'), delta: 0 }, 'no-volume'],
   ];
   for (const [what, command, code] of rows) {

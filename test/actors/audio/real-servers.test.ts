@@ -5,7 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import { Link } from '../../../src/actors/dial.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
+import type { Result } from '../../../src/protocol/pulse/outcome.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
@@ -113,6 +115,58 @@ for (const { kind, start } of SOUND_SERVERS) {
         Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent),
         ['80%', '40%'],
       );
+    });
+
+    test('a balance is set at the volume that the output has, also while that is 0', async (t) => {
+      const { server, seen, tell } = await node(t);
+      const percents = async () => {
+        const sink = (await server.sinks()).find(({ name }) => name === 'kitchen');
+        return Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent);
+      };
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0.8 });
+      for (const [balance, expected] of [
+        [0.5, ['40%', '80%']],
+        [-1, ['80%', '0%']],
+        [0, ['80%', '80%']],
+      ] as const) {
+        await tell({ do: 'balance', output: 'kitchen', balance });
+        assert.deepEqual([seen.output('kitchen')?.balance, seen.output('kitchen')?.volume], [balance, 0.8]);
+        assert.deepEqual(await percents(), expected);
+      }
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0 });
+      await tell({ do: 'balance', output: 'kitchen', balance: -0.25 });
+      assert.deepEqual([seen.output('kitchen')?.balance, seen.output('kitchen')?.volume], [-0.25, 0]);
+      await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
+      assert.deepEqual(await percents(), ['40%', '30%']);
+    });
+
+    test('an output of one channel has no balance, and a virtual one no ports', async (t) => {
+      const { server, seen, refused } = await node(t);
+      await server.pactl('load-module', 'module-null-sink', 'sink_name=mono', 'channels=1');
+      await until('it is published', () => seen.output('mono'));
+      assert.equal(await refused({ do: 'balance', output: 'mono', balance: 0.5 }), 'not-stereo');
+      assert.equal(await refused({ do: 'port', output: 'living', port: 'speaker' }), 'no-ports');
+      assert.equal(await refused({ do: 'port', output: 'garden', port: 'speaker' }), 'no-such-output');
+    });
+
+    test('what switches a port is understood by the server, which has none', async (t) => {
+      const { server } = await node(t);
+      const [sink] = await server.sinks();
+      const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000 };
+      const session = { clientProps: {}, pendingMax: 1, ...deadlines };
+      const result = await new Promise<Result<unknown>>((resolve, reject) => {
+        const link: Link = new Link(
+          { path: server.socketPath, connectDeadlineMs: 5_000, session },
+          {
+            onReady: () => link.request('SET_SINK_PORT', { index: sink?.index ?? 0, port: 'no' }, resolve),
+            onEvent: () => undefined,
+            onClosed: ({ kind: how }) => reject(new Error(how)),
+          },
+        );
+        t.after(() => link.close({ kind: 'stopped' }));
+      });
+      const expected = kind === 'pipewire' ? 'NOENTITY' : 'NOTIMPLEMENTED';
+      assert.equal(!result.ok && 'name' in result.error && result.error.name, expected);
     });
 
     test("a stream's volume goes through 0 with its balance, too", async (t) => {

@@ -42,6 +42,7 @@ export const COMMAND = {
   event: 66,
   move: 67,
   setInputMute: 69,
+  setSinkPort: 96,
 } as const;
 
 /** Events by their number: facility in the low four bits, type above. */
@@ -96,19 +97,27 @@ export interface SinkFields {
   /** 0 running, 1 idle, 2 suspended. */
   readonly state?: number;
   readonly ports?: readonly (readonly [name: string, available: number])[];
+  /** The first one unless given. */
+  readonly activePort?: string;
 }
 
 export const sinkFields = (
   index: number,
   name: string,
-  { volume = [0x10000, 0x10000], muted = false, state = 0, ports = [] }: SinkFields = {},
+  {
+    volume = [0x10000, 0x10000],
+    muted = false,
+    state = 0,
+    ports = [],
+    activePort = ports[0]?.[0],
+  }: SinkFields = {},
 ): Buffer =>
   Buffer.concat([
     ...[u32(index), string(name), string(`The ${name}`), sampleSpec(2, 44_100), channelMap(2), u32(NONE)],
     ...[volumes(volume), boolean(muted), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
     ...[properties({}), usec(), oneVolume(), u32(state), u32(65_537), u32(NONE), u32(ports.length)],
     ...ports.flatMap(([port, available]) => [string(port), string(`Port ${port}`), u32(0), u32(available)]),
-    ...[string(ports[0]?.[0]), Buffer.from('B'), Buffer.from([1]), format()],
+    ...[string(activePort), Buffer.from('B'), Buffer.from([1]), format()],
   ]);
 
 export interface InputFields {

@@ -53,6 +53,11 @@ const ROWS: readonly Row[] = [
     { index: 5, muted: false },
     `${header('00000010')} 4c 00000045 ${TAG_2} 4c 00000005 30`,
   ],
+  [
+    'SET_SINK_PORT',
+    { index: 1, port: 'hdmi' },
+    `${header('00000016')} 4c 00000060 ${TAG_2} 4c 00000001 ${NULL} 74 68646d69 00`,
+  ],
 ];
 
 for (const [command, args, hex] of ROWS) {

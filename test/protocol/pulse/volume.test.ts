@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { balanceOf, fractionOf, levelOf, RAW_MAX, rawOf } from '../../../src/protocol/pulse/volume.js';
+import {
+  balanceOf,
+  fractionOf,
+  levelOf,
+  partsOf,
+  RAW_MAX,
+  rawOf,
+} from '../../../src/protocol/pulse/volume.js';
 
 test('every hundredth from 0 to 1 comes back exactly', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
@@ -43,6 +50,25 @@ const BALANCE: readonly (readonly [volume: number[], map: number[], balance: num
   [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
   [[FULL, 43691], STEREO, -0.33],
 ];
+const PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
+  [0, STEREO, [1, 1]],
+  [-1, STEREO, [1, 0]],
+  [1, STEREO, [0, 1]],
+  [0.25, STEREO, [0.75, 1]],
+  [0.25, [2, 1], [1, 0.75]],
+  [-0.5, [5, 6], [1, 0.5]],
+  [0, [0], undefined],
+  [0, [1, 3], undefined],
+  [0, [1, 5], undefined],
+  [0, [1, 2, 3], undefined],
+];
+for (const [balance, map, parts] of PARTS) {
+  test(`the balance ${balance} at positions [${map}] is [${parts}] of the loudest`, () => {
+    assert.deepEqual(partsOf(balance, map), parts);
+    if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);
+  });
+}
+
 for (const [volume, map, balance] of BALANCE) {
   test(`[${volume}] at positions [${map}] has balance ${balance}`, () => {
     assert.equal(balanceOf(volume, map), balance);
