@@ -3,7 +3,7 @@
 // The only file that ends the process, and the only one that knows exit statuses.
 
 import { existsSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type CommandLine, HELP, parseArguments } from './arguments.js';
 import { systemClock } from './clock.js';
@@ -40,7 +40,7 @@ type Exit = (typeof EXIT)[keyof typeof EXIT];
 
 /** The whole shutdown, whatever hangs (contract, section 1: 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
-/** The gateway's share of it; the children's deadlines are in supervisor/children.ts, 2.5 s in all. */
+/** The gateway's share of it; the children's deadlines are in supervisor/children.ts. */
 const GATEWAY_CLOSE_MS = 1800;
 
 /** Undefined: the service runs, and ends by a signal. */
@@ -78,7 +78,8 @@ async function progress(args: readonly string[]): Promise<Exit> {
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
-  return loadSettings({ configPath, env: process.env, home: homeDirectory(), uid: process.getuid?.() ?? 0 });
+  const uid = process.getuid?.() ?? 0;
+  return loadSettings({ configPath, env: process.env, home: homeDirectory(), hostname: hostname(), uid });
 }
 
 async function checkConfig(loaded: Loaded): Promise<Exit> {
@@ -112,6 +113,7 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
     settings,
     node: readNodeInfo(),
     backends: supervisor,
+    bridges: supervisor,
     interfaces: networkInterfaces,
     version: VERSION,
     log: (level, message, fields) => logger.log(level, message, fields),

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 import type { Clock } from './clock.js';
-import type { BackendListener } from './protocol/actor/messages.js';
+import type { ChildListener } from './protocol/actor/messages.js';
 
 /** A backend that does not come to say a word must not fail the start: the unit waits for 60 s. */
 const SILENT_MAX_MS = 20_000;
@@ -22,7 +22,7 @@ export interface ReadyOptions {
  * To be called when HTTP is served, or waits for its addresses to come. Answers with `listener`, or with one that listens also for
  * the upgrade backend's first word: its socket lies in its place by then, or cannot, which `/health` tells.
  */
-export function readyWith(listener: BackendListener, options: ReadyOptions): BackendListener {
+export function readyWith(listener: ChildListener, options: ReadyOptions): ChildListener {
   const { directory, pid, upgrades, clock, failed } = options;
   if (directory === undefined) return listener;
   const say = (): void => {
@@ -38,12 +38,12 @@ export function readyWith(listener: BackendListener, options: ReadyOptions): Bac
   }
   let cancel: (() => void) | undefined = clock.after(SILENT_MAX_MS, say);
   return {
-    changes: (backend, changes) => listener.changes(backend, changes),
-    health: (backend, health) => {
-      listener.health(backend, health);
+    ...listener,
+    health: (child, health) => {
+      listener.health(child, health);
       // One that has been started and nothing else is `connecting`, without a reason.
       const spoke = health.state !== 'connecting' || health.detail !== undefined;
-      if (backend !== 'upgrade' || !spoke || cancel === undefined) return;
+      if (child !== 'upgrade' || !spoke || cancel === undefined) return;
       cancel();
       cancel = undefined;
       say();

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { BackendHealth } from '../src/protocol/actor/backends.js';
-import type { BackendListener } from '../src/protocol/actor/messages.js';
+import type { ChildListener } from '../src/protocol/actor/messages.js';
 import { readyWith } from '../src/readiness.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -28,9 +28,11 @@ function begin(t: TestContext, upgrades: boolean) {
   const heard: string[] = [];
   const failures: string[] = [];
   const clock = new ManualClock();
-  const behind: BackendListener = {
+  const behind: ChildListener = {
     changes: (backend, changes) => heard.push(`${backend} ${changes.length}`),
     health: (backend, { state }) => heard.push(`${backend} ${state}`),
+    pulled: (bridge) => heard.push(`${bridge} pulls`),
+    asked: async () => ({ status: 204, body: '' }),
   };
   const listener = readyWith(behind, {
     directory,

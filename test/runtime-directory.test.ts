@@ -38,7 +38,7 @@ describe('a relative XDG_RUNTIME_DIR is ignored', () => {
     ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
     [
       'by the configuration',
-      KEYS.upgrade.progressSocket.byDefault({ env, home: '/h', uid: UID }),
+      KEYS.upgrade.progressSocket.byDefault({ env, home: '/h', hostname: 'node', uid: UID }),
       '/run/user/7/tonearm/upgrade.sock',
     ],
   ];

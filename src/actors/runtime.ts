@@ -1,39 +1,61 @@
-// What every actor has in common: it answers pings, turns commands into answers, publishes in batches and stops when
-// told. It knows no backend, and it never catches what an actor throws outside a promise: that ends the thread.
+// What every actor has in common: it answers pings, speaks in batches and stops when told; a backend's turns commands into answers, a
+// bridge's takes in what it is told and asks. It knows none of them, and it never catches what an actor throws outside a promise:
+// that ends the thread.
 
-import type { Backend } from '../protocol/actor/backends.js';
+import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import type { ActionEvent, Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import {
   type ActorTask,
+  type BridgeReply,
+  type BridgeRequest,
   type FromActor,
   type Item,
   type LogFields,
   type LogLevel,
   type Port,
+  type Tidings,
   type ToActor,
+  type ToBridge,
+  type ToChild,
   typedPort,
 } from '../protocol/actor/messages.js';
-import type { BackendSettings } from '../protocol/actor/settings.js';
+import type { ChildSettings } from '../protocol/actor/settings.js';
 
 /** A turn that says more leaves as several messages, so that the main thread never takes in a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
 /** How an actor speaks. Everything said in one turn of its event loop leaves as one batch, in the order in which it was said. */
-export interface Publisher {
+interface Speaker {
+  /** A backend says `up` behind the puts that make its collections whole; `connecting` empties them, no drops are needed. */
+  status(state: 'connecting' | 'up', detail?: string): void;
+  log(level: LogLevel, message: string, fields?: LogFields): void;
+}
+
+export interface Publisher extends Speaker {
   /** Adds or replaces the record `key`; `json` is its whole text. `rank`: listed in another order than that of coming. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
   event(type: ActionEvent, json: string): void;
-  /** Say `up` behind the puts that make the collections whole; `connecting` empties them, no drops are needed. */
-  status(state: 'connecting' | 'up', detail?: string): void;
-  log(level: LogLevel, message: string, fields?: LogFields): void;
+}
+
+/** How a bridge speaks to the rest of the node. */
+export interface NodeLink extends Speaker {
+  /** As over HTTP, with the same effects and refusals. Settles when that would, and never rejects. */
+  ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
 export interface Actor<C> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /** Called once. When it settles the actor holds nothing open any more. */
+  stop(): Promise<void>;
+}
+
+export interface BridgeActor {
+  /** Takes in what it is told. It is told no more before this has returned; a throw ends the thread. */
+  hear(tidings: Tidings): void;
+  /** Called once. When it settles the bridge holds nothing open any more. It may still ask meanwhile. */
   stop(): Promise<void>;
 }
 
@@ -96,29 +118,94 @@ function carryOut<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, com
     .then((answer) => publisher.say({ kind: 'answer', id, answer }));
 }
 
+/** What a bridge has asked and has no reply to. Bounded by the gateway, which refuses those that are too many. */
+class Questions {
+  readonly #publisher: BatchPublisher;
+  readonly #open = new Map<number, (reply: BridgeReply) => void>();
+  #lastId = 0;
+
+  constructor(publisher: BatchPublisher) {
+    this.#publisher = publisher;
+  }
+
+  ask(request: BridgeRequest): Promise<BridgeReply> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.#publisher.say({ kind: 'ask', id, ...request });
+    return new Promise((resolve) => this.#open.set(id, resolve));
+  }
+
+  settle(id: number, reply: BridgeReply): void {
+    this.#open.get(id)?.(reply);
+    this.#open.delete(id);
+  }
+}
+
+/** Serves the port until the actor is told to stop, or until nobody holds the other end. */
+function served<In extends { readonly kind: string }>(
+  port: Port<FromActor, In | ToChild>,
+  publisher: BatchPublisher,
+  take: (message: In) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    port.listen((message) => {
+      if (isForAll(message)) {
+        if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
+        else resolve();
+      } else take(message);
+    }, resolve);
+  });
+}
+
+function isForAll(message: { readonly kind: string }): message is ToChild {
+  return message.kind === 'ping' || message.kind === 'stop';
+}
+
 /**
- * An actor's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped
+ * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped
  * as it was told; rejects when `start` throws or `stop` rejects, which the supervisor takes for a death.
  */
 export async function runActor<B extends Backend>(
-  task: ActorTask<BackendSettings[B]>,
-  start: (settings: BackendSettings[B], publish: Publisher) => Actor<Command<B>>,
+  task: ActorTask<ChildSettings[B]>,
+  start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
 ): Promise<void> {
   const port = typedPort<FromActor, ToActor<B>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
-    // Until the actor is told to stop, or nobody holds the other end.
-    await new Promise<void>((resolve) => {
-      port.listen((message) => {
-        if (message.kind === 'command') carryOut(actor, publisher, message.id, message.command);
-        else if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
-        else resolve();
-      }, resolve);
-    });
+    await served<Exclude<ToActor<B>, ToChild>>(port, publisher, ({ id, command }) =>
+      carryOut(actor, publisher, id, command),
+    );
     await actor.stop();
   } finally {
     // The last words leave also when it ends badly: they say why.
+    publisher.flush();
+    port.close();
+  }
+}
+
+/** As `runActor`, for a bridge. */
+export async function runBridge<B extends Bridge>(
+  task: ActorTask<ChildSettings[B]>,
+  start: (settings: ChildSettings[B], node: NodeLink) => BridgeActor,
+): Promise<void> {
+  const port = typedPort<FromActor, ToBridge>(task.port);
+  const publisher = new BatchPublisher(port);
+  const questions = new Questions(publisher);
+  try {
+    const bridge = start(task.settings, {
+      status: (state, detail) => publisher.status(state, detail),
+      log: (level, message, fields) => publisher.log(level, message, fields),
+      ask: (request) => questions.ask(request),
+    });
+    publisher.say({ kind: 'pull', isFirst: true });
+    await served<Exclude<ToBridge, ToChild>>(port, publisher, (message) => {
+      if (message.kind === 'reply') return questions.settle(message.id, message);
+      bridge.hear(message);
+      publisher.say({ kind: 'pull', isFirst: false });
+    });
+    await bridge.stop();
+  } finally {
     publisher.flush();
     port.close();
   }

@@ -1,9 +1,11 @@
 // Puts the gateway together: mirror, event hub, router and server. What main.ts wires between supervisor and network.
 
 import type { Clock } from '../clock.js';
-import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
-import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
+import type { Backends, Bridges, ChildListener } from '../protocol/actor/messages.js';
 import type { Interfaces } from './bind.js';
+import { BridgeFeeds } from './bridge-feeds.js';
+import { BridgeRequests } from './bridge-requests.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { EventHub } from './events/hub.js';
 import { type Log, RequestHandler } from './handler.js';
@@ -21,6 +23,7 @@ export interface GatewayOptions {
   readonly settings: RouteSettings;
   readonly node: NodeInfo;
   readonly backends: Backends;
+  readonly bridges: Bridges;
   /** `os.networkInterfaces`. */
   readonly interfaces: () => Interfaces;
   readonly version: string;
@@ -37,7 +40,7 @@ export interface ListenResult {
 }
 
 export interface Gateway {
-  readonly listener: BackendListener;
+  readonly listener: ChildListener;
   /**
    * Listens on what `bind` names, once, and follows it from then on as it comes and goes. Port 0 takes a free one, the same for
    * all. Does not throw: what cannot be listened on is `refused` now, and tried again.
@@ -50,22 +53,27 @@ export interface Gateway {
   close(withinMs: number): Promise<void>;
 }
 
-/** In the settings every backend's part has the backend's name. */
-function enabledBackends(settings: RouteSettings): readonly Backend[] {
-  return BACKENDS.filter((backend) => settings[backend].enabled);
+/** In the settings every child's part has the child's name. */
+function enabledChildren(settings: RouteSettings): readonly ChildName[] {
+  return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** A gateway that serves nothing before `listen`, and knows every enabled backend as `connecting` until it is told more. */
+/** A gateway that serves nothing before `listen`, and knows every enabled child as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
   const boot = bootName(clock.date(), clock.random());
   const responses = new ResponseMaker(boot);
-  const mirror = new Mirror(enabledBackends(settings), responses, clock.date);
+  const mirror = new Mirror(enabledChildren(settings), responses, clock.date);
   const limits = limitsOf(options);
   const hub = new EventHub({ boot, clock, maxClients: limits.streams, source: mirror });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const answers = new PendingCount();
   let sockets: ListeningSockets | undefined;
+  const served = () => ({
+    port: sockets?.port ?? settings.api.port,
+    addresses: sockets?.state.listening ?? [],
+  });
+  const feeds = new BridgeFeeds({ bridges: options.bridges, mirror, served });
   const handler = new RequestHandler({
     router: new Router(routes),
     identity: new HostIdentity(() => node.hostname, {
@@ -89,14 +97,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     onFull: (most) =>
       log('warn', 'too many connections: the longest silent ones are closed', { allowed, most }),
   });
+  const requests = new BridgeRequests(handler);
   let end: Promise<void> | undefined;
   return {
     listener: {
-      changes: (_backend, changes) => hub.publish(mirror.apply(changes)),
-      health: (backend, health) => hub.publish(mirror.health(backend, health)),
+      changes: (_child, changes) => {
+        hub.publish(mirror.apply(changes));
+        feeds.changed(changes);
+      },
+      health: (child, health) => {
+        hub.publish(mirror.health(child, health));
+        feeds.health(child, health);
+      },
+      pulled: (child, isFirst) => feeds.pulled(child, isFirst),
+      asked: (child, request) => requests.carryOut(child, request),
     },
     listen: (bind, port) => {
-      sockets = new ListeningSockets({ bind, port, interfaces, open: server.open, clock, log });
+      sockets = new ListeningSockets({
+        ...{ bind, port, interfaces, open: server.open, clock, log },
+        changed: () => feeds.served(),
+      });
       return { port: sockets.port, addresses: sockets.state.listening, refused: sockets.refused };
     },
     close: (withinMs) => {

@@ -50,6 +50,8 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
+/** As much of an exchange as is needed behind trust. */
+export type TrustedExchange = Omit<Exchange, 'setHeaders' | 'repeated' | 'handlerReturned'>;
 type ActionOf<K extends Action['kind']> = Extract<Action, { readonly kind: K }>;
 type Served = void | Promise<void>;
 
@@ -95,7 +97,6 @@ export class RequestHandler implements ExchangeHandler {
   serve(exchange: Exchange): Served {
     const { identity, router } = this.#parts;
     const { rules } = identity;
-    const { method } = exchange;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
     const standing = originStanding(origin, host, rules);
@@ -104,23 +105,27 @@ export class RequestHandler implements ExchangeHandler {
     if (foreign !== undefined) return refuse(exchange, foreign);
     const ambiguity = ambiguityOf(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
-    const distrust = distrustOrigin(method, origin, standing, exchange.header('sec-fetch-site'));
+    const distrust = distrustOrigin(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
-    if (this.#isShutDown)
-      return refuseForGood(exchange, problem('shutting-down', 'The service is about to end'));
+    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.serveTrusted(exchange);
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
-    if (method === 'OPTIONS') {
-      const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
-      exchange.setHeaders([]);
-      return exchange.answer(optionsReply({ origin, standing, privateNetwork }, match.endpoint.allow, rules));
-    }
-    const route = routeFor(match.endpoint, method);
+    const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
+    exchange.setHeaders([]);
+    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, match.endpoint.allow, rules));
+  }
+
+  /** What is behind trust: also for those who need not ask for it, the node's own bridges. */
+  serveTrusted(exchange: TrustedExchange): Served {
+    if (this.#isShutDown) return refuseForGood(exchange, problem('shutting-down', 'The service is ending'));
+    const match = this.#parts.router.match(exchange.path);
+    if (!match.ok) return refuse(exchange, match);
+    const route = routeFor(match.endpoint, exchange.method);
     if (route === undefined) return refuseMethod(exchange, match.endpoint);
     return this.#perform(exchange, route.action, match);
   }
 
-  onFault(exchange: Exchange, error: unknown): void {
+  onFault(exchange: TrustedExchange, error: unknown): void {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
@@ -132,7 +137,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #perform(exchange: Exchange, action: Action, match: RouteMatch): Served {
+  #perform(exchange: TrustedExchange, action: Action, match: RouteMatch): Served {
     switch (action.kind) {
       case 'mirror':
         return exchange.answer(this.#mirrorReply(exchange, action.resource));
@@ -153,7 +158,7 @@ export class RequestHandler implements ExchangeHandler {
     }
   }
 
-  #mirrorReply(exchange: Exchange, resource: Resource): HttpReply {
+  #mirrorReply(exchange: TrustedExchange, resource: Resource): HttpReply {
     const { mirror } = this.#parts;
     const cached = mirror.read(resource);
     if (cached !== undefined) return replyOf(cached, exchange.header('if-none-match'));
@@ -165,7 +170,7 @@ export class RequestHandler implements ExchangeHandler {
     );
   }
 
-  async #mutate(exchange: Exchange, action: ActionOf<'mutation'>, match: RouteMatch): Promise<void> {
+  async #mutate(exchange: TrustedExchange, action: ActionOf<'mutation'>, match: RouteMatch): Promise<void> {
     const contentType = exchange.header('content-type');
     const body = await exchange.receiveBody();
     if (body.kind === 'gone') return;
@@ -176,7 +181,7 @@ export class RequestHandler implements ExchangeHandler {
     else refuse(exchange, answer);
   }
 
-  async #answerText(exchange: Exchange, action: ActionOf<'text'>): Promise<void> {
+  async #answerText(exchange: TrustedExchange, action: ActionOf<'text'>): Promise<void> {
     const ifNoneMatch = exchange.header('if-none-match');
     const answer = await action.ask(this.#parts.backends);
     if (!answer.ok) return refuse(exchange, answer);
@@ -187,7 +192,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.answer(replyOf(this.#power, ifNoneMatch));
   }
 
-  async #answerCookie(exchange: Exchange, action: ActionOf<'cookie'>): Promise<void> {
+  async #answerCookie(exchange: TrustedExchange, action: ActionOf<'cookie'>): Promise<void> {
     const answer = await action.ask(this.#parts.backends);
     if (!answer.ok) return refuse(exchange, answer);
     if (answer.bytes === undefined) throw new Error('The backend answered without the cookie');
@@ -202,7 +207,7 @@ export class RequestHandler implements ExchangeHandler {
     });
   }
 
-  #serverReply(exchange: Exchange): HttpReply {
+  #serverReply(exchange: TrustedExchange): HttpReply {
     const { responses, clock } = this.#parts;
     this.#server = responses.remake(this.#server, this.#serverText(), clock.date());
     return replyOf(this.#server, exchange.header('if-none-match'));
@@ -226,14 +231,14 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /** Made once; a failure is not kept: what could not be loaded may be there the next time. */
-  async #answerOpenapi(exchange: Exchange): Promise<void> {
+  async #answerOpenapi(exchange: TrustedExchange): Promise<void> {
     const { openapi, responses } = this.#parts;
     const ifNoneMatch = exchange.header('if-none-match');
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
     exchange.answer(replyOf(this.#openapi, ifNoneMatch));
   }
 
-  #openStream(exchange: Exchange): Served {
+  #openStream(exchange: TrustedExchange): Served {
     const parsed = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
     if (!parsed.ok) return refuse(exchange, problem('bad-query', parsed.detail));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
@@ -251,11 +256,11 @@ function routeFor(endpoint: Endpoint, method: string): Route | undefined {
   return method === 'POST' ? endpoint.post : undefined;
 }
 
-function refuse(exchange: Exchange, found: Problem): void {
+function refuse(exchange: TrustedExchange, found: Problem): void {
   exchange.answer(problemReply(found));
 }
 
-function refuseForGood(exchange: Exchange, found: Problem): void {
+function refuseForGood(exchange: TrustedExchange, found: Problem): void {
   exchange.answer({ ...problemReply(found), close: true });
 }
 
@@ -268,7 +273,7 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
   refuseForGood(exchange, found);
 }
 
-function refuseMethod(exchange: Exchange, endpoint: Endpoint): void {
+function refuseMethod(exchange: TrustedExchange, endpoint: Endpoint): void {
   const found = problem('wrong-method', `Path ${endpoint.path} has only ${endpoint.allow}`);
   exchange.answer(problemReply(found, [['Allow', endpoint.allow]]));
 }

@@ -28,6 +28,8 @@ export interface ListeningOptions {
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
+  /** What is listened on is another than before. */
+  readonly changed: () => void;
 }
 
 /** What `/health` shows. */
@@ -105,8 +107,10 @@ export class ListeningSockets {
     for (const note of notes) if (!this.#notes.includes(note)) log('warn', note);
     this.#notes = notes;
     // First: what goes may stand in the way of what comes.
+    const before = [...this.#open.keys()].join();
     this.#closeAllBut(wanted);
     const refused = this.#openAll(wanted);
+    if ([...this.#open.keys()].join() !== before) this.#options.changed();
     this.#tellRefused(refused.map(({ address }) => address));
     this.#tellWaiting([...new Set([...waiting, ...refused.map(({ name }) => name)])], waiting);
   }

@@ -1,7 +1,7 @@
 // The state of every backend as the gateway knows it: JSON texts by collection and key, and what their changes mean as events.
 // Pure: the clock is an argument, no text is ever parsed, nothing is sent from here.
 
-import { BACKENDS, type Backend, type BackendHealth } from '../protocol/actor/backends.js';
+import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import { COLLECTIONS, type Collection, type CollectionSpec } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 import {
@@ -36,14 +36,14 @@ interface Records {
  */
 export class Mirror implements SnapshotSource {
   readonly #collections: ReadonlyMap<Collection, Records>;
-  #health: ReadonlyMap<Backend, BackendHealth>;
+  #health: ReadonlyMap<ChildName, BackendHealth>;
   readonly #cached = new Map<Resource, CachedResponse>();
   readonly #changedAt = new Map<Resource, number>();
   readonly #maker: ResponseMaker;
   readonly #date: () => number;
 
-  /** `date` gives milliseconds since the epoch. Each enabled backend starts as `connecting`. */
-  constructor(enabled: readonly Backend[], maker: ResponseMaker, date: () => number) {
+  /** `date` gives milliseconds since the epoch. Each enabled child starts as `connecting`. */
+  constructor(enabled: readonly ChildName[], maker: ResponseMaker, date: () => number) {
     this.#maker = maker;
     this.#date = date;
     this.#collections = new Map(
@@ -52,8 +52,8 @@ export class Mirror implements SnapshotSource {
       ),
     );
     this.#health = new Map(
-      BACKENDS.filter((backend) => enabled.includes(backend)).map((backend) => [
-        backend,
+      CHILD_NAMES.filter((child) => enabled.includes(child)).map((child) => [
+        child,
         { state: 'connecting', since: date(), restarts: 0 },
       ]),
     );
@@ -97,7 +97,7 @@ export class Mirror implements SnapshotSource {
    * Takes a backend's state in. Every state but `up` empties the backend's collections: texts of a lost or dead peer
    * are no longer true, and neither are those of a half-finished first reading.
    */
-  health(backend: Backend, health: BackendHealth): readonly StreamEvent[] {
+  health(backend: ChildName, health: BackendHealth): readonly StreamEvent[] {
     const before = this.#health.get(backend);
     if (before === undefined) return [];
     this.#health = new Map(this.#health).set(backend, health);
@@ -113,12 +113,12 @@ export class Mirror implements SnapshotSource {
   }
 
   /** Undefined: the backend is not enabled. */
-  healthOf(backend: Backend): BackendHealth | undefined {
+  healthOf(backend: ChildName): BackendHealth | undefined {
     return this.#health.get(backend);
   }
 
-  /** All enabled backends, in start order. */
-  allHealth(): ReadonlyMap<Backend, BackendHealth> {
+  /** All enabled children, in start order. */
+  allHealth(): ReadonlyMap<ChildName, BackendHealth> {
     return this.#health;
   }
 
@@ -134,6 +134,13 @@ export class Mirror implements SnapshotSource {
     const made = this.#maker.make(text, changedAt);
     this.#cached.set(resource, made);
     return made;
+  }
+
+  /** Every record that is known, as it was put. */
+  records(): readonly Change[] {
+    return [...this.#collections].flatMap(([collection, { live }]) =>
+      [...live].map(([key, json]) => ({ kind: 'put' as const, collection, key, json })),
+    );
   }
 
   snapshot(): readonly StreamEvent[] {
@@ -192,7 +199,7 @@ export class Mirror implements SnapshotSource {
     return records;
   }
 
-  #collectionsOf(backend: Backend): readonly (readonly [Collection, Records])[] {
+  #collectionsOf(backend: ChildName): readonly (readonly [Collection, Records])[] {
     return [...this.#collections].filter(([name]) => SPECS[name].backend === backend);
   }
 

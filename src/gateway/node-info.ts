@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
-import type { Backend, BackendHealth } from '../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
@@ -82,7 +82,7 @@ export function serverRecord(
       pulseaudio: settings.audio.enabled,
       systemd: settings.systemd.enabled,
       upgrade: settings.upgrade.enabled,
-      zeroconf: false,
+      zeroconf: settings.discovery.enabled,
       mqtt: false,
     },
   };
@@ -95,7 +95,7 @@ export interface HealthFacts {
   readonly streams: { readonly open: number; readonly closedSlow: number };
   readonly listening: ListeningState;
   /** The enabled ones. */
-  readonly backends: ReadonlyMap<Backend, BackendHealth>;
+  readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }
 
 /** `ok` means that every enabled backend is up. */

@@ -1,7 +1,7 @@
 // All routes of the interface (contract, section 3), as one table: the router, 405, OPTIONS and the OpenAPI document come from it.
 // Data and the building of commands only; what is done with a route stands in handler.ts.
 
-import type { Backend } from '../protocol/actor/backends.js';
+import type { Backend, ChildName } from '../protocol/actor/backends.js';
 import type { Answer, AudioTarget, Command, SystemdCommand } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
@@ -11,7 +11,7 @@ import { type Problem, problem } from './problem.js';
 import type { Resource } from './resources.js';
 
 /** The part of the configuration on which it depends which routes exist. */
-export type RouteSettings = Pick<Settings, 'api' | Backend>;
+export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
 /** Decoded path parameters by the name in the template. */
 export type Params = ReadonlyMap<string, string>;

@@ -3,17 +3,18 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.js';
-import type { Backend, BackendHealth, BackendState } from '../protocol/actor/backends.js';
+import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type {
-  BackendListener,
   Change,
+  ChildListener,
   FromActor,
   Item,
   LogFields,
   LogLevel,
+  Tidings,
 } from '../protocol/actor/messages.js';
-import type { BackendSettings } from '../protocol/actor/settings.js';
+import type { ChildSettings } from '../protocol/actor/settings.js';
 import { Asks, fault } from './asks.js';
 import type { ChildSpec } from './children.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
@@ -36,7 +37,7 @@ export interface ChildContext {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly listener: BackendListener;
+  readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
   /** The child has said something, or has ended. */
@@ -57,16 +58,16 @@ const LEVELS: { readonly [S in BackendState]: LogLevel } = {
 };
 
 /** What is said to those who ask a child without a thread. One that has not been started yet is what `/health` calls it. */
-function absent(backend: Backend, life: Lifecycle): string {
+function absent(name: ChildName, life: Lifecycle): string {
   const { phase, detail } = life;
   const state = life === UNBORN ? 'connecting' : phase;
-  return `The ${backend} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`;
+  return `The ${name} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`;
 }
 
 export class Child {
-  readonly backend: Backend;
+  readonly name: ChildName;
   readonly #spec: ChildSpec;
-  readonly #settings: BackendSettings[Backend];
+  readonly #settings: ChildSettings[ChildName];
   readonly #around: ChildContext;
   readonly #asks: Asks;
   #life: Lifecycle = UNBORN;
@@ -77,8 +78,8 @@ export class Child {
   #staysDown = false;
   #onStopped: (() => void) | undefined;
 
-  constructor(spec: ChildSpec, settings: BackendSettings[Backend], around: ChildContext) {
-    this.backend = spec.backend;
+  constructor(spec: ChildSpec, settings: ChildSettings[ChildName], around: ChildContext) {
+    this.name = spec.name;
     this.#spec = spec;
     this.#settings = settings;
     this.#around = around;
@@ -107,12 +108,16 @@ export class Child {
   ask(command: Command): Promise<Answer> {
     const incarnation = this.#incarnation;
     if (incarnation === undefined || this.#life.phase === 'stopping') {
-      return Promise.resolve(fault('unavailable', absent(this.backend, this.#life)));
+      return Promise.resolve(fault('unavailable', absent(this.name, this.#life)));
     }
     return new Promise((settle) => {
       const id = this.#asks.open(settle);
       if (id !== undefined) incarnation.send({ kind: 'command', id, command });
     });
+  }
+
+  tell(tidings: Tidings): void {
+    this.#incarnation?.send({ kind: 'tell', ...tidings });
   }
 
   ping(policy: HeartbeatPolicy): boolean {
@@ -144,21 +149,21 @@ export class Child {
     }
     this.#signal({ kind: 'ended', how: death.reason, at: this.#around.clock.monotonic() }, death.stack);
     // Behind the change of health: whoever hears of the fault and looks finds the reason.
-    this.#asks.settleAll(fault('unavailable', absent(this.backend, this.#life)));
+    this.#asks.settleAll(fault('unavailable', absent(this.name, this.#life)));
     this.#around.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
   }
 
   #askDue(id: number): void {
     const seconds = this.#around.askWithinMs / 1000;
-    this.#asks.settle(id, fault('timeout', `The ${this.backend} backend gave no answer within ${seconds} s`));
+    this.#asks.settle(id, fault('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
   }
 
   /** In the order in which it was said: changes are with the listener before the answer or the status behind them. */
   #deliver(items: FromActor): void {
     let changes: Change[] = [];
     const flush = (): void => {
-      if (changes.length > 0) this.#around.listener.changes(this.backend, changes);
+      if (changes.length > 0) this.#around.listener.changes(this.name, changes);
       changes = [];
     };
     for (const item of items) {
@@ -183,7 +188,17 @@ export class Child {
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => this.#incarnation?.pong(id),
+    pull: ({ isFirst }) => this.#around.listener.pulled(this.name, isFirst),
+    ask: (asked) => this.#askFor(asked),
   };
+
+  /** The reply is for the thread that asked, and for no later one. */
+  #askFor({ id, ...request }: Extract<Utterance, { readonly kind: 'ask' }>): void {
+    const asking = this.#incarnation;
+    this.#around.listener
+      .asked(this.name, request)
+      .then((reply) => asking?.send({ kind: 'reply', id, ...reply }));
+  }
 
   #signal(signal: LifeSignal, stack?: string): void {
     const before = this.#life.phase;
@@ -241,10 +256,10 @@ export class Child {
         ...(stack === undefined ? {} : { stack }),
       });
     }
-    this.#around.listener.health(this.backend, health);
+    this.#around.listener.health(this.name, health);
   }
 
   #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#around.logger.log(level, message, { backend: this.backend, ...fields });
+    this.#around.logger.log(level, message, { backend: this.name, ...fields });
   }
 }

@@ -1,10 +1,10 @@
-// The children, one per backend, in start order; they are stopped in reverse. Actors are named here by file only, never imported.
+// The children, one per backend and bridge, in start order; they are stopped in reverse. Actors are named here by file only, never imported.
 
-import { BACKENDS, type Backend } from '../protocol/actor/backends.js';
+import { BACKENDS, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
-  readonly backend: Backend;
+  readonly name: ChildName;
   /** The actor's entry, relative to the directory that holds main.js: the same in the bundles and in the module build. */
   readonly entry: string;
   readonly enabled: (settings: Settings) => boolean;
@@ -13,20 +13,20 @@ export interface ChildSpec {
   readonly stopWithinMs: number;
 }
 
-/** The upgrade backend may be writing its state file to slow flash. */
-const STOP_WITHIN_MS: Partial<Record<Backend, number>> = { upgrade: 1000 };
+/** The upgrade backend may be writing its state file to slow flash; discovery has a connection to close. */
+const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = { upgrade: 1000, discovery: 250 };
 const STOP_WITHIN_MS_DEFAULT = 500;
 
-function childOf(backend: Backend): ChildSpec {
+function childOf(name: ChildName): ChildSpec {
   return {
-    backend,
-    entry: `actors/${backend}/worker.js`,
-    enabled: (settings) => settings[backend].enabled,
-    stopWithinMs: STOP_WITHIN_MS[backend] ?? STOP_WITHIN_MS_DEFAULT,
+    name,
+    entry: `actors/${name}/worker.js`,
+    enabled: (settings) => settings[name].enabled,
+    stopWithinMs: STOP_WITHIN_MS[name] ?? STOP_WITHIN_MS_DEFAULT,
   };
 }
 
 /** The first to start, and enabled by default: its thread boots before the settings are known. */
 export const FIRST_CHILD: ChildSpec = childOf(BACKENDS[0]);
 
-export const CHILDREN: readonly ChildSpec[] = BACKENDS.map(childOf);
+export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);

@@ -2,7 +2,13 @@
 // kill it. It does not know whether there was one before or will be one after.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { type FromActor, type Port, type ToActor, typedPort } from '../protocol/actor/messages.js';
+import {
+  type FromActor,
+  type Port,
+  type ToActor,
+  type ToBridge,
+  typedPort,
+} from '../protocol/actor/messages.js';
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
@@ -40,7 +46,7 @@ interface AwaitedPong {
 export class Incarnation {
   readonly #bornAt: number;
   readonly #rawPort: MessagePort;
-  readonly #port: Port<ToActor, FromActor>;
+  readonly #port: Port<ToActor | ToBridge, FromActor>;
   readonly #thread: Thread;
   readonly #said = new RateLimit();
   #awaited: AwaitedPong | undefined;
@@ -51,14 +57,14 @@ export class Incarnation {
     const { port1: here, port2: there } = new MessageChannel();
     this.#bornAt = now;
     this.#rawPort = here;
-    this.#port = typedPort<ToActor, FromActor>(here);
+    this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
     // Its end is told by the thread, not by the port: the port may close first.
     this.#port.listen(onBatch, () => undefined);
     this.#thread = threads.run(entry, { port: there, settings });
     this.#thread.ended.then(onEnded);
   }
 
-  send(message: ToActor): void {
+  send(message: ToActor | ToBridge): void {
     this.#port.send(message);
   }
 

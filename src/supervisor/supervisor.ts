@@ -2,9 +2,9 @@
 // What becomes of one child is its own loop (child.ts); it knows no backend's business.
 
 import { type Clock, systemClock } from '../clock.js';
-import type { Backend } from '../protocol/actor/backends.js';
+import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
-import type { BackendListener, Backends } from '../protocol/actor/messages.js';
+import type { Backends, Bridges, ChildListener, Tidings } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { ASK_DEADLINE_MS, fault } from './asks.js';
 import { Child } from './child.js';
@@ -36,15 +36,15 @@ export interface SupervisorOptions {
 
 export interface StopReport {
   /** Those that did not stop within their deadline and were killed, in the order of stopping. */
-  readonly late: readonly Backend[];
+  readonly late: readonly ChildName[];
 }
 
-export class Supervisor implements Backends {
+export class Supervisor implements Backends, Bridges {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
-  readonly #children = new Map<Backend, Child>();
+  readonly #children = new Map<ChildName, Child>();
   #unstarted: Child[] = [];
   #starting: Child | undefined;
   #cancelNext: (() => void) | undefined;
@@ -59,16 +59,16 @@ export class Supervisor implements Backends {
   }
 
   /** Starts the enabled children in order; `listener` hears of each as it starts. To be called once. */
-  start(listener: BackendListener): void {
+  start(listener: ChildListener): void {
     const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
     const { children = CHILDREN, askWithinMs = ASK_DEADLINE_MS } = this.#options;
     const around = { root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs };
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
-      const child = new Child(spec, settings[spec.backend], {
+      const child = new Child(spec, settings[spec.name], {
         ...around,
         onSign: () => this.#onSign(child),
       });
-      this.#children.set(spec.backend, child);
+      this.#children.set(spec.name, child);
     }
     this.#unstarted = [...this.#children.values()];
     this.#startNext();
@@ -82,6 +82,10 @@ export class Supervisor implements Backends {
     return this.#children.get(backend)?.ask(command) ?? Promise.resolve(absent);
   }
 
+  tell(bridge: Bridge, tidings: Tidings): void {
+    this.#children.get(bridge)?.tell(tidings);
+  }
+
   /** Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive. Never rejects. */
   stop(): Promise<StopReport> {
     this.#stopped ??= this.#stopAll();
@@ -93,12 +97,12 @@ export class Supervisor implements Backends {
     this.#cancelNext?.();
     this.#cancelBeat?.();
     this.#cancelPongDue?.();
-    const late: Backend[] = [];
+    const late: ChildName[] = [];
     const children = [...this.#children.values()].reverse();
     // First: while one is waited for, no other may come back to life.
     for (const child of children) child.stayDown();
     for (const child of children) {
-      if (!(await child.stop())) late.push(child.backend);
+      if (!(await child.stop())) late.push(child.name);
     }
     return { late };
   }

@@ -3,9 +3,16 @@
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
-import type { Backend, BackendHealth } from '../../src/protocol/actor/backends.js';
+import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import type { BackendListener, Change, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
+import type {
+  BridgeReply,
+  BridgeRequest,
+  Change,
+  ChildListener,
+  LogFields,
+  LogLevel,
+} from '../../src/protocol/actor/messages.js';
 import type { ChildSpec } from '../../src/supervisor/children.js';
 import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
@@ -25,12 +32,12 @@ export const THREW_AT_LOAD =
 /** Restarts at once and without end. */
 const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
 
-/** One child per backend that is named, each with the fixture of that name. */
-export type Cast = { readonly [B in Backend]?: string };
+/** One child per name, each with the fixture of that name. */
+export type Cast = { readonly [C in ChildName]?: string };
 
 function specsOf(cast: Cast, stopWithinMs: number): ChildSpec[] {
-  return Object.entries(cast).map(([backend, fixture]) => ({
-    backend: backend as Backend,
+  return Object.entries(cast).map(([name, fixture]) => ({
+    name: name as ChildName,
     entry: `fixtures/${fixture}.js`,
     enabled: () => true,
     stopWithinMs,
@@ -44,24 +51,33 @@ export interface Line {
 }
 
 /** Everything that a supervisor said, and whoever waits for more. */
-export class Witness implements BackendListener, Logger {
-  readonly healths: [Backend, BackendHealth][] = [];
+export class Witness implements ChildListener, Logger {
+  readonly healths: [ChildName, BackendHealth][] = [];
   /** Changes and states in the order in which they came, as short words. */
   readonly story: string[] = [];
   readonly lines: Line[] = [];
   readonly #waiting = new Set<() => void>();
 
-  changes(_backend: Backend, changes: readonly Change[]): void {
+  changes(_child: ChildName, changes: readonly Change[]): void {
     for (const change of changes) {
       this.story.push(change.kind === 'event' ? `event ${change.type}` : `${change.kind} ${change.key}`);
     }
     this.#look();
   }
 
-  health(backend: Backend, health: BackendHealth): void {
-    this.healths.push([backend, health]);
+  health(child: ChildName, health: BackendHealth): void {
+    this.healths.push([child, health]);
     this.story.push(health.state);
     this.#look();
+  }
+
+  pulled(child: ChildName, isFirst: boolean): void {
+    this.story.push(isFirst ? `${child} pulls first` : `${child} pulls`);
+    this.#look();
+  }
+
+  asked(_child: ChildName, { method, path, body = '' }: BridgeRequest): Promise<BridgeReply> {
+    return Promise.resolve({ status: 200, body: `${method} ${path} ${body}` });
   }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
@@ -69,11 +85,11 @@ export class Witness implements BackendListener, Logger {
     this.#look();
   }
 
-  now(backend: Backend): BackendHealth | undefined {
+  now(backend: ChildName): BackendHealth | undefined {
     return this.healths.findLast(([of]) => of === backend)?.[1];
   }
 
-  states(backend: Backend): string[] {
+  states(backend: ChildName): string[] {
     return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
   }
 
@@ -90,7 +106,7 @@ export class Witness implements BackendListener, Logger {
     });
   }
 
-  untilState(backend: Backend, state: string, restarts = 0): Promise<void> {
+  untilState(backend: ChildName, state: string, restarts = 0): Promise<void> {
     return this.until(() => {
       const health = this.now(backend);
       return health?.state === state && health.restarts >= restarts;

@@ -8,7 +8,8 @@ import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
-import { BACKENDS } from '../../src/protocol/actor/backends.js';
+import { BACKENDS, type Bridge } from '../../src/protocol/actor/backends.js';
+import type { Tidings } from '../../src/protocol/actor/messages.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
@@ -28,6 +29,7 @@ export const SETTINGS: RouteSettings = {
     progressSocket: '/socket',
     stateFile: '/state',
   },
+  discovery: { enabled: false, name: 'node' },
 };
 
 export interface TestRequest {
@@ -45,6 +47,8 @@ export interface TestResponse {
 
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
+  /** What bridges were told. */
+  readonly told: (Tidings & { readonly bridge: Bridge })[] = [];
   /** Warnings and worse. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
@@ -59,6 +63,7 @@ export class GatewayUnderTest {
       settings,
       node: this.#node(descriptorsMax),
       backends: this.backends,
+      bridges: { tell: (bridge, tidings) => this.told.push({ bridge, ...tidings }) },
       interfaces: networkInterfaces,
       version: '1.2.3',
       log: (level, message) => {

@@ -16,6 +16,8 @@ class Machine {
   readonly taken = new Set<string>();
   readonly open: string[] = [];
   readonly logged: string[] = [];
+  /** What was open each time that a change was told. */
+  readonly told: string[] = [];
   /** The delay of the next look; undefined: there will be none. */
   delay: number | undefined;
   #next: (() => void) | undefined;
@@ -45,6 +47,7 @@ class Machine {
         this.logged.push(
           `${level} ${message} ${fields?.['addresses'] ?? fields?.['bind'] ?? fields?.['reason'] ?? ''}`,
         ),
+      changed: () => this.told.push(this.open.join(' ')),
     });
   }
 

@@ -1,7 +1,7 @@
 // One event of the stream in its three shapes: as the mirror says it, as the hub frames it, and as it waits for a slow
 // consumer; and how the stream spells it: texts in, bytes out (HTML standard, 9.2.5). Pure.
 
-import type { Backend, BackendHealth } from '../../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../../protocol/actor/backends.js';
 import {
   ACTIONS,
   type ActionEvent,
@@ -104,7 +104,7 @@ export function actionEvent(type: ActionEvent, json: string): StreamEvent {
 
 /** The state of a backend, which has no actor to encode it. */
 export function backendEvent(
-  backend: Backend,
+  backend: ChildName,
   { state, detail }: Pick<BackendHealth, 'state' | 'detail'>,
   slot = `backend/${backend}`,
 ): StreamEvent {
@@ -117,7 +117,7 @@ export function backendEvent(
  * Begins what a snapshot says of a backend: forget its records, those that follow are all there are. Its slot is its own: a
  * live change of the backend's state follows the mark and must not supersede it.
  */
-export function snapshotMark(backend: Backend, { state }: Pick<BackendHealth, 'state'>): StreamEvent {
+export function snapshotMark(backend: ChildName, { state }: Pick<BackendHealth, 'state'>): StreamEvent {
   return backendEvent(backend, { state, detail: 'snapshot' }, `snapshot/${backend}`);
 }
 

@@ -1,7 +1,7 @@
 // What a client asks of `GET /events` (contract, section 5), from the raw query string and the Last-Event-ID header; and which
 // events its filter lets in. Pure.
 
-import { BACKENDS, type Backend } from '../../protocol/actor/backends.js';
+import { type Backend, CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
   ACTIONS,
   COLLECTIONS,
@@ -107,22 +107,22 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
 /** Which events a stream wants: a bit per kind of event. Streams that want the same have equal numbers, and share bytes. */
 export type Filter = number;
 
-type EventKind = readonly [type: EventType, backend: Backend];
+type EventKind = readonly [type: EventType, of: ChildName];
 
 const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
 const ACTION_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = ACTIONS;
 
-/** Every type is of one backend, but for `backend.updated`, which is of each; `server.info` is of none, and always sent. */
+/** Every type is of one backend, but for `backend.updated`, which is of each child; `server.info` is of none, and always sent. */
 const KINDS: readonly EventKind[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
   backendsOf(type).map((backend): EventKind => [type, backend]),
 );
 
 /** The bit of an event. */
-export function bitsOf(type: EventType, backend: Backend): Filter {
+export function bitsOf(type: EventType, backend: ChildName): Filter {
   return 1 << KINDS.findIndex((kind) => kind[0] === type && kind[1] === backend);
 }
 
-export function filterOf(wants: (type: EventType, backend: Backend) => boolean): Filter {
+export function filterOf(wants: (type: EventType, backend: ChildName) => boolean): Filter {
   return KINDS.reduce(
     (bits, [type, backend]) => (wants(type, backend) ? bits | bitsOf(type, backend) : bits),
     0,
@@ -136,8 +136,8 @@ export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
 }
 
-function backendsOf(type: EventType): readonly Backend[] {
-  if (type === 'backend.updated') return BACKENDS;
+function backendsOf(type: EventType): readonly ChildName[] {
+  if (type === 'backend.updated') return CHILD_NAMES;
   const spec = SPECS.find(({ updated, removed }) => updated === type || removed === type);
   const owner = spec?.backend ?? ACTION_BACKENDS[type];
   return owner === undefined ? [] : [owner];

@@ -19,11 +19,11 @@ import {
 import { accepts, type Filter } from './query.js';
 
 /** Contract, section 5: over this the stream is closed, and its client comes back with Last-Event-ID. */
-const QUEUE_BYTES_MAX = 1024 * 1024;
+export const QUEUE_BYTES_MAX = 1024 * 1024;
 /** What the kernel does not take of a write stays in user memory, so no single write is much larger than this. */
 export const PORTION_BYTES_MAX = 64 * 1024;
 /** About what slot, field names, id and type of one event weigh. It also bounds the number of tiny events. */
-const ENTRY_OVERHEAD_BYTES = 96;
+export const ENTRY_OVERHEAD_BYTES = 96;
 
 /** What is still owed to a consumer, as its stream sees it: a queue, or a replay of the ring. */
 export interface Backlog {

@@ -1,16 +1,27 @@
-// The closed set of backends, and what each is called towards clients. Names only: nothing here acts.
+// The closed sets of backends and bridges, and what each is called towards clients. Names only: nothing here acts.
 
 /** Backends in start order; also the values of the `backend=` query and of `backend.updated`. */
 export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** A backend's life as `/health` reports it (contract, section 7). */
+/** Bridges, started behind the backends in this order. They own no records: they are told of all others', and ask as clients do. */
+export const BRIDGES = ['discovery'] as const;
+
+export type Bridge = (typeof BRIDGES)[number];
+
+/** What runs in a thread of its own. Clients are told of a bridge's life as of a backend's. */
+export type ChildName = Backend | Bridge;
+
+/** In start order. */
+export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
+
+/** A child's life as `/health` reports it (contract, section 7). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;
 
 export type BackendState = (typeof BACKEND_STATES)[number];
 
-/** One backend's row in `/health`. `since` is milliseconds since the epoch; `restarts` counts deaths of its thread. */
+/** One child's row in `/health`. `since` is milliseconds since the epoch; `restarts` counts deaths of its thread. */
 export interface BackendHealth {
   readonly state: BackendState;
   readonly since: number;

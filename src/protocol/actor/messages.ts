@@ -2,7 +2,7 @@
 // survives a structured clone.
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Backend, BackendHealth } from './backends.js';
+import type { Backend, BackendHealth, Bridge, ChildName } from './backends.js';
 import type { ActionEvent, Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
 
@@ -31,18 +31,70 @@ export type Item =
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
-  | { readonly kind: 'pong'; readonly id: number };
+  | { readonly kind: 'pong'; readonly id: number }
+  /** Of a bridge: it has taken in all that it was told, and may be told more. `isFirst`: its thread is new, and knows nothing. */
+  | { readonly kind: 'pull'; readonly isFirst: boolean }
+  /** Of a bridge. */
+  | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 /** From an actor to the main thread. */
 export type FromActor = readonly Item[];
 
-/** From the main thread to an actor of backend `B`. */
+/** From the main thread to every actor. */
+export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
+
+/** From the main thread to the actor of backend `B`. */
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
-  | { readonly kind: 'ping'; readonly id: number }
-  | { readonly kind: 'stop' };
+  | ToChild;
+
+/** From the main thread to a bridge. */
+export type ToBridge =
+  | ({ readonly kind: 'tell' } & Tidings)
+  | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
+  | ToChild;
+
+/**
+ * One thing that a bridge is told when the mirror knows it. Of a record, a state and the addresses only the newest word may come,
+ * of actions each, in order.
+ */
+export type Notice =
+  | Change
+  /** The backend has left `up`: its records are not known any more, which is not to say that they are gone. */
+  | { readonly kind: 'forget'; readonly backend: Backend }
+  /** When a backend is `up`, the records that were told are all that it has. */
+  | { readonly kind: 'health'; readonly child: ChildName; readonly health: BackendHealth }
+  /** Where HTTP is served now: addresses as `/health` lists them. */
+  | { readonly kind: 'served'; readonly port: number; readonly addresses: readonly string[] };
+
+/** What each bridge is told of: what it does not need is not sent to its thread. */
+export const HEARD: Readonly<Record<Bridge, readonly Notice['kind'][]>> = {
+  discovery: ['served'],
+};
+
+/** Notices of one moment: all of them hold when the last has been taken in. */
+export interface Tidings {
+  /** This is all there is: what was told before counts no more. */
+  readonly isWhole: boolean;
+  readonly notices: readonly Notice[];
+}
+
+/** What a bridge asks, as a client would over HTTP. */
+export interface BridgeRequest {
+  readonly method: 'GET' | 'POST';
+  /** Percent-encoded. */
+  readonly path: string;
+  /** JSON. */
+  readonly body?: string;
+}
+
+/** The status and the body, JSON or none, that a client would get: for a refusal the problem document. */
+export interface BridgeReply {
+  readonly status: number;
+  readonly body: string;
+}
 
 /** One end: it sends `Out` and hears `In`. `In` is trusted: both ends are this program at the same version. */
 export interface Port<Out, In> {
@@ -72,12 +124,26 @@ export interface ActorTask<S> {
 /** How the supervisor reaches the gateway. Both sides are wired in main.ts; neither imports the other. */
 export interface BackendListener {
   /** Changes of one batch, in order. */
-  changes(backend: Backend, changes: readonly Change[]): void;
+  changes(child: ChildName, changes: readonly Change[]): void;
   /** Called after the changes that preceded it. Leaving `up` means: the backend's records are gone. */
-  health(backend: Backend, health: BackendHealth): void;
+  health(child: ChildName, health: BackendHealth): void;
 }
+
+/** What the supervisor passes on from bridges; other children are not heard. */
+export interface BridgeListener {
+  pulled(child: ChildName, isFirst: boolean): void;
+  /** Settles as a request over HTTP does, and never rejects. */
+  asked(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
+}
+
+export type ChildListener = BackendListener & BridgeListener;
 
 /** How the gateway reaches the backends. Every promise settles, within the deadline of contract section 3, and none rejects. */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
+}
+
+/** How the gateway reaches the bridges. What one without a thread is told is lost: its next thread pulls anew. */
+export interface Bridges {
+  tell(bridge: Bridge, tidings: Tidings): void;
 }

@@ -2,7 +2,7 @@
 // Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
 
 import { type Static, type TSchema, Type } from 'typebox';
-import { BACKEND_STATES, BACKENDS, type Backend } from './backends.js';
+import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
 
 /** As `enum`: typebox's own union of literals is an `anyOf` of constants, which generators of clients do not understand. */
 export function oneOf<const V extends readonly string[]>(...values: V) {
@@ -18,7 +18,7 @@ const Closed = { additionalProperties: false } as const;
 const Volume = Type.Number({ minimum: 0, description: '1 = 100 %, two decimals; may exceed 1 when read' });
 const StringMap = mapOf<Record<string, string>>(Type.String());
 
-const BackendName = oneOf(...BACKENDS);
+const BackendName = oneOf(...CHILD_NAMES);
 const BackendStateName = oneOf(...BACKEND_STATES);
 
 export const BackendHealthRecord = Type.Object(
@@ -67,7 +67,7 @@ export const HealthRecord = Type.Object(
     uptime_s: Type.Integer({ minimum: 0 }),
     listening: Type.Array(Type.String(), { description: 'Addresses that are listened on' }),
     waiting: Type.Array(Type.String(), { description: 'Names of bind that are not there' }),
-    backends: mapOf<Partial<Record<Backend, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
+    backends: mapOf<Partial<Record<ChildName, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
     streams: Type.Object(
       { open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) },
       Closed,

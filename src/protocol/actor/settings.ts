@@ -1,6 +1,6 @@
 // The effective configuration as the parts of the service receive it: plain values, defaults filled in. Types only.
 
-import type { Backend } from './backends.js';
+import type { ChildName } from './backends.js';
 import type { LogLevel } from './messages.js';
 
 export interface UnitEntry {
@@ -42,6 +42,12 @@ export interface UpgradeSettings {
   readonly stateFile: string;
 }
 
+export interface DiscoverySettings {
+  readonly enabled: boolean;
+  /** Of the service on the network: 1 to 63 bytes. */
+  readonly name: string;
+}
+
 export interface Settings {
   readonly bind: readonly string[];
   readonly logLevel: LogLevel;
@@ -50,7 +56,8 @@ export interface Settings {
   readonly audio: AudioSettings;
   readonly power: PowerSettings;
   readonly upgrade: UpgradeSettings;
+  readonly discovery: DiscoverySettings;
 }
 
 /** Each actor's own part of the settings: what travels into its thread. */
-export type BackendSettings = Pick<Settings, Backend>;
+export type ChildSettings = Pick<Settings, ChildName>;

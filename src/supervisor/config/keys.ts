@@ -4,13 +4,22 @@
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import { flag, integer, listOf, oneOrMore, text, unit, units, type ValueReader, word } from './readers.js';
-import { bindTarget, corsOrigin, filePath, hostName, socketPath } from './texts.js';
+import {
+  bindTarget,
+  corsOrigin,
+  filePath,
+  hostName,
+  SERVICE_NAME_BYTES_MAX,
+  serviceName,
+  socketPath,
+} from './texts.js';
 
 /** What the defaults, the paths and the place of the configuration depend on. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Home directory; '' when there is none. */
   readonly home: string;
+  readonly hostname: string;
   readonly uid: number;
 }
 
@@ -116,6 +125,16 @@ export const KEYS = {
       read: readFile,
     },
   },
+  discovery: {
+    enabled: key('boolean', false, 'announces the service by mDNS, through Avahi', flag),
+    name: {
+      type: '1..63 bytes',
+      meaning: "the service's name on the network",
+      byDefault: ({ hostname }: Environment): string => cut(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
+      shownDefault: 'tonearm on HOSTNAME',
+      read: text('a name', serviceName),
+    },
+  },
 };
 
 type ValuesIn<T> = {
@@ -131,6 +150,7 @@ export type KeyValues = ValuesIn<typeof KEYS>;
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
   ['service_manager', 'systemd'],
   ['sound_server', 'pulseaudio'],
+  ['zeroconf', 'discovery'],
 ]);
 
 export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
@@ -164,6 +184,11 @@ export function configDirectory({ env, home }: Environment): string | undefined 
 /** Without a home nothing outlives a reboot; the run's state then lies beside the socket. */
 function stateDirectory({ env, home, uid }: Environment): string {
   return xdgDirectory(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtimeDirectory(env, uid);
+}
+
+/** The beginning of a text, so long that it has no more than `max` bytes and breaks no character. */
+function cut(value: string, max: number): string {
+  return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }
 
 function below(home: string, folder: string): string | undefined {

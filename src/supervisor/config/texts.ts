@@ -64,6 +64,18 @@ function hostFault(host: string): string {
   return 'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
 }
 
+/** A label of DNS (RFC 6763, section 4.1.1). */
+export const SERVICE_NAME_BYTES_MAX = 63;
+
+/** The name of a service on the network: anything that people can read. */
+export function serviceName(text: string): Checked<string> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX) {
+    return { wrong: `it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed` };
+  }
+  return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
+}
+
 /** PATH_MAX counts the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 

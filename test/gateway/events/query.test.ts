@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Filter, filterOf, parseEventQuery } from '../../../src/gateway/events/query.js';
-import type { Backend } from '../../../src/protocol/actor/backends.js';
+import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
 
 const ALL = filterOf(() => true);
@@ -14,7 +14,7 @@ function only(...types: readonly EventType[]): Filter {
   return filterOf((type) => types.includes(type));
 }
 
-function of(...backends: readonly Backend[]): Filter {
+function of(...backends: readonly ChildName[]): Filter {
   return filterOf((_type, backend) => backends.includes(backend));
 }
 

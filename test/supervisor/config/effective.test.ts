@@ -48,6 +48,9 @@ upgrade:
   enabled: false
   progressSocket: /run/user/1000/tonearm/upgrade.sock
   stateFile: /home/pi/.local/state/tonearm/upgrade-run.json
+discovery:
+  enabled: false
+  name: tonearm on kitchen
 `,
   );
 });

@@ -3,7 +3,7 @@
 import type { Settings } from '../../../src/protocol/actor/settings.js';
 import type { Environment } from '../../../src/supervisor/config/keys.js';
 
-export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', uid: 1000 };
+export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
 
 export const FULL_YAML = `# A node in the kitchen.
 bind: [eth0, 192.168.1.20, "::1"]
@@ -42,6 +42,9 @@ upgrade:
   upgradeUnit: upgrade.service
   progressSocket: /run/tonearm/upgrade.sock
   stateFile: /var/lib/tonearm/run.json
+discovery:
+  enabled: true
+  name: Küche
 `;
 
 export const FULL_SETTINGS: Settings = {
@@ -73,6 +76,7 @@ export const FULL_SETTINGS: Settings = {
     progressSocket: '/run/tonearm/upgrade.sock',
     stateFile: '/var/lib/tonearm/run.json',
   },
+  discovery: { enabled: true, name: 'Küche' },
 };
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -87,4 +91,5 @@ export const DEFAULT_SETTINGS: Settings = {
     progressSocket: '/run/user/1000/tonearm/upgrade.sock',
     stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
   },
+  discovery: { enabled: false, name: 'tonearm on kitchen' },
 };

@@ -37,6 +37,8 @@ const CONTRACT: readonly (readonly [string, string, unknown])[] = [
   ['upgrade.upgradeUnit', 'unit name', undefined],
   ['upgrade.progressSocket', 'absolute path', '$XDG_RUNTIME_DIR/tonearm/upgrade.sock'],
   ['upgrade.stateFile', 'absolute path', '$XDG_STATE_HOME/tonearm/upgrade-run.json'],
+  ['discovery.enabled', 'boolean', false],
+  ['discovery.name', '1..63 bytes', 'tonearm on HOSTNAME'],
 ];
 
 test('the table is the contract', () => {
@@ -52,10 +54,13 @@ test('a documented default is the real one with its variable left in', () => {
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
+    hostname: 'HOSTNAME',
     uid: 0,
   };
   for (const [key, row] of ROWS) {
-    if (row.shownDefault !== undefined) assert.equal(row.byDefault(environment), `/${row.shownDefault}`, key);
+    if (row.shownDefault === undefined) continue;
+    const shown = row.shownDefault.startsWith('$') ? `/${row.shownDefault}` : row.shownDefault;
+    assert.equal(row.byDefault(environment), shown, key);
   }
 });
 
@@ -69,6 +74,7 @@ test('the sections are those of the keys', () => {
     'power',
     'power.capabilities',
     'upgrade',
+    'discovery',
   ]);
 });
 

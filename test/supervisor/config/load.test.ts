@@ -34,6 +34,7 @@ function inFolder(
             configPath: config,
             env: xdg ? { XDG_CONFIG_HOME: join(root, 'xdg') } : {},
             home: join(root, 'home'),
+            hostname: 'node',
             uid: 7,
             systemConfig: join(root, 'etc/tonearm/config.yaml'),
           }),
@@ -90,10 +91,10 @@ inFolder('an empty file is a hit', { ...EVERYWHERE, [`${HOME}/config.yaml`]: '' 
 
 inFolder('without a home only the system is asked', EVERYWHERE, async ({ root }) => {
   const systemConfig = join(root, 'etc/tonearm/config.yaml');
-  assert.deepEqual(await portOf(loadSettings({ env: {}, home: '', uid: 7, systemConfig }), root), [
-    4,
-    'etc/tonearm/config.yaml',
-  ]);
+  assert.deepEqual(
+    await portOf(loadSettings({ env: {}, home: '', hostname: 'node', uid: 7, systemConfig }), root),
+    [4, 'etc/tonearm/config.yaml'],
+  );
 });
 
 inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ root, load }) => {
@@ -287,6 +288,7 @@ inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWH
   const request = {
     env: {},
     home: join(root, 'home'),
+    hostname: 'node',
     uid: 7,
     systemConfig: join(root, 'etc/tonearm/config.yaml'),
   };

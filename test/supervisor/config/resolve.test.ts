@@ -68,7 +68,7 @@ test('the environment decides the default paths', () => {
     { env: {}, home: '', socket: '/run/user/7', state: '/run/user/7' },
   ];
   for (const { env, home, socket, state } of rows) {
-    const resolved = resolve([], { env, home, uid: 7 });
+    const resolved = resolve([], { env, home, hostname: 'node', uid: 7 });
     assert.ok(resolved.ok);
     assert.equal(resolved.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
     assert.equal(resolved.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
@@ -76,7 +76,12 @@ test('the environment decides the default paths', () => {
 });
 
 test('~/ needs a home directory', () => {
-  const resolved = resolve([{ path: 'a', text: 'upgrade: {stateFile: ~/x}' }], { env: {}, home: '', uid: 7 });
+  const resolved = resolve([{ path: 'a', text: 'upgrade: {stateFile: ~/x}' }], {
+    env: {},
+    home: '',
+    hostname: 'node',
+    uid: 7,
+  });
   assert.deepEqual(resolved.ok ? [] : resolved.problems, [
     'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to put for ~',
   ]);
@@ -182,7 +187,7 @@ const NEAREST: readonly (readonly [string, string, string])[] = [
   ['upgrade: {checkunit: a.service}', '1:11: upgrade.checkunit', 'upgrade.checkUnit'],
   ['systemd: {user: [{name: a.service, ulr: x}]}', '1:36: systemd.user[0].ulr', 'url'],
   ['<<: {bind: all}', '1:1: "<<"', 'api'],
-  ['__proto__: {bind: all}', '1:1: __proto__', 'api.port'],
+  ['__proto__: {bind: all}', '1:1: __proto__', 'zeroconf'],
   ['"a\\nb": 1', '1:1: "a\\nb"', 'api'],
 ];
 for (const [yaml, key, near] of NEAREST) {
