@@ -5,6 +5,8 @@ export interface Boundary {
   readonly of: string;
   /** Which files of the project they may import; `*` is what it stood for in `of`. Own files always. */
   readonly may: readonly string[];
+  /** Likewise, but their types only. */
+  readonly mayTypes?: readonly string[];
   /** Modules of Node that they may import. */
   readonly builtins: readonly string[];
 }
@@ -47,6 +49,8 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: ['node:fs', 'node:fs/promises', 'node:net', 'node:path', 'node:worker_threads'],
   },
+  // Of the daemon it knows types, and no more: it runs in browsers.
+  { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: [] },
   { of: 'src/gateway/', may: SHARED, builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto'] },
   {
     of: 'src/supervisor/',
@@ -118,6 +122,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
   'src/actors/bus/link.ts': 'connects and waits',
   'src/progress.ts': 'bounds the wait for the daemon',
+  'src/client/stream.ts': 'waits between two attempts, and bounds silence',
+  'src/client/connect.ts': "reckons the node's time from this device's",
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/wake.ts': 'bounds the wait for an output',

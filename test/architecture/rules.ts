@@ -47,13 +47,14 @@ function fit(pattern: string, path: string): string | undefined {
   return name !== undefined && path.slice(head.length + name.length).startsWith(tail) ? name : undefined;
 }
 
-function importAllowed(path: string, { target }: Import): boolean {
+function importAllowed(path: string, { target, typeOnly }: Import): boolean {
   const row = BOUNDARIES.find(({ of }) => fit(of, path) !== undefined);
   if (row === undefined) return false;
   if (target.startsWith('node:')) return row.builtins.includes(target);
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
   const own = row.of.replace('*', fit(row.of, path) ?? '');
-  return target.startsWith(own) || row.may.some((pattern) => fit(pattern, target) !== undefined);
+  const may = [...row.may, ...(typeOnly ? (row.mayTypes ?? []) : [])];
+  return target.startsWith(own) || may.some((pattern) => fit(pattern, target) !== undefined);
 }
 
 function packageOf(target: string): string | undefined {

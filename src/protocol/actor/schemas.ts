@@ -214,17 +214,20 @@ export const BODIES = {
   ),
 } as const satisfies Record<string, TSchema>;
 
+export type BackendUpdateRecord = Static<typeof BackendUpdateRecord>;
 export type ServerRecord = Static<typeof ServerRecord>;
 export type HealthRecord = Static<typeof HealthRecord>;
 export type ServiceRecord = Static<typeof ServiceRecord>;
 export type SoundServerKind = Static<typeof SoundServerKind>;
 export type AudioServerRecord = Static<typeof AudioServerRecord>;
+export type AudioRecord = Static<typeof AudioRecord>;
 export type PortRecord = Static<typeof PortRecord>;
 export type OutputRecord = Static<typeof OutputRecord>;
 export type ClientRecord = Static<typeof ClientRecord>;
 export type PowerRecord = Static<typeof PowerRecord>;
 export type UpgradeRun = Static<typeof UpgradeRun>;
 export type UpgradeStatus = Static<typeof UpgradeStatus>;
+export type UpgradeRecord = Static<typeof UpgradeRecord>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;

@@ -1,0 +1,93 @@
+// One request, and what becomes of it: an answer, or the problem document that says why there is none (RFC 9457).
+
+import type { FaultCode, ProblemRecord } from './records.js';
+
+/** What the client itself finds out: no answer in time, or one that is no answer of the service. */
+export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service';
+
+/** Why something failed. The gateway has codes of its own besides (`not-found`, `bad-body`, ...). */
+export type ProblemCode = FaultCode | OwnCode | (string & {});
+
+const TYPE = 'urn:tonearm:problem:';
+
+const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
+  unreachable: 'The node cannot be reached',
+  silent: 'The node has fallen silent',
+  offline: 'This device is offline',
+  bye: 'The service on the node has ended',
+  'not-the-service': 'The answer is not of the service',
+};
+
+/** Thrown by every function of the client, and nothing else is. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  /** As the node wrote it; where it could not be asked, one of the same form, with the status 0. */
+  readonly problem: ProblemRecord;
+
+  constructor(problem: ProblemRecord, options?: ErrorOptions) {
+    super(problem.detail || problem.title, options);
+    this.problem = problem;
+  }
+
+  /** Of HTTP; 0 where there was no answer. */
+  get status(): number {
+    return this.problem.status;
+  }
+
+  get code(): ProblemCode {
+    return this.problem.type.replace(TYPE, '');
+  }
+}
+
+export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unknown): ProblemError {
+  return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
+}
+
+/** As a problem, whatever was thrown. */
+export function asProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  return ownProblem('unreachable', error instanceof Error ? error.message : String(error), 0, error);
+}
+
+/** The problem that an answer carries which is no success. */
+export async function refusal(response: Response): Promise<ProblemError> {
+  const type = response.headers.get('Content-Type') ?? '';
+  const text = await response.text();
+  if (!type.startsWith('application/problem+json')) {
+    return ownProblem('not-the-service', `${response.status} ${response.statusText}`, response.status);
+  }
+  return new ProblemError(JSON.parse(text) as ProblemRecord);
+}
+
+/** How a node is reached. */
+export interface Transport {
+  /** Without a slash at its end; empty for the origin that a page comes from. */
+  readonly base: string;
+  readonly fetch: typeof globalThis.fetch;
+  /** For a whole request and its answer; the node itself takes at most 10 s. */
+  readonly timeoutMs: number;
+}
+
+/** Rejects with a `ProblemError` and nothing else. `path` is encoded. */
+export async function request<T>(
+  { base, fetch, timeoutMs }: Transport,
+  method: string,
+  path: string,
+  body: unknown,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  try {
+    const response = await fetch(base + path, {
+      method,
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body !== undefined && {
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    });
+    if (!response.ok) throw await refusal(response);
+    return await read(response);
+  } catch (error) {
+    throw asProblem(error);
+  }
+}

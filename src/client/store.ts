@@ -1,0 +1,242 @@
+// What is known of a node, and what each event of the stream changes in it (contract, section 5). Pure: it neither asks nor waits.
+
+import type {
+  Backend,
+  BackendState,
+  BackendUpdateRecord,
+  ClientRecord,
+  OutputRecord,
+  PlayerPosition,
+  PlayerRecord,
+  PowerRecord,
+  ProblemRecord,
+  ServerRecord,
+  ServiceRecord,
+  UpgradeRecord,
+  UpgradeRun,
+  UpgradeStatus,
+} from './records.js';
+
+/** The stream's events and their data. */
+export interface EventData {
+  'server.info': 'connected' | 'love' | 'bye';
+  'service.updated': ServiceRecord;
+  'audio.updated': readonly ClientRecord[];
+  'audio.removed': readonly ClientRecord[];
+  'audio.output.updated': readonly OutputRecord[];
+  'audio.output.removed': readonly OutputRecord[];
+  'audio.level': { readonly outputs: readonly { readonly id: number; readonly peak: readonly number[] }[] };
+  'power.action': { readonly action: 'reboot' | 'poweroff' };
+  'upgrade.info': UpgradeStatus | UpgradeRun;
+  'upgrade.progress': UpgradeProgress;
+  'player.added': { readonly data: PlayerRecord; readonly emitted_at: number };
+  'player.updated': { readonly data: PlayerRecord; readonly emitted_at: number };
+  'player.removed': { readonly bus_name: string };
+  'player.position': readonly PlayerPosition[];
+  'backend.updated': BackendUpdateRecord;
+}
+
+/** A line of the upgrade script; it may hold more. */
+export type UpgradeProgress =
+  | { readonly event: 'begin'; readonly total: number }
+  | { readonly event: 'progress'; readonly percent: number; readonly current: number; readonly step: string }
+  | { readonly event: 'end'; readonly success: boolean };
+
+export type EventName = keyof EventData;
+
+/** One event, its data by its type. */
+export type NodeEvent = { [T in EventName]: { readonly type: T; readonly data: EventData[T] } }[EventName];
+
+export interface BackendInfo {
+  readonly state: BackendState;
+  /** Why it is not up, or what of it does not work. */
+  readonly detail?: string;
+}
+
+/**
+ * `connecting`: never connected yet. `live`: what is known is true now. `lost`: it is what was true last; it comes back by itself.
+ * `closed`: by `close`.
+ */
+export interface Connection {
+  readonly status: 'connecting' | 'live' | 'lost' | 'closed';
+  /** Milliseconds since the epoch, by this device's clock. */
+  readonly since: number;
+  /** Why the last attempt, or the connection, came to nothing. */
+  readonly problem?: ProblemRecord;
+}
+
+/** Values are never changed, but replaced: what is the same object is the same state. */
+export interface NodeState {
+  readonly connection: Connection;
+  /** The enabled ones. What a backend knows is as it was last while it is not `up`. */
+  readonly backends: ReadonlyMap<Backend, BackendInfo>;
+  /** By id. */
+  readonly outputs: ReadonlyMap<number, OutputRecord>;
+  /** By id. */
+  readonly clients: ReadonlyMap<number, ClientRecord>;
+  /** By bus name. */
+  readonly players: ReadonlyMap<string, PlayerRecord>;
+  /** By `scope/name`. */
+  readonly units: ReadonlyMap<string, ServiceRecord>;
+  /** As far as it is known: status, run, `can_*`; undefined while nothing is. */
+  readonly upgrade: Partial<UpgradeRecord> | undefined;
+  /** What may be done; asked for at each connection, as nobody announces its changes. */
+  readonly power: PowerRecord | undefined;
+  readonly server: ServerRecord | undefined;
+  /** Peaks per channel, 0..1, by output id; empty unless asked for. */
+  readonly levels: ReadonlyMap<number, readonly number[]>;
+}
+
+export type Slice = keyof NodeState;
+
+/** What a snapshot begins anew. */
+type Known = Omit<NodeState, 'connection' | 'server'>;
+
+function nothing(): Known {
+  return {
+    backends: new Map(),
+    outputs: new Map(),
+    clients: new Map(),
+    players: new Map(),
+    units: new Map(),
+    upgrade: undefined,
+    power: undefined,
+    levels: new Map(),
+  };
+}
+
+/** What a mark has as its detail. */
+const MARK = 'snapshot';
+
+type Changes = Partial<Known>;
+type Rules = {
+  readonly [T in Exclude<EventName, 'server.info'>]: (state: Known, data: EventData[T]) => Changes;
+};
+
+const RULES: Rules = {
+  'service.updated': ({ units }, unit) => ({ units: put(units, [unit], unitKey) }),
+  'audio.updated': ({ clients }, changed) => ({ clients: put(clients, changed, idOf) }),
+  'audio.removed': ({ clients }, gone) => ({ clients: drop(clients, gone.map(idOf)) }),
+  'audio.output.updated': ({ outputs }, changed) => ({ outputs: put(outputs, changed, idOf) }),
+  'audio.output.removed': ({ outputs, levels }, gone) => ({
+    outputs: drop(outputs, gone.map(idOf)),
+    levels: drop(levels, gone.map(idOf)),
+  }),
+  'audio.level': ({ levels }, { outputs }) => ({
+    levels: new Map([...levels, ...outputs.map(({ id, peak }) => [id, peak] as const)]),
+  }),
+  'power.action': () => ({}),
+  'upgrade.info': ({ upgrade }, info) => ({
+    upgrade: 'state' in info ? { ...upgrade, run: info } : withStatus(upgrade, info),
+  }),
+  'upgrade.progress': ({ upgrade }, line) => {
+    if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
+    const { percent, step } = line;
+    return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
+  },
+  'player.added': ({ players }, { data }) => ({ players: put(players, [data], busName) }),
+  'player.updated': ({ players }, { data }) => ({ players: put(players, [data], busName) }),
+  'player.removed': ({ players }, { bus_name }) => ({ players: drop(players, [bus_name]) }),
+  'player.position': ({ players }, moved) => ({
+    players: put(players, moved.flatMap(movedIn(players)), busName),
+  }),
+  'backend.updated': ({ backends }, { backend, state, detail }) => ({
+    backends: new Map(backends).set(backend, {
+      state,
+      ...(detail !== undefined && detail !== MARK && { detail }),
+    }),
+  }),
+};
+
+/** The events that change what is known. */
+export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
+
+/** The state of a node as told by one stream after another. */
+export class Store {
+  #state: NodeState;
+  /** A stream has begun, and has not said yet that a snapshot follows. */
+  #begins = false;
+
+  constructor(since: number) {
+    this.#state = { ...nothing(), connection: { status: 'connecting', since }, server: undefined };
+  }
+
+  get state(): NodeState {
+    return this.#state;
+  }
+
+  /** What was learned elsewhere than from the stream. */
+  set(changes: Partial<NodeState>): void {
+    this.#state = { ...this.#state, ...changes };
+  }
+
+  /** Events of a type that this version does not know change nothing. */
+  apply({ type, data }: NodeEvent): void {
+    if (type === 'server.info') {
+      if (data === 'connected') this.#begins = true;
+      return;
+    }
+    // A snapshot tells of every enabled backend, and begins with the mark of one: all that was known is forgotten.
+    if (type === 'backend.updated' && data.detail === MARK && this.#begins) {
+      this.set(nothing());
+      this.#begins = false;
+    }
+    const rule = RULES[type] as ((state: Known, data: unknown) => Changes) | undefined;
+    if (rule !== undefined) this.set(rule(this.#state, data));
+  }
+}
+
+/**
+ * Where a player is, in microseconds; undefined if it does not tell. `now` is milliseconds since the epoch by the node's clock
+ * (`Live.nodeTime`), which may be years away from this device's.
+ */
+export function positionOf(player: PlayerRecord, now: number): number | undefined {
+  const { position, position_updated_at: at, playback_status: status, rate = 1, metadata } = player;
+  if (position === undefined || status !== 'Playing') return position;
+  const reckoned = position + (now - Date.parse(at)) * 1000 * rate;
+  const length = Number(metadata?.['mpris:length']) || Number.POSITIVE_INFINITY;
+  return Math.max(0, Math.min(length, reckoned));
+}
+
+function put<K, R>(
+  records: ReadonlyMap<K, R>,
+  changed: readonly R[],
+  keyOf: (record: R) => K,
+): ReadonlyMap<K, R> {
+  return new Map([...records, ...changed.map((record) => [keyOf(record), record] as const)]);
+}
+
+function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap<K, R> {
+  const left = new Map(records);
+  for (const key of keys) left.delete(key);
+  return left;
+}
+
+function movedIn(players: ReadonlyMap<string, PlayerRecord>) {
+  return ({ bus_name, position, emitted_at }: PlayerPosition): PlayerRecord[] => {
+    const player = players.get(bus_name);
+    return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
+  };
+}
+
+function withStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
+  const { run, can_check, can_upgrade } = upgrade ?? {};
+  return {
+    ...status,
+    ...(run && { run }),
+    ...(can_check !== undefined && { can_check }),
+    ...(can_upgrade !== undefined && { can_upgrade }),
+  };
+}
+
+function idOf({ id }: { readonly id: number }): number {
+  return id;
+}
+
+function busName({ bus_name }: { readonly bus_name: string }): string {
+  return bus_name;
+}
+
+function unitKey({ scope, name }: ServiceRecord): string {
+  return `${scope}/${name}`;
+}
