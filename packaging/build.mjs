@@ -1,4 +1,5 @@
-// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped.
+// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped,
+// `dist-client/` what `tonearm/client` is.
 // One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
 // and 190 ms at start. Nothing here installs anything.
 //
@@ -21,6 +22,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -170,6 +172,20 @@ async function buildDist(outdir) {
   chmodSync(join(outdir, 'main.js'), 0o755);
 }
 
+/** `tonearm/client`: one module for browsers and Node, and its types. */
+async function buildClient(outdir) {
+  await build({
+    entryPoints: [join(ROOT, 'src/client/client.ts')],
+    outdir,
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    logLevel: 'warning',
+  });
+  await writeDeclarations(ROOT, outdir);
+}
+
 const { values } = parseArgs({
   options: {
     'tests-only': { type: 'boolean' },
@@ -179,4 +195,6 @@ const { values } = parseArgs({
   },
 });
 if (!values['dist-only']) await replaceFolder(resolve(ROOT, values['tests-dir']), 'module', buildModules);
+if (!values['dist-only'] && !values['tests-only'])
+  await replaceFolder(join(ROOT, 'dist-client'), 'module', buildClient);
 if (!values['tests-only']) await replaceFolder(resolve(ROOT, values['dist-dir']), 'commonjs', buildDist);

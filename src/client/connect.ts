@@ -10,10 +10,10 @@ import { ReconnectingStream } from './stream.js';
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
-  /** Only these events; with `backends`: both. */
+  /** Only these events; with `backend`: both. */
   readonly types?: readonly EventName[];
   /** Only these backends' events. */
-  readonly backends?: readonly Backend[];
+  readonly backend?: readonly Backend[];
   readonly exclude?: readonly EventName[];
   /** Peaks of all outputs, up to ten times a second; they cost the node something. Not unless asked for. */
   readonly levels?: boolean;
@@ -100,9 +100,9 @@ class LiveNode implements Live {
 
   /** `audio.level` comes only where it is named, and then what else is wanted must be named too. */
   #query(): URLSearchParams {
-    const { types, backends, exclude } = this.#options;
-    const base = types ?? (backends === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
-    const lists = { types: this.#levels ? [...base, LEVEL] : types, backend: backends, exclude };
+    const { types, backend, exclude } = this.#options;
+    const base = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
+    const lists = { types: this.#levels ? [...base, LEVEL] : types, backend, exclude };
     const query = new URLSearchParams();
     for (const [name, values] of Object.entries(lists))
       if (values !== undefined) query.set(name, values.join());
@@ -115,6 +115,9 @@ class LiveNode implements Live {
     if (event.type === 'player.added' || event.type === 'player.updated') {
       this.#aheadMs = Math.min(this.#aheadMs, Date.now() - event.data.emitted_at);
     }
+    // A snapshot is of now, whatever the clocks have done since the last one.
+    if (event.type === 'backend.updated' && event.data.detail === 'snapshot')
+      this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
   }
 
@@ -168,8 +171,8 @@ class LiveNode implements Live {
   }
 
   #wants(backend: Backend): boolean {
-    const { types, backends } = this.#options;
-    return backends?.includes(backend) ?? types === undefined;
+    const { types, backend: wanted } = this.#options;
+    return wanted?.includes(backend) ?? types === undefined;
   }
 
   /** Of what the stream has told meanwhile, the stream knows better. */

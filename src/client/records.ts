@@ -2,7 +2,6 @@
 // Types only; the build puts declarations that need nothing else in the place of this file's.
 
 export type { Backend, BackendState } from '../protocol/actor/backends.js';
-export type { UnitScope } from '../protocol/actor/commands.js';
 export type { FaultCode } from '../protocol/actor/faults.js';
 export type {
   AudioRecord,
@@ -12,6 +11,7 @@ export type {
   ClientRecord,
   HealthRecord,
   OutputRecord,
+  PortRecord,
   PowerRecord,
   ProblemRecord,
   ServerRecord,

@@ -12,12 +12,13 @@ import type {
   PowerRecord,
   ServerRecord,
   ServiceRecord,
-  UnitScope,
   UpgradeRecord,
 } from './records.js';
 
 /** An id, or an exact name. */
 type Ref = string | number;
+
+type Scope = ServiceRecord['scope'];
 
 type Done = Promise<void>;
 
@@ -48,11 +49,11 @@ export interface Routes {
   cookie(): Promise<Blob>;
 
   services(): Promise<ServiceRecord[]>;
-  startUnit(scope: UnitScope, unit: string): Done;
-  stopUnit(scope: UnitScope, unit: string): Done;
-  restartUnit(scope: UnitScope, unit: string): Done;
-  enableUnit(scope: UnitScope, unit: string): Done;
-  disableUnit(scope: UnitScope, unit: string): Done;
+  startUnit(scope: Scope, unit: string): Done;
+  stopUnit(scope: Scope, unit: string): Done;
+  restartUnit(scope: Scope, unit: string): Done;
+  enableUnit(scope: Scope, unit: string): Done;
+  disableUnit(scope: Scope, unit: string): Done;
 
   power(): Promise<PowerRecord>;
   powerOff(): Done;

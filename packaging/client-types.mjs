@@ -1,0 +1,115 @@
+// The declarations of `tonearm/client`, which need nothing but themselves: the compiler's for the client's own files, and for the
+// records of the daemon, which are declared as schemas, types that are printed from these.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const COMPILE_DEADLINE_MS = 5 * 60_000;
+
+/** Writes a `.d.ts` for each file of src/client. Throws when they do not compile. */
+export async function writeDeclarations(root, outdir) {
+  const temporary = mkdtempSync(join(tmpdir(), 'tonearm-types-'));
+  try {
+    compile(root, temporary);
+    cpSync(join(temporary, 'client'), outdir, { recursive: true });
+    writeFileSync(join(outdir, 'records.d.ts'), await recordTypes(root, temporary));
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+function compile(root, outDir) {
+  const project = join(outDir, 'tsconfig.json');
+  const compilerOptions = {
+    ...{ noEmit: false, declaration: true, emitDeclarationOnly: true },
+    ...{ rootDir: join(root, 'src'), outDir, typeRoots: [join(root, 'node_modules/@types')] },
+  };
+  const settings = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions,
+    files: [join(root, 'src/client/client.ts')],
+    include: [],
+  };
+  writeFileSync(project, JSON.stringify(settings));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const done = spawnSync(process.execPath, [tsc, '-p', project], {
+    encoding: 'utf8',
+    timeout: COMPILE_DEADLINE_MS,
+  });
+  if (done.status !== 0)
+    throw new Error(`The client does not compile: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
+}
+
+/** What src/client/records.ts passes on, as declarations of their own. */
+async function recordTypes(root, temporary) {
+  const source = readFileSync(join(root, 'src/client/records.ts'), 'utf8');
+  const names = [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap(
+    (match) => match[1].match(/\w+/g) ?? [],
+  );
+  const { schemas, BACKENDS, BACKEND_STATES, FAULTS } = await daemonsWords(root, temporary);
+  const words = { Backend: BACKENDS, BackendState: BACKEND_STATES, FaultCode: Object.keys(FAULTS) };
+  const known = new Map(names.filter((name) => name in schemas).map((name) => [schemas[name], name]));
+  const declare = (name) => {
+    if (name in words) return `export type ${name} = ${union(words[name])};\n`;
+    if (name !== 'BodyOf') return `export type ${name} = ${typeOf(schemas[name], known, '', true)};\n`;
+    const bodies = objectType(
+      { properties: schemas.BODIES, required: Object.keys(schemas.BODIES) },
+      known,
+      '',
+    );
+    return `export interface Bodies ${bodies}\n\nexport type BodyOf<K extends keyof Bodies> = Bodies[K];\n`;
+  };
+  return `// Made from the schemas of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
+}
+
+async function daemonsWords(root, temporary) {
+  const outfile = join(temporary, 'words.mjs');
+  const from = (file) => JSON.stringify(join(root, 'src/protocol/actor', file));
+  const contents = [
+    `export * as schemas from ${from('schemas.ts')};`,
+    `export * from ${from('backends.ts')};`,
+    `export * from ${from('faults.ts')};`,
+  ].join('\n');
+  await build({
+    stdin: { contents, resolveDir: root },
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'warning',
+  });
+  return import(pathToFileURL(outfile).href);
+}
+
+const union = (values) => values.map((value) => `'${value}'`).join(' | ');
+
+const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
+
+/** As much of JSON Schema as the schemas use; anything else throws. `whole`: the declaration itself, and no reference to it. */
+function typeOf(schema, known, indent, whole = false) {
+  const name = whole ? undefined : known.get(schema);
+  if (name !== undefined) return name;
+  if (schema.enum !== undefined) return union(schema.enum);
+  if (schema.const !== undefined) return JSON.stringify(schema.const).replaceAll('"', "'");
+  if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, known, indent)).join(' | ');
+  if (schema.type === 'array') return `Array<${typeOf(schema.items, known, indent)}>`;
+  if (schema.properties !== undefined) return objectType(schema, known, indent);
+  if (schema.type === 'object')
+    return `Record<string, ${typeOf(schema.additionalProperties, known, indent)}>`;
+  if (schema.type in SIMPLE) return SIMPLE[schema.type];
+  if (schema.type === undefined) return 'unknown';
+  throw new Error(`No type for the schema ${JSON.stringify(schema)}`);
+}
+
+function objectType({ properties, required = [] }, known, indent) {
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const comment = schema.description === undefined ? '' : `${inner}/** ${schema.description} */\n`;
+    return `${comment}${inner}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema, known, inner)};\n`;
+  });
+  return `{\n${fields.join('')}${indent}}`;
+}
