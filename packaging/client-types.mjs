@@ -50,8 +50,13 @@ async function recordTypes(root, temporary) {
   const names = [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap(
     (match) => match[1].match(/\w+/g) ?? [],
   );
-  const { schemas, BACKENDS, BACKEND_STATES, FAULTS } = await daemonsWords(root, temporary);
-  const words = { Backend: BACKENDS, BackendState: BACKEND_STATES, FaultCode: Object.keys(FAULTS) };
+  const { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FAULTS } = await daemonsWords(root, temporary);
+  const words = {
+    Backend: BACKENDS,
+    ChildName: CHILD_NAMES,
+    BackendState: BACKEND_STATES,
+    FaultCode: Object.keys(FAULTS),
+  };
   const known = new Map(names.filter((name) => name in schemas).map((name) => [schemas[name], name]));
   const declare = (name) => {
     if (name in words) return `export type ${name} = ${union(words[name])};\n`;

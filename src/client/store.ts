@@ -1,9 +1,9 @@
 // What is known of a node, and what each event of the stream changes in it (contract, section 5). Pure: it neither asks nor waits.
 
 import type {
-  Backend,
   BackendState,
   BackendUpdateRecord,
+  ChildName,
   ClientRecord,
   OutputRecord,
   PlayerPosition,
@@ -68,8 +68,8 @@ export interface Connection {
 /** Values are never changed, but replaced: what is the same object is the same state. */
 export interface NodeState {
   readonly connection: Connection;
-  /** The enabled ones. What a backend knows is as it was last while it is not `up`. */
-  readonly backends: ReadonlyMap<Backend, BackendInfo>;
+  /** The enabled ones, and the node's bridges. What a backend knows is as it was last while it is not `up`. */
+  readonly backends: ReadonlyMap<ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, OutputRecord>;
   /** By id. */
