@@ -16,6 +16,7 @@ const gateway = createGateway({
     audio: { enabled: true, serveCookie: false },
     systemd: { ...off, system: [], user: [], internal: [] },
     power: { ...off, capabilities: { poweroff: false, reboot: false } },
+    players: { enabled: false },
     upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
     discovery: { ...off, name: 'bench' },
   },

@@ -11,6 +11,8 @@ export type {
   ClientRecord,
   HealthRecord,
   OutputRecord,
+  PlayerPosition,
+  PlayerRecord,
   PortRecord,
   PowerRecord,
   ProblemRecord,
@@ -20,30 +22,3 @@ export type {
   UpgradeRun,
   UpgradeStatus,
 } from '../protocol/actor/schemas.js';
-
-/** Positions are microseconds. */
-export interface PlayerRecord {
-  readonly bus_name: string;
-  readonly identity: string;
-  readonly playback_status: 'Playing' | 'Paused' | 'Stopped';
-  readonly loop_status?: 'None' | 'Track' | 'Playlist';
-  readonly shuffle?: boolean;
-  readonly volume?: number;
-  readonly position?: number;
-  readonly position_updated_at: string;
-  readonly rate?: number;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly capabilities: Readonly<
-    Record<'can_play' | 'can_pause' | 'can_go_next' | 'can_go_previous' | 'can_seek' | 'can_control', boolean>
-  >;
-  readonly tracklist_supported: boolean;
-  readonly pid?: number;
-  readonly can_raise?: boolean;
-  readonly can_quit?: boolean;
-}
-
-export interface PlayerPosition {
-  readonly bus_name: string;
-  readonly position: number;
-  readonly emitted_at: number;
-}

@@ -1,6 +1,7 @@
 // Checks decoded bodies against their schemas and says in one sentence what is wrong. Loads typebox: body.ts imports it
 // when it is first needed, nothing else may.
 
+import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
 import type { Decoded } from './body.js';
@@ -13,6 +14,9 @@ interface PlainSchema {
   readonly properties?: Readonly<Record<string, PlainSchema>>;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly required?: readonly string[] | undefined;
 }
 
 /** Characters of a refused value that a problem's detail repeats. */
@@ -21,7 +25,7 @@ const SHOWN_CHARACTERS = 60;
 export function checkBody<K extends BodyName>(name: K, json: unknown): Decoded<BodyOf<K>> {
   const schema = BODIES[name];
   if (Check(schema, json)) return { ok: true, value: json };
-  return problem('bad-body', explain(schema, json));
+  return problem('bad-body', explain(schema as TSchema & PlainSchema, json));
 }
 
 /** Typebox lists the errors of every branch of a union; people want the one fault of the field that they sent. */
@@ -41,13 +45,18 @@ function explain(schema: PlainSchema, json: unknown): string {
     if (expected === undefined || Check(expected, value)) continue;
     return `Field ${field} must be ${expectation(expected)}, got ${shown(value)}`;
   }
+  const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
+  if (missing !== undefined) return `Field ${missing} is missing`;
   return fields.length === 0 ? `Field ${names} is missing` : `Only one of ${names} can be given`;
 }
 
 function expectation(schema: PlainSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(expectation).join(' or ');
-  const { type = 'a value', minimum, maximum } = schema;
-  if (minimum !== undefined && maximum !== undefined) return `a number between ${minimum} and ${maximum}`;
+  const { type = 'a value', minimum, maximum, pattern } = schema;
+  if (schema.enum !== undefined) return schema.enum.join(' or ');
+  if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
+  const number = type === 'integer' ? 'an integer' : 'a number';
+  if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
   if (type === 'integer') return 'a non-negative integer';
   return type === 'boolean' ? 'true or false' : `a non-empty ${type}`;
 }

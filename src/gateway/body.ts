@@ -4,6 +4,13 @@
 import type { BodyName, BodyOf } from '../protocol/actor/schemas.js';
 import { type Problem, problem } from './problem.js';
 
+/** A body as it arrived; `gone`: there is nobody left to answer. */
+export type ReceivedBody =
+  | { readonly kind: 'whole'; readonly bytes: Buffer }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'too-slow' }
+  | { readonly kind: 'gone' };
+
 export type Decoded<T> = { readonly ok: true; readonly value: T } | Problem;
 
 /** What a route takes as its body. */

@@ -3,7 +3,8 @@
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
-import { BODY_LIMIT_BYTES, type ReceivedBody, type ResponseStream } from './exchange.js';
+import type { ReceivedBody } from './body.js';
+import { BODY_LIMIT_BYTES, type ResponseStream } from './exchange.js';
 import type { RequestHandler, TrustedExchange } from './handler.js';
 import { problem, problemReply } from './problem.js';
 import type { HttpReply } from './reply.js';

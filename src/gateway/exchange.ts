@@ -4,8 +4,9 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
+import type { ReceivedBody } from './body.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
-import { type HeaderPair, type HttpReply, statusLine } from './reply.js';
+import { type HeaderPair, type HttpReply, oneLine, statusLine } from './reply.js';
 
 /** Contract, section 3: larger bodies are 413. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
@@ -14,12 +15,8 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 
-/** A body as it arrived; `gone`: there is nobody left to answer. */
-export type ReceivedBody =
-  | { readonly kind: 'whole'; readonly bytes: Buffer }
-  | { readonly kind: 'too-large' }
-  | { readonly kind: 'too-slow' }
-  | { readonly kind: 'gone' };
+/** A larger answer, such as a cover, is sent as the kernel takes it: `end` keeps a copy of the rest for each who reads slowly. */
+const COPIED_MAX_BYTES = 256 * 1024;
 
 /** A response that will be a stream. Nothing is sent before the first write, so that it can still be refused. */
 export interface ResponseStream {
@@ -234,7 +231,10 @@ export class Exchange {
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
     if (body !== undefined && this.method !== 'HEAD') {
-      this.#response.end(body, close);
+      const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES;
+      // Within the handler nothing can be sent later: nobody listens yet whether the peer has gone.
+      if (isSmall || close || this.#request !== undefined) this.#response.end(body, close);
+      else this.#sendAsTaken(body);
       return;
     }
     // `end` would send a body also to HEAD, and `endWithoutBody` with any argument leaves the response pending, which
@@ -242,6 +242,13 @@ export class Exchange {
     if (close) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();
+  }
+
+  #sendAsTaken(body: Uint8Array): void {
+    const begun = this.#response.getWriteOffset();
+    const send = (from: number): readonly [boolean, boolean] =>
+      this.#response.tryEnd(body.subarray(from), body.byteLength);
+    if (!send(0)[1]) this.#response.onWritable((offset) => send(offset - begun)[0]);
   }
 
   #writeHeaders(headers: readonly HeaderPair[]): void {
@@ -272,9 +279,4 @@ export class Exchange {
   #settle(): void {
     if (this.#request === undefined) this.#onSettled();
   }
-}
-
-/** uWebSockets.js writes header values as they are (measured): a line break would begin another header. */
-function oneLine(value: string): string {
-  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

@@ -7,6 +7,7 @@ import type { Interfaces } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
 import { BridgeRequests } from './bridge-requests.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
+import { Covers } from './covers.js';
 import { EventHub } from './events/hub.js';
 import { type Log, RequestHandler } from './handler.js';
 import { ListeningSockets } from './listening.js';
@@ -68,6 +69,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const hub = new EventHub({ boot, clock, maxClients: limits.streams, source: mirror });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const answers = new PendingCount();
+  const backends = counting(options.backends, answers);
+  const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const served = () => ({
     port: sockets?.port ?? settings.api.port,
@@ -83,7 +86,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
     mirror,
     responses,
-    backends: counting(options.backends, answers),
+    backends,
+    covers,
     hub,
     listening: () => sockets?.state ?? { listening: [], waiting: [] },
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
@@ -104,10 +108,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       changes: (_child, changes) => {
         hub.publish(mirror.apply(changes));
         feeds.changed(changes);
+        covers.changed(changes);
       },
       health: (child, health) => {
         hub.publish(mirror.health(child, health));
         feeds.health(child, health);
+        if (child === 'players' && health.state !== 'up') covers.clear();
       },
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
       asked: (child, request) => requests.carryOut(child, request),

@@ -4,6 +4,7 @@
 import type { Clock } from '../clock.js';
 import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
 import type { ServerRecord } from '../protocol/actor/schemas.js';
+import type { Covers } from './covers.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
@@ -39,6 +40,7 @@ export interface HandlerParts {
   readonly mirror: Mirror;
   readonly responses: ResponseMaker;
   readonly backends: Backends;
+  readonly covers: Pick<Covers, 'reply'>;
   readonly hub: Pick<EventHub, 'open' | 'stats'>;
   readonly listening: () => ListeningState;
   readonly identity: HostIdentity;
@@ -147,6 +149,8 @@ export class RequestHandler implements ExchangeHandler {
         return this.#answerText(exchange, action);
       case 'cookie':
         return this.#answerCookie(exchange, action);
+      case 'cover':
+        return this.#answerCover(exchange, action.player(match.params));
       case 'server':
         return exchange.answer(this.#serverReply(exchange));
       case 'health':
@@ -205,6 +209,10 @@ export class RequestHandler implements ExchangeHandler {
       ],
       body: answer.bytes,
     });
+  }
+
+  async #answerCover(exchange: TrustedExchange, player: string): Promise<void> {
+    exchange.answer(await this.#parts.covers.reply(player, exchange.header('if-none-match')));
   }
 
   #serverReply(exchange: TrustedExchange): HttpReply {

@@ -7,6 +7,8 @@ import type { Change } from '../protocol/actor/messages.js';
 import {
   actionEvent,
   backendEvent,
+  eventOf,
+  type RecordChange,
   recordEvents,
   type SnapshotSource,
   type StreamEvent,
@@ -15,7 +17,7 @@ import {
 import type { CachedResponse, ResponseMaker } from './reply.js';
 import { RESOURCES, type Resource, type ResourceSpec } from './resources.js';
 
-type RecordChange = Extract<Change, { readonly kind: 'put' | 'drop' }>;
+type StateChange = Extract<Change, { readonly kind: 'put' | 'drop' }>;
 
 const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
@@ -66,10 +68,10 @@ export class Mirror implements SnapshotSource {
   apply(changes: readonly Change[]): readonly StreamEvent[] {
     const events: StreamEvent[] = [];
     let collection: Collection | undefined;
-    let removal = false;
+    let kind: RecordChange = 'updated';
     let texts = new Map<string, string>();
     const tell = (): void => {
-      if (collection !== undefined) events.push(...recordEvents(collection, removal, texts));
+      if (collection !== undefined) events.push(...recordEvents(collection, kind, texts, this.#date()));
       collection = undefined;
     };
     for (const change of changes) {
@@ -78,16 +80,17 @@ export class Mirror implements SnapshotSource {
         events.push(actionEvent(change.type, change.json));
         continue;
       }
-      const text = this.#take(change);
-      const isRemoval = change.kind === 'drop';
-      if (text === undefined || !isTold(change.collection, isRemoval)) continue;
-      if (change.collection !== collection || isRemoval !== removal) {
+      const taken = this.#take(change);
+      if (taken === undefined) continue;
+      const type = eventOf(change.collection, taken.kind);
+      if (type === undefined) continue;
+      if (change.collection !== collection || type !== eventOf(collection, kind)) {
         tell();
         ({ collection } = change);
-        removal = isRemoval;
+        ({ kind } = taken);
         texts = new Map();
       }
-      texts.set(change.key, text);
+      texts.set(change.key, taken.text);
     }
     tell();
     return events;
@@ -148,33 +151,35 @@ export class Mirror implements SnapshotSource {
       snapshotMark(backend, health),
       // What is remembered is told as well: when it comes back with the same text, nobody is told again.
       ...this.#collectionsOf(backend).flatMap(([name, { remembered, live }]) =>
-        recordEvents(name, false, new Map([...remembered, ...live])),
+        recordEvents(name, 'added', new Map([...remembered, ...live]), this.#date()),
       ),
     ]);
   }
 
-  /** Stores one change. The text to be told with it, for a drop the last one; undefined: nothing to tell. */
-  #take(change: RecordChange): string | undefined {
+  /** Stores one change. What is to be told of it, for a drop the last text; undefined: nothing. */
+  #take(change: StateChange): { readonly kind: RecordChange; readonly text: string } | undefined {
     const { live, ranks, remembered } = this.#records(change.collection);
     const { key } = change;
     const current = live.get(key);
     if (change.kind === 'drop') {
       if (live.delete(key)) this.#touch(change.collection);
-      return current;
+      return current === undefined ? undefined : { kind: 'removed', text: current };
     }
+    const text = change.json;
+    if (SPECS[change.collection].isPassing) return { kind: 'updated', text };
     if (change.rank !== undefined) ranks.set(key, change.rank);
-    if (current === change.json) return undefined;
+    if (current === text) return undefined;
     const told = current ?? remembered.get(key);
-    live.set(key, change.json);
+    live.set(key, text);
     this.#touch(change.collection);
-    return told === change.json ? undefined : change.json;
+    return told === text ? undefined : { kind: told === undefined ? 'added' : 'updated', text };
   }
 
   /** Empties a collection whose backend left `up`. */
   #empty(name: Collection, { live, remembered }: Records): readonly StreamEvent[] {
     if (live.size === 0) return [];
-    const events = recordEvents(name, true, live);
-    if (!isTold(name, true)) for (const [key, json] of live) remembered.set(key, json);
+    const events = recordEvents(name, 'removed', live, this.#date());
+    if (eventOf(name, 'removed') === undefined) for (const [key, json] of live) remembered.set(key, json);
     live.clear();
     this.#touch(name);
     return events;
@@ -208,9 +213,4 @@ export class Mirror implements SnapshotSource {
     const rankOf = (key: string): number => ranks.get(key) ?? ranks.size;
     return [...live].sort(([a], [b]) => rankOf(a) - rankOf(b)).map(([, json]) => json);
   }
-}
-
-/** Whether such changes are events. */
-function isTold(collection: Collection, removal: boolean): boolean {
-  return (removal ? SPECS[collection].removed : SPECS[collection].updated) !== undefined;
 }

@@ -77,7 +77,7 @@ export function serverRecord(
     api_version: version,
     backends: {
       bluetooth: false,
-      mpris: false,
+      mpris: settings.players.enabled,
       power: settings.power.enabled,
       pulseaudio: settings.audio.enabled,
       systemd: settings.systemd.enabled,

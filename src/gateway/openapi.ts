@@ -45,6 +45,12 @@ const COMPONENTS = {
   UpgradeInfo: Type.Union([schemas.UpgradeStatus, schemas.UpgradeRun]),
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: schemas.oneOf('reboot', 'poweroff') }),
+  Player: schemas.PlayerRecord,
+  Players: Type.Array(schemas.PlayerRecord),
+  PlayerEvent: schemas.PlayerEvent,
+  PlayerRemoval: schemas.PlayerRemoval,
+  PlayerPosition: schemas.PlayerPosition,
+  PlayerPositions: Type.Array(schemas.PlayerPosition),
   BackendUpdate: schemas.BackendUpdateRecord,
   ServerInfo: schemas.oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
@@ -64,6 +70,7 @@ const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   systemd: ['no-such-unit', 'read-only-scope'],
   power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
   upgrade: ['run-in-progress'],
+  players: ['no-such-player', 'not-able'],
 };
 
 /** Every request can meet these. */
@@ -161,6 +168,16 @@ function successes(action: Action): JsonObject {
       };
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
+    case 'cover':
+      return {
+        200: {
+          description: 'The image',
+          headers: { ETag: { schema: Type.String() } },
+          content: { 'image/*': {} },
+        },
+        304: { description: 'Not changed since If-None-Match' },
+        307: { description: 'It lies on the web', headers: { Location: { schema: Type.String() } } },
+      };
     case 'health':
       return { 200: json(action.schema) };
     default:
@@ -189,6 +206,8 @@ function problemsOf(action: Action): readonly ProblemCode[] {
       return [...MUTATION_PROBLEMS, ...FAULTS_OF[action.backend]];
     case 'cookie':
       return ['no-cookie', ...BACKEND_FAULTS];
+    case 'cover':
+      return ['no-such-player', 'no-cover', ...BACKEND_FAULTS];
     case 'text':
       return BACKEND_FAULTS;
     case 'mirror':

@@ -17,6 +17,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   202: '202 Accepted',
   204: '204 No Content',
   304: '304 Not Modified',
+  307: '307 Temporary Redirect',
   400: '400 Bad Request',
   403: '403 Forbidden',
   404: '404 Not Found',
@@ -48,7 +49,7 @@ export interface CachedResponse {
 }
 
 /** Clients may keep answers, but ask each time whether they still hold. */
-const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
+export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
 /** Makes cached responses with tags that no other of this process, and of no earlier process, has had. */
 export class ResponseMaker {
@@ -96,4 +97,9 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   const tags = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+}
+
+/** uWebSockets.js writes header values as they are (measured): a line break would begin another header. */
+export function oneLine(value: string): string {
+  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

@@ -66,6 +66,7 @@ export const RESOURCES = {
     collections: ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'],
     join: upgrade,
   },
+  players: { backend: 'players', collections: ['players'], join: list('players') },
 } as const satisfies Record<string, ResourceSpec>;
 
 export type Resource = keyof typeof RESOURCES;

@@ -2,7 +2,13 @@
 // Data and the building of commands only; what is done with a route stands in handler.ts.
 
 import type { Backend, ChildName } from '../protocol/actor/backends.js';
-import type { Answer, AudioTarget, Command, SystemdCommand } from '../protocol/actor/commands.js';
+import type {
+  Answer,
+  AudioTarget,
+  Command,
+  PlayersCommand,
+  SystemdCommand,
+} from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
@@ -22,6 +28,7 @@ export type Action =
   /** An answer that only the backend can give; `text` is JSON, `cookie` bytes. */
   | { readonly kind: 'text'; readonly ask: Ask; readonly schema: ComponentName }
   | { readonly kind: 'cookie'; readonly ask: Ask }
+  | { readonly kind: 'cover'; readonly player: (params: Params) => string }
   | {
       readonly kind: 'mutation';
       readonly backend: Backend;
@@ -57,6 +64,7 @@ const withAudio: Exists = ({ audio }) => audio.enabled;
 const withSystemd: Exists = ({ systemd }) => systemd.enabled;
 const withPower: Exists = ({ power }) => power.enabled;
 const withUpgrade: Exists = ({ upgrade }) => upgrade.enabled;
+const withPlayers: Exists = ({ players }) => players.enabled;
 
 function get(path: string, summary: string, exists: Exists, action: Action): Route {
   return { method: 'GET', path, summary, exists, action };
@@ -136,6 +144,74 @@ const unitRoutes = UNIT_VERBS.map((verb) =>
   }),
 );
 
+const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
+
+/** The whole bus name, which may be given without what all of them begin with. */
+function playerOf(params: Params): string {
+  const name = param(params, 'player');
+  return name.startsWith(PLAYER_NAMES) ? name : PLAYER_NAMES + name;
+}
+
+function playerRoute<T>(
+  verb: string,
+  summary: string,
+  body: Body<T>,
+  command: (player: string, body: T) => PlayersCommand,
+): Route {
+  return post({
+    path: `/players/{player}/${verb}`,
+    summary,
+    exists: withPlayers,
+    backend: 'players',
+    body,
+    command: (params, value) => command(playerOf(params), value),
+  });
+}
+
+const PLAYER_VERBS = ['play', 'pause', 'play_pause', 'stop', 'next', 'previous'] as const;
+
+const playerRoutes: readonly Route[] = [
+  get('/players', 'The media players', withPlayers, state('players', 'Players')),
+  get('/players/{player}/cover', 'The cover of what a player plays', withPlayers, {
+    kind: 'cover',
+    player: playerOf,
+  }),
+  ...PLAYER_VERBS.map((verb) =>
+    playerRoute(verb, `${verb} in a player`, NO_BODY, (player) => ({ do: verb, player })),
+  ),
+  playerRoute('seek', 'Moves the position by an offset', requiredBody('seek'), (player, { offset }) => ({
+    do: 'seek',
+    player,
+    offset,
+  })),
+  playerRoute('position', 'Sets the position', requiredBody('position'), (player, body) => ({
+    do: 'position',
+    player,
+    position: body.position,
+    ...(body.track_id !== undefined && { trackId: body.track_id }),
+  })),
+  playerRoute('volume', 'Sets the volume of a player', requiredBody('setVolume'), (player, { volume }) => ({
+    do: 'volume',
+    player,
+    volume,
+  })),
+  playerRoute('loop', 'Sets what is repeated', requiredBody('loop'), (player, { loop }) => ({
+    do: 'loop',
+    player,
+    loop,
+  })),
+  playerRoute(
+    'shuffle',
+    'Sets whether the order is random',
+    requiredBody('shuffle'),
+    (player, { shuffle }) => ({
+      do: 'shuffle',
+      player,
+      shuffle,
+    }),
+  ),
+];
+
 export const ROUTES: readonly Route[] = [
   get('/server', 'The node and its software', always, { kind: 'server', schema: 'Server' }),
   get('/health', 'The state of the backends', always, { kind: 'health', schema: 'Health' }),
@@ -201,6 +277,7 @@ export const ROUTES: readonly Route[] = [
     body: NO_BODY,
     command: () => ({ do: 'reboot' }),
   }),
+  ...playerRoutes,
   get('/upgrade', 'The state of upgrades', withUpgrade, state('upgrade', 'Upgrade')),
   post({
     path: '/upgrade/check',

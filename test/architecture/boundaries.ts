@@ -134,4 +134,7 @@ export const FILE_LINES_MAX = 280;
 export const FUNCTION_LINES_MAX = 70;
 
 /** Tables may be as long as what they list. */
-export const LONG: Readonly<Record<string, string>> = {};
+export const LONG: Readonly<Record<string, string>> = {
+  'src/gateway/routes.ts': 'a row per route',
+  'src/protocol/actor/schemas.ts': 'a schema per record and body',
+};

@@ -2,7 +2,7 @@
 
 /** File, a text that stands in it once, and what it becomes: `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
-  ['src/protocol/actor/backends.ts', "'upgrade'] as const", "'upgrade', 'bell'] as const"],
+  ['src/protocol/actor/backends.ts', "'players'] as const", "'players', 'bell'] as const"],
   [
     'src/protocol/actor/settings.ts',
     'interface Settings {',

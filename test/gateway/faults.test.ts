@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Covers } from '../../src/gateway/covers.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
 import { Mirror } from '../../src/gateway/mirror.js';
@@ -52,6 +53,7 @@ class FaultyGateway {
       mirror: new Mirror([], responses, () => 0),
       responses,
       backends: this.backends,
+      covers: new Covers(this.backends),
       hub: {
         open: (_query, sink) => {
           sink.write(Buffer.from(': begun\n\n'));

@@ -29,6 +29,7 @@ export const SETTINGS: RouteSettings = {
     progressSocket: '/socket',
     stateFile: '/state',
   },
+  players: { enabled: true },
   discovery: { enabled: false, name: 'node' },
 };
 

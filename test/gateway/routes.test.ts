@@ -226,6 +226,7 @@ describe('routes that depend on the configuration', () => {
     audio: { enabled: false, serveCookie: true },
     power: { ...SETTINGS.power, enabled: false },
     upgrade: { ...SETTINGS.upgrade, enabled: false },
+    players: { enabled: false },
     discovery: SETTINGS.discovery,
   };
   const readOnlyUpgrade = {

@@ -53,6 +53,22 @@ export function stream(id: number, name = `player-${id}`) {
 }
 
 const SERVICE = { name: 'mpd.service', scope: 'user', running: true, enabled: true, exists: true };
+const PLAYER = {
+  bus_name: 'org.mpris.MediaPlayer2.mpv',
+  identity: 'mpv',
+  playback_status: 'Playing',
+  position: 1_000_000,
+  position_updated_at: '2026-01-01T00:00:00.000Z',
+  capabilities: {
+    can_play: true,
+    can_pause: true,
+    can_go_next: false,
+    can_go_previous: false,
+    can_seek: true,
+    can_control: true,
+  },
+  tracklist_supported: false,
+};
 const RUN = { state: 'idle' };
 const STATUS = { current: '1', latest: '2', upgrade_available: true };
 
@@ -73,6 +89,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
     put('upgrade.step', '', {}),
     put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
   ],
+  players: [put('players', PLAYER.bus_name, PLAYER)],
 };
 
 /** Everything connects. `since` is the epoch. */

@@ -92,6 +92,9 @@ describe('what the backends refuse', () => {
     'no-such-client': [404, '/audio/clients/3/mute'],
     'no-such-port': [404, '/audio/outputs/3/port', '{"port":"headphones"}'],
     'no-such-unit': [404, '/services/user/x.service/start'],
+    'no-such-player': [404, '/players/x/play'],
+    'no-cover': [404, '/players/x/cover'],
+    'not-able': [403, '/players/x/next'],
     'no-cookie': [404, '/audio/cookie'],
     'no-volume': [409, '/audio/clients/3/volume', '{"volume":1}'],
     'no-ports': [409, '/audio/outputs/3/port', '{"port":"headphones"}'],
@@ -110,7 +113,9 @@ describe('what the backends refuse', () => {
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
     test(`${fault} is ${status}, with the backend's own words`, async () => {
       under.backends.answer = { ok: false, fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` };
-      const response = await under.fetch(fault === 'no-cookie' ? { path } : post(path, body));
+      const response = await under.fetch(
+        fault === 'no-cookie' || fault === 'no-cover' ? { path } : post(path, body),
+      );
       assertProblem(response, status, fault);
       const document = JSON.parse(response.text) as { title: string; detail: string };
       assert.equal(document.title, FAULTS[fault as FaultCode]);

@@ -1,5 +1,5 @@
-// The buses that actors may have: the user's, which can change units, and the system's, which can change nothing.
-// The two are told apart by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
+// The buses that actors may have: the user's, which can change units or command players, and the system's, which can change nothing.
+// They are told apart by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
 
 import { systemBusPaths, userBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';
@@ -10,6 +10,13 @@ export type { BusOptions, BusOwner, CallOptions } from './link.js';
 export class UserBus extends BusLink<'units'> {
   constructor(options: BusOptions, owner: BusOwner) {
     super('units', userBusPaths, options, owner);
+  }
+}
+
+/** The user's bus for the players actor: may command media players. */
+export class PlayersBus extends BusLink<'players'> {
+  constructor(options: BusOptions, owner: BusOwner) {
+    super('players', userBusPaths, options, owner);
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
-import type { Signal } from '../../protocol/dbus/method.js';
+import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 /** Calls without an answer on one connection. The bus itself allows more; an actor never needs them. */
@@ -64,13 +64,25 @@ function messageOf(error: unknown): string {
 /** A connection that the bus has greeted, or a sentence that says why there is none. */
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
+export interface ConnectOptions {
+  readonly deadlineMs: number;
+  /** A larger message is skipped. */
+  readonly messageMaxBytes?: number;
+}
+
 /** Connects to the bus at a socket path. */
-export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHooks): Promise<ConnectResult> {
+export function connectBus(
+  path: string,
+  { deadlineMs, messageMaxBytes = MESSAGE_MAX_BYTES }: ConnectOptions,
+  hooks: ConnectionHooks,
+): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   return new Promise<ConnectResult>((resolve, reject) => {
     // EXTERNAL only: the other mechanisms read files in a home directory that there may not be.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
-    const connection = new BusConnection(bus, privateParts(bus), {
+    const parts = privateParts(bus);
+    guardStream(parts.stream, messageMaxBytes);
+    const connection = new BusConnection(bus, parts, {
       greeted: () => resolve({ connection }),
       signal: hooks.signal,
       lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
@@ -86,7 +98,7 @@ export function connectBus(path: string, deadlineMs: number, hooks: ConnectionHo
  * that message, and neither the thread nor the connection. dbus-next's parser runs inside the event `readable` and pulls with
  * read(n): 16 bytes of header, and then all that follows in one piece.
  */
-function guardStream(stream: Socket): void {
+function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
   stream.emit = (event: string | symbol, ...args: unknown[]): boolean => {
     for (;;) {
@@ -101,7 +113,7 @@ function guardStream(stream: Socket): void {
   const read = stream.read.bind(stream);
   let skippedBytes = 0;
   stream.read = (size?: number): unknown => {
-    if (size === undefined || size <= MESSAGE_MAX_BYTES) return read(size);
+    if (size === undefined || size <= messageMaxBytes) return read(size);
     const chunk: unknown = read(Math.min(size - skippedBytes, stream.readableLength));
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
@@ -131,7 +143,6 @@ export class BusConnection {
     this.#parts = parts;
     this.#hooks = hooks;
     const { stream } = parts;
-    guardStream(stream);
     // Nothing else tells the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#failed(messageOf(error)));
@@ -151,7 +162,7 @@ export class BusConnection {
     if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
     let message: Message;
     try {
-      message = new Message({ ...head, body: [...values] });
+      message = new Message({ ...head, body: values.map(asArgument) });
     } catch (error) {
       return refusedHere(messageOf(error));
     }
@@ -220,6 +231,12 @@ export class BusConnection {
       this.lose(`a signal could not be handled: ${messageOf(error)}`);
     }
   }
+}
+
+function asArgument(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('variant' in value)) return value;
+  const { variant, value: inner } = value as VariantValue;
+  return new Variant(variant, inner);
 }
 
 function answerOf(reply: Message | null): Outcome<BusReply> {

@@ -43,6 +43,8 @@ export interface BusOptions {
   readonly backoffMs?: (attempt: number) => number;
   readonly connectDeadlineMs?: number;
   readonly callDeadlineMs?: number;
+  /** A larger message is skipped. */
+  readonly messageMaxBytes?: number;
 }
 
 export interface CallOptions {
@@ -109,11 +111,22 @@ export class BusLink<E extends Effect> {
   /** Asks for signals, on this connection only: `up` asks again on the next. */
   async watch(match: Match): Promise<Outcome<undefined>> {
     const { sender } = match;
-    if (sender !== BUS_NAME) {
+    if (isUnique(sender)) {
+      // It is its own owner, and is never given again.
+      this.#owners.set(sender, sender);
+    } else if (sender !== BUS_NAME) {
       const outcome = await shared(this.#followed, sender, () => this.#followOwner(sender));
       if (!outcome.ok) return outcome;
     }
     return this.#addMatch(match);
+  }
+
+  /** Asks for these signals no more. Where the sender is a unique name, nothing is heard of it any more. */
+  async unwatch(match: Match): Promise<Outcome<undefined>> {
+    const rule = matchRule(match);
+    if (isUnique(match.sender)) this.#owners.delete(match.sender);
+    if (!this.#rules.delete(rule)) return { ok: true, value: undefined };
+    return this.call(BUS_METHODS.removeMatch, [rule]);
   }
 
   /** Gives the connection up and makes a new one, after the back-off: for an owner that can do nothing with this one. */
@@ -177,10 +190,15 @@ export class BusLink<E extends Effect> {
     let reached: ConnectResult = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
-      reached = await connectBus(path, this.#options.connectDeadlineMs ?? CONNECT_DEADLINE_MS, {
-        signal: (signal) => this.#heard(signal),
-        lost: (reason) => this.#lost(reason, performance.now() - triedAt),
-      });
+      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS, messageMaxBytes } = this.#options;
+      reached = await connectBus(
+        path,
+        { deadlineMs, ...(messageMaxBytes && { messageMaxBytes }) },
+        {
+          signal: (signal) => this.#heard(signal),
+          lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+        },
+      );
       if ('connection' in reached) break;
     }
     return reached;
@@ -232,6 +250,10 @@ export class BusLink<E extends Effect> {
     this.#owners.set(name, owner);
     this.#owner.ownerChanged?.(name, owner !== '');
   }
+}
+
+function isUnique(name: string): boolean {
+  return name.startsWith(':');
 }
 
 /** One request for all who want the same; after a failure the next asks again. The map is emptied when the connection is lost. */

@@ -73,20 +73,36 @@ export interface SnapshotSource {
   snapshot(): readonly StreamEvent[];
 }
 
-/** Changes of one kind in one collection, texts by key, as its shape asks for; none where such changes are no events. */
+/** What becomes of a record. */
+export type RecordChange = 'added' | 'updated' | 'removed';
+
+/** The event that such a change of a collection makes, if it makes any. */
+export function eventOf(collection: Collection, change: RecordChange): EventType | undefined {
+  const { added, updated, removed }: CollectionSpec = COLLECTIONS[collection];
+  if (change === 'removed') return removed;
+  return change === 'added' ? (added ?? updated) : updated;
+}
+
+/**
+ * Changes of one kind in one collection, texts by key, as its shape asks for; none where such changes are no events. `date` is now,
+ * in milliseconds since the epoch.
+ */
 export function recordEvents(
   collection: Collection,
-  removal: boolean,
+  change: RecordChange,
   texts: ReadonlyMap<string, string>,
+  date: number,
 ): readonly StreamEvent[] {
-  const { backend, updated, removed, shape }: CollectionSpec = COLLECTIONS[collection];
-  const type = removal ? removed : updated;
+  const { backend, shape }: CollectionSpec = COLLECTIONS[collection];
+  const type = eventOf(collection, change);
   if (type === undefined) return [];
+  const removal = change === 'removed';
   const bits = bitsOf(type, backend);
   const listed = shape === 'list';
   const groups: EventRecord[][] = [];
   let length = Number.POSITIVE_INFINITY;
-  for (const [key, json] of texts) {
+  for (const [key, text] of texts) {
+    const json = shape === 'player' ? playerWords(key, text, removal, date) : text;
     if (!listed || length + json.length > LIST_LENGTH_MAX) {
       groups.push([]);
       length = 0;
@@ -96,6 +112,11 @@ export function recordEvents(
     length += json.length;
   }
   return groups.map((records) => ({ type, bits, listed, removal, records }));
+}
+
+/** Whoever removes a player knows it by its bus name alone: the words are the same however often it comes and goes. */
+function playerWords(name: string, text: string, removal: boolean, date: number): string {
+  return removal ? JSON.stringify({ bus_name: name }) : `{"data":${text},"emitted_at":${date}}`;
 }
 
 export function actionEvent(type: ActionEvent, json: string): StreamEvent {

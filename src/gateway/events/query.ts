@@ -52,7 +52,10 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
   const isAll = types === undefined && backends === undefined;
   const filter = filterOf(
     (type, backend) =>
-      (isAll || types?.includes(type) || backends?.includes(backend)) === true && !excluded.includes(type),
+      (isAll ||
+        types?.includes(type) ||
+        backends?.includes(backend) ||
+        backends?.includes(BACKEND_ALIASES[backend] ?? '')) === true && !excluded.includes(type),
   );
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
   const parsed = { filter, keepaliveMs, snapshot };
@@ -107,6 +110,9 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
 /** Which events a stream wants: a bit per kind of event. Streams that want the same have equal numbers, and share bytes. */
 export type Filter = number;
 
+/** Other names of backends in `backend=`. */
+const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
+
 type EventKind = readonly [type: EventType, of: ChildName];
 
 const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
@@ -138,7 +144,7 @@ export function accepts(filter: Filter, bits: Filter): boolean {
 
 function backendsOf(type: EventType): readonly ChildName[] {
   if (type === 'backend.updated') return CHILD_NAMES;
-  const spec = SPECS.find(({ updated, removed }) => updated === type || removed === type);
+  const spec = SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
   const owner = spec?.backend ?? ACTION_BACKENDS[type];
   return owner === undefined ? [] : [owner];
 }

@@ -99,9 +99,11 @@ export class Queue implements Backlog {
 
   #put(entries: readonly QueueEntry[]): void {
     for (const entry of entries) {
+      // What waits as new has not been told yet: however it has changed since, it is new.
+      const type = this.#entries.get(entry.key)?.type ?? entry.type;
       this.#remove(entry.key);
       if (entry.slot !== undefined && entry.slot !== entry.key) this.#remove(entry.slot);
-      this.#entries.set(entry.key, entry);
+      this.#entries.set(entry.key, type === entry.type ? entry : { ...entry, type });
       this.#bytes += entry.bytes;
     }
   }

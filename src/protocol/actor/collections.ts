@@ -14,21 +14,32 @@ export const EVENTS = {
   'power.action': 'PowerAction',
   'upgrade.info': 'UpgradeInfo',
   'upgrade.progress': 'UpgradeProgress',
+  'player.added': 'PlayerEvent',
+  'player.updated': 'PlayerEvent',
+  'player.removed': 'PlayerRemoval',
+  'player.position': 'PlayerPositions',
   'backend.updated': 'BackendUpdate',
 } as const;
 
 export type EventType = keyof typeof EVENTS;
 
-/** `list`: one event carries all records of a batch as a JSON array. `each`: one event per record. */
-export type EventShape = 'list' | 'each';
+/**
+ * `list`: one event carries all records of a batch as a JSON array. `each`: one event per record. `player`: one per record, which
+ * carries it as `data` beside the time; that of a removal names only the bus name, which is the key.
+ */
+export type EventShape = 'list' | 'each' | 'player';
 
 export interface CollectionSpec {
   readonly backend: Backend;
+  /** The event of a new record, where it has one of its own. */
+  readonly added?: EventType;
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
   /** The event of a removed record; absent: records of this collection never end while it is whole. */
   readonly removed?: EventType;
   readonly shape?: EventShape;
+  /** Told and not kept: another collection's record says the same, so it is part of no snapshot, and equal texts are told again. */
+  readonly isPassing?: true;
 }
 
 export const COLLECTIONS = {
@@ -55,6 +66,16 @@ export const COLLECTIONS = {
   'upgrade.step': { backend: 'upgrade' },
   /** One record, key '': can_check and can_upgrade. */
   'upgrade.abilities': { backend: 'upgrade' },
+  /** Keyed by bus name. */
+  players: {
+    backend: 'players',
+    added: 'player.added',
+    updated: 'player.updated',
+    removed: 'player.removed',
+    shape: 'player',
+  },
+  /** Keyed by bus name: where a player is now that its position is not where clients reckon it. */
+  'players.position': { backend: 'players', updated: 'player.position', shape: 'list', isPassing: true },
 } as const satisfies Record<string, CollectionSpec>;
 
 export type Collection = keyof typeof COLLECTIONS;

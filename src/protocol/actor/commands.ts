@@ -40,16 +40,36 @@ export interface UpgradeCommand {
   readonly do: 'check' | 'start';
 }
 
+/** `player` is a whole bus name. Positions and offsets are microseconds, `volume` is 0..1. */
+export type PlayersCommand = { readonly player: string } & (
+  | { readonly do: 'play' | 'pause' | 'play_pause' | 'stop' | 'next' | 'previous' }
+  | { readonly do: 'seek'; readonly offset: number }
+  /** In the track that plays, unless another one is named. */
+  | { readonly do: 'position'; readonly position: number; readonly trackId?: string }
+  | { readonly do: 'volume'; readonly volume: number }
+  | { readonly do: 'loop'; readonly loop: 'None' | 'Track' | 'Playlist' }
+  | { readonly do: 'shuffle'; readonly shuffle: boolean }
+  /** Answers with `cover`. `held`: the tag of the one that whoever asks has already. */
+  | { readonly do: 'cover'; readonly held?: string }
+);
+
 export interface Commands {
   readonly audio: AudioCommand;
   readonly systemd: SystemdCommand;
   readonly power: PowerCommand;
   readonly upgrade: UpgradeCommand;
+  readonly players: PlayersCommand;
 }
 
 export type Command<B extends Backend = Backend> = Commands[B];
 
-/** A command's end. `text` is JSON, `bytes` a raw body; both only where the command says so. */
+/** Where it lies on the web; or its bytes under a tag that only they have; or that it is still the one that is `held`. */
+export type CoverAnswer =
+  | { readonly location: string }
+  | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
+  | 'held';
+
+/** A command's end. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so. */
 export type Answer =
-  | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array }
+  | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array; readonly cover?: CoverAnswer }
   | ({ readonly ok: false } & Fault);

@@ -194,24 +194,87 @@ export const UpgradeRecord = Type.Object(
   Closed,
 );
 
+const BusName = Type.String({ description: 'the whole name, org.mpris.MediaPlayer2.NAME' });
+const Microseconds = Type.Integer({ description: 'microseconds' });
+const EmittedAt = Type.Integer({ description: 'milliseconds since the epoch' });
+const LoopStatus = oneOf('None', 'Track', 'Playlist');
+
+export const PlayerRecord = Type.Object(
+  {
+    bus_name: BusName,
+    identity: Type.String(),
+    playback_status: oneOf('Playing', 'Paused', 'Stopped'),
+    loop_status: Type.Optional(LoopStatus),
+    shuffle: Type.Optional(Type.Boolean()),
+    volume: Type.Optional(Volume),
+    position: Type.Optional(Microseconds),
+    position_updated_at: Type.String({
+      format: 'date-time',
+      description: 'when the position was this one: while it plays, reckon on from here at the rate',
+    }),
+    rate: Type.Optional(Type.Number()),
+    metadata: Type.Optional(StringMap),
+    capabilities: Type.Object(
+      {
+        can_play: Type.Boolean(),
+        can_pause: Type.Boolean(),
+        can_go_next: Type.Boolean(),
+        can_go_previous: Type.Boolean(),
+        can_seek: Type.Boolean(),
+        can_control: Type.Boolean(),
+      },
+      Closed,
+    ),
+    tracklist_supported: Type.Boolean(),
+    pid: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'as application.process.id among the props of its streams' }),
+    ),
+    can_raise: Type.Optional(Type.Boolean()),
+    can_quit: Type.Optional(Type.Boolean()),
+  },
+  Closed,
+);
+
+export const PlayerEvent = Type.Object({ data: PlayerRecord, emitted_at: EmittedAt }, Closed);
+
+export const PlayerRemoval = Type.Object({ bus_name: BusName }, Closed);
+
+export const PlayerPosition = Type.Object(
+  { bus_name: BusName, position: Microseconds, emitted_at: EmittedAt },
+  Closed,
+);
+
 export const ProblemRecord = Type.Object(
   { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
   Closed,
 );
 
+/** As int64 on the bus; these are the numbers that JSON carries exactly. */
+const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+const SetVolume = Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed);
+
 /** What requests carry, by the names that routes call them. */
 export const BODIES = {
   mute: Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed),
-  volume: Type.Union([
-    Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed),
-    Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
-  ]),
+  volume: Type.Union([SetVolume, Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed)]),
   port: Type.Object({ port: Type.String({ minLength: 1 }) }, Closed),
   balance: Type.Object({ balance: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
   move: Type.Object(
     { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
     Closed,
   ),
+  seek: Type.Object({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }, Closed),
+  position: Type.Object(
+    {
+      position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),
+      track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
+    },
+    Closed,
+  ),
+  setVolume: SetVolume,
+  loop: Type.Object({ loop: LoopStatus }, Closed),
+  shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
 } as const satisfies Record<string, TSchema>;
 
 export type BackendUpdateRecord = Static<typeof BackendUpdateRecord>;
@@ -228,6 +291,8 @@ export type PowerRecord = Static<typeof PowerRecord>;
 export type UpgradeRun = Static<typeof UpgradeRun>;
 export type UpgradeStatus = Static<typeof UpgradeStatus>;
 export type UpgradeRecord = Static<typeof UpgradeRecord>;
+export type PlayerRecord = Static<typeof PlayerRecord>;
+export type PlayerPosition = Static<typeof PlayerPosition>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;

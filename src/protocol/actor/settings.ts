@@ -42,6 +42,10 @@ export interface UpgradeSettings {
   readonly stateFile: string;
 }
 
+export interface PlayersSettings {
+  readonly enabled: boolean;
+}
+
 export interface DiscoverySettings {
   readonly enabled: boolean;
   /** Of the service on the network: 1 to 63 bytes. */
@@ -56,6 +60,7 @@ export interface Settings {
   readonly audio: AudioSettings;
   readonly power: PowerSettings;
   readonly upgrade: UpgradeSettings;
+  readonly players: PlayersSettings;
   readonly discovery: DiscoverySettings;
 }
 

@@ -1,6 +1,15 @@
 // The bus itself (org.freedesktop.DBus) and the standard interface of properties: what is used of them. Data only.
 
-import { type Match, type Method, type MethodReply, methodsOf, signalRow, type Values } from './method.js';
+import {
+  type Effect,
+  type Match,
+  type Method,
+  type MethodReply,
+  methodsOf,
+  signalRow,
+  type Values,
+  type VariantValue,
+} from './method.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 
@@ -8,7 +17,12 @@ const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 
 export const BUS_METHODS = {
   addMatch: busMethod('AddMatch', ['s', ''], 'none'),
+  removeMatch: busMethod('RemoveMatch', ['s', ''], 'none'),
+  /** Of a well-known name its owner's unique name. Starts nobody. */
   getNameOwner: busMethod('GetNameOwner', ['s', 's'], 'none'),
+  /** All names that have an owner now. */
+  listNames: busMethod('ListNames', ['', 'as'], 'none'),
+  getConnectionUnixProcessID: busMethod('GetConnectionUnixProcessID', ['s', 'u'], 'none'),
 } as const;
 
 const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
@@ -29,6 +43,14 @@ export function getAll(destination: string): Method<Values<'s'>, MethodReply<'a{
     out: 'a{sv}',
     effect: 'none',
   };
+}
+
+/** Interface, property, value; called on the path of the object. */
+export function setProperty<const E extends Effect>(
+  destination: string,
+  effect: E,
+): Method<readonly [string, string, VariantValue], undefined, E> {
+  return { destination, interface: PROPERTIES_INTERFACE, member: 'Set', in: 'ssv', out: '', effect };
 }
 
 export function ownerMatch(name: string): Match {

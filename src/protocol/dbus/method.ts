@@ -1,8 +1,8 @@
 // What a row of the D-Bus tables is: a method with its signatures and what it may change, a signal, a match rule. What a call takes
 // and gives, as TypeScript types, follows from its signature. Pure.
 
-/** What a method changes: nothing; units of a manager; the power state of the machine. A bus connection is made for one. */
-export type Effect = 'none' | 'units' | 'power';
+/** What a method changes: nothing; units of a manager; the power state of the machine; media players. A bus connection is made for one. */
+export type Effect = 'none' | 'units' | 'power' | 'players';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   /** The well-known bus name that is called. */
@@ -70,7 +70,13 @@ export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefine
   return same ? (values as V) : undefined;
 }
 
-/** Which signals the bus is to send us. `sender` is a well-known name; signals of anybody else are dropped. */
+/** A value as a method takes it where its signature says `v`: it says itself which type it is of. */
+export interface VariantValue {
+  readonly variant: 's' | 'b' | 'd';
+  readonly value: string | boolean | number;
+}
+
+/** Which signals the bus is to send us. `sender` is a well-known or a unique name; signals of anybody else are dropped. */
 export interface Match {
   readonly sender: string;
   readonly interface?: string;
@@ -78,6 +84,8 @@ export interface Match {
   readonly path?: string;
   readonly pathNamespace?: string;
   readonly arg0?: string;
+  /** That name, or one that begins with it and a dot. */
+  readonly arg0Namespace?: string;
   readonly arg2?: string;
 }
 
@@ -88,6 +96,7 @@ const RULE_KEYS = {
   path: 'path',
   pathNamespace: 'path_namespace',
   arg0: 'arg0',
+  arg0Namespace: 'arg0namespace',
   arg2: 'arg2',
 } as const satisfies Record<keyof Match, string>;
 

@@ -13,6 +13,11 @@ const CHECKS = {
   u: isInteger,
   // A bigint where a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
+  x: isInteger,
+  // A whole number looks like any other; what is no number at all cannot be shown.
+  d: Number.isFinite,
+  'a{sv}': (value: unknown): boolean =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
   as: (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'),
   ay: (value: unknown): boolean => value instanceof Uint8Array,
   '(uo)': (value: unknown): boolean =>

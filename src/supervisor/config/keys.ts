@@ -125,6 +125,9 @@ export const KEYS = {
       read: readFile,
     },
   },
+  players: {
+    enabled: key('boolean', false, 'media players (MPRIS)', flag),
+  },
   discovery: {
     enabled: key('boolean', false, 'announces the service by mDNS, through Avahi', flag),
     name: {
@@ -150,6 +153,7 @@ export type KeyValues = ValuesIn<typeof KEYS>;
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
   ['service_manager', 'systemd'],
   ['sound_server', 'pulseaudio'],
+  ['mpris', 'players'],
   ['zeroconf', 'discovery'],
 ]);
 

@@ -1,8 +1,7 @@
 // The bus over a real dbus-daemon of our own: calls, errors, signals, its death and its return.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -15,44 +14,12 @@ import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
 import { NotingOwner } from './noting-owner.js';
-import { messageBytes, tempDir } from './scripted-bus.js';
+import { type PrivateBus, privateBus } from './private-bus.js';
+import { messageBytes } from './scripted-bus.js';
 
 const run = promisify(execFile);
 
-interface Daemon {
-  readonly path: string;
-  readonly address: string;
-  start(): Promise<void>;
-  kill(signal: NodeJS.Signals): Promise<void>;
-  signal(signal: NodeJS.Signals): void;
-}
-
-/** A dbus-daemon in a folder of its own; it ends with the test. */
-async function daemon(t: TestContext): Promise<Daemon> {
-  const dir = tempDir();
-  const path = `${dir}/bus`;
-  const address = `unix:path=${path}`;
-  let child: ChildProcess | undefined;
-  const start = async (): Promise<void> => {
-    const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${address}`];
-    child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    if (child.stdout !== null) await once(child.stdout, 'data');
-  };
-  const kill = async (signal: NodeJS.Signals): Promise<void> => {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'close');
-    child.kill(signal);
-    await gone;
-  };
-  t.after(async () => {
-    await kill('SIGKILL');
-    rmSync(dir, { recursive: true, force: true });
-  });
-  await start();
-  return { path, address, start, kill, signal: (signal) => child?.kill(signal) };
-}
-
-async function connected(t: TestContext, bus: Daemon, callDeadlineMs = 5_000) {
+async function connected(t: TestContext, bus: PrivateBus, callDeadlineMs = 5_000) {
   const owner = new NotingOwner();
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
   const link = new UserBus(
@@ -65,7 +32,7 @@ async function connected(t: TestContext, bus: Daemon, callDeadlineMs = 5_000) {
 }
 
 test('a call answers with plain values', async (t) => {
-  const { link } = await connected(t, await daemon(t));
+  const { link } = await connected(t, await privateBus(t));
   assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), { ok: true, value: BUS_NAME });
   const all = await link.call(getAll(BUS_NAME), [BUS_NAME], { path: '/org/freedesktop/DBus' });
   assert.ok(all.ok);
@@ -75,7 +42,7 @@ test('a call answers with plain values', async (t) => {
 });
 
 test('an error of the peer is a value', async (t) => {
-  const { link } = await connected(t, await daemon(t));
+  const { link } = await connected(t, await privateBus(t));
   const outcome = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
   assert.ok(!outcome.ok && outcome.error.kind === 'dbus');
   assert.equal(outcome.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
@@ -87,13 +54,13 @@ test('an error of the peer is a value', async (t) => {
 });
 
 test('a method without object needs a path', async (t) => {
-  const { link } = await connected(t, await daemon(t));
+  const { link } = await connected(t, await privateBus(t));
   const outcome = await link.call(SYSTEMD_METHODS.getAll, ['']);
   assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'GetAll needs a path' } });
 });
 
 test('watched signals arrive, others do not', async (t) => {
-  const bus = await daemon(t);
+  const bus = await privateBus(t);
   const { owner, link } = await connected(t, bus);
   await run('busctl', [`--address=${bus.address}`, 'status']);
   assert.deepEqual(owner.signals, []);
@@ -109,7 +76,7 @@ test('watched signals arrive, others do not', async (t) => {
 });
 
 test('a signal sent to us by anybody else is not heard', async (t) => {
-  const bus = await daemon(t);
+  const bus = await privateBus(t);
   const { owner, link } = await connected(t, bus);
   await link.watch({ sender: 'org.freedesktop.systemd1' });
   await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
@@ -130,7 +97,7 @@ test('a signal sent to us by anybody else is not heard', async (t) => {
 
 for (const how of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${how}: calls are settled, and its return is noticed`, async (t) => {
-    const bus = await daemon(t);
+    const bus = await privateBus(t);
     const { owner, link } = await connected(t, bus);
     bus.signal('SIGSTOP');
     const pending = link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
@@ -154,7 +121,7 @@ for (const how of ['SIGKILL', 'SIGTERM'] as const) {
 }
 
 test('a bus that stands still times out, and goes on afterwards', async (t) => {
-  const bus = await daemon(t);
+  const bus = await privateBus(t);
   const { owner, link } = await connected(t, bus, 100);
   bus.signal('SIGSTOP');
   const outcome = await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
@@ -173,12 +140,16 @@ const TOO_MUCH: readonly (readonly [what: string, signature: string, body: Buffe
 
 for (const [what, signature, body] of TOO_MUCH) {
   test(`a stranger's signal with ${what} is lost, and nothing else is`, async (t) => {
-    const bus = await daemon(t);
+    const bus = await privateBus(t);
     const owner = new NotingOwner();
-    const reached = await connectBus(bus.path, 5_000, {
-      signal: (signal: Signal) => owner.signal(signal),
-      lost: (reason) => owner.down(reason),
-    });
+    const reached = await connectBus(
+      bus.path,
+      { deadlineMs: 5_000 },
+      {
+        signal: (signal: Signal) => owner.signal(signal),
+        lost: (reason) => owner.down(reason),
+      },
+    );
     assert.ok('connection' in reached);
     t.after(() => reached.connection.lose('the test is over'));
     await owner.noted(/^signal: NameAcquired/);
@@ -210,7 +181,7 @@ for (const [what, signature, body] of TOO_MUCH) {
 }
 
 test('nobody who calls us gets anything', async (t) => {
-  const bus = await daemon(t);
+  const bus = await privateBus(t);
   const { link } = await connected(t, bus);
   const names = await run('busctl', [`--address=${bus.address}`, 'list', '--unique', '--no-legend']);
   const ours =

@@ -42,14 +42,14 @@ export class NodeWorld implements SnapshotSource {
     const names = new Map(this.names(collection));
     for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
     this.#names.set(collection, names);
-    return recordEvents(collection, false, texts);
+    return recordEvents(collection, 'updated', texts, 0);
   }
 
   drop(collection: Collection, ...keys: readonly string[]): readonly StreamEvent[] {
     const gone = new Map(keys.map((key) => [key, this.#texts(collection).get(key) ?? '']));
     for (const key of keys) this.#texts(collection).delete(key);
     this.#names.set(collection, new Map([...this.names(collection)].filter(([key]) => !keys.includes(key))));
-    return recordEvents(collection, true, gone);
+    return recordEvents(collection, 'removed', gone, 0);
   }
 
   backend(backend: Backend, state: BackendState): readonly StreamEvent[] {
@@ -67,7 +67,7 @@ export class NodeWorld implements SnapshotSource {
       snapshotMark(backend, { state }),
       ...[...this.#records]
         .filter(([collection]) => COLLECTIONS[collection].backend === backend)
-        .flatMap(([collection, texts]) => recordEvents(collection, false, texts)),
+        .flatMap(([collection, texts]) => recordEvents(collection, 'added', texts, 0)),
     ]);
   }
 

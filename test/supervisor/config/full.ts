@@ -42,6 +42,8 @@ upgrade:
   upgradeUnit: upgrade.service
   progressSocket: /run/tonearm/upgrade.sock
   stateFile: /var/lib/tonearm/run.json
+players:
+  enabled: true
 discovery:
   enabled: true
   name: Küche
@@ -76,6 +78,7 @@ export const FULL_SETTINGS: Settings = {
     progressSocket: '/run/tonearm/upgrade.sock',
     stateFile: '/var/lib/tonearm/run.json',
   },
+  players: { enabled: true },
   discovery: { enabled: true, name: 'Küche' },
 };
 
@@ -91,5 +94,6 @@ export const DEFAULT_SETTINGS: Settings = {
     progressSocket: '/run/user/1000/tonearm/upgrade.sock',
     stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
   },
+  players: { enabled: false },
   discovery: { enabled: false, name: 'tonearm on kitchen' },
 };

@@ -37,6 +37,7 @@ const CONTRACT: readonly (readonly [string, string, unknown])[] = [
   ['upgrade.upgradeUnit', 'unit name', undefined],
   ['upgrade.progressSocket', 'absolute path', '$XDG_RUNTIME_DIR/tonearm/upgrade.sock'],
   ['upgrade.stateFile', 'absolute path', '$XDG_STATE_HOME/tonearm/upgrade-run.json'],
+  ['players.enabled', 'boolean', false],
   ['discovery.enabled', 'boolean', false],
   ['discovery.name', '1..63 bytes', 'tonearm on HOSTNAME'],
 ];
@@ -74,6 +75,7 @@ test('the sections are those of the keys', () => {
     'power',
     'power.capabilities',
     'upgrade',
+    'players',
     'discovery',
   ]);
 });

@@ -1,0 +1,184 @@
+// The players backend: which players there are, whose signals are heard, and what is asked of one. What a player is stands in player.ts.
+
+import { type Clock, within } from '../../clock.js';
+import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
+import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { PLAYER_NAMES, PLAYER_OWNERS, playerSignals } from '../../protocol/dbus/mpris.js';
+import { type BusOptions, type BusOwner, PlayersBus } from '../bus/bus.js';
+import type { Actor, Publisher } from '../runtime.js';
+import { carryOut } from './commands.js';
+import { CoverReader } from './cover-reader.js';
+import { FloodGauge } from './flood.js';
+import { Player } from './player.js';
+import { PlayersPublisher } from './publisher.js';
+
+const PLAYERS_MAX = 32;
+/** A cover may be written into the metadata: as much as one may have, in base64, and as much again. */
+const MESSAGE_MAX_BYTES = 24 << 20;
+/** How long those that are there at the start are waited for: one that hangs is told of when it answers. */
+const FIRST_READING_MAX_MS = 1_000;
+/** How long a connection that says too much is not listened to. Then its players are read. */
+const REST_MS = 1_000;
+/** Per player: one that hangs must not use up what all have together. */
+const COMMANDS_UNDER_WAY_MAX = 8;
+
+export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
+  readonly #publish: Publisher;
+  readonly #clock: Clock;
+  readonly #bus: PlayersBus;
+  readonly #publisher: PlayersPublisher;
+  readonly #covers: CoverReader;
+  /** By bus name. */
+  readonly #players = new Map<string, Player>();
+  /** By unique name; one connection may own several names. */
+  readonly #gauges = new Map<string, FloodGauge>();
+  readonly #underWay = new Map<Player, number>();
+  /** Connections that are not listened to now, and what ends it. */
+  readonly #resting = new Map<string, () => void>();
+  /** Names that have changed hands since they were listed: the signal is newer than what is asked for them. */
+  #heardOf = new Set<string>();
+  /** Why there is no bus; undefined while there is one. */
+  #away: string | undefined = 'not connected yet';
+
+  constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}) {
+    this.#publish = publish;
+    this.#clock = clock;
+    this.#publisher = new PlayersPublisher(publish, clock);
+    this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
+    this.#covers = new CoverReader(this.#bus, clock);
+  }
+
+  async up(): Promise<void> {
+    const heardOf = new Set<string>();
+    this.#heardOf = heardOf;
+    const watched = await this.#bus.watch(PLAYER_OWNERS);
+    const listed = await this.#bus.call(BUS_METHODS.listNames, []);
+    if (!watched.ok || !listed.ok) throw new Error('the bus does not tell of players');
+    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES));
+    await Promise.all(
+      names.map(async (name) => {
+        const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
+        if (owner.ok && !heardOf.has(name)) this.#owned(name, owner.value);
+      }),
+    );
+    const read = [...this.#players.values()].map(({ settled }) => settled);
+    await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(read));
+    this.#publisher.tell();
+    this.#away = undefined;
+    this.#publish.status('up');
+    this.#publish.log('info', 'players are followed');
+  }
+
+  down(reason: string): void {
+    this.#forgetAll();
+    this.#away = reason;
+    this.#publish.status('connecting', reason);
+    this.#publish.log('warn', 'the bus of the players is away', { reason });
+  }
+
+  signal(signal: Signal): void {
+    const change = signalValues(NAME_OWNER_CHANGED, signal);
+    if (change !== undefined) {
+      const [name, , owner] = change;
+      this.#heardOf.add(name);
+      if (name.startsWith(PLAYER_NAMES)) this.#owned(name, owner);
+      return;
+    }
+    const { sender } = signal;
+    if (this.#gauges.get(sender)?.isFlood(this.#clock.monotonic())) this.#rest(sender);
+    else for (const player of this.#playersOf(sender)) player.take(signal);
+  }
+
+  async handle(command: PlayersCommand): Promise<Answer> {
+    if (this.#away !== undefined) {
+      return { ok: false, fault: 'unavailable', detail: `The user's bus is away: ${this.#away}` };
+    }
+    const player = this.#players.get(command.player);
+    if (player?.record() === undefined) {
+      return {
+        ok: false,
+        fault: 'no-such-player',
+        detail: `There is no player ${JSON.stringify(command.player)}`,
+      };
+    }
+    if (command.do === 'cover') return this.#covers.answer(player, command.held);
+    const underWay = this.#underWay.get(player) ?? 0;
+    if (underWay >= COMMANDS_UNDER_WAY_MAX) {
+      return {
+        ok: false,
+        fault: 'timeout',
+        detail: `${underWay} commands wait for ${command.player} already`,
+      };
+    }
+    this.#underWay.set(player, underWay + 1);
+    const answer = await carryOut(this.#bus, player, command);
+    const left = (this.#underWay.get(player) ?? 1) - 1;
+    if (left > 0) this.#underWay.set(player, left);
+    else this.#underWay.delete(player);
+    // Not every player says what it has done.
+    if (answer.ok) player.readAgain();
+    return answer;
+  }
+
+  async stop(): Promise<void> {
+    this.#forgetAll();
+    this.#bus.stop();
+  }
+
+  /** `owner` is '' for none. */
+  #owned(name: string, owner: string): void {
+    const before = this.#players.get(name);
+    if (before?.owner === owner) return;
+    if (before !== undefined) this.#gone(before);
+    if (owner === '') return;
+    if (this.#players.size >= PLAYERS_MAX) {
+      this.#publish.log('warn', 'too many players: one is left out', { name });
+      return;
+    }
+    // Heard first, read then: what happens in between asks for another reading.
+    if (this.#playersOf(owner).length === 0) {
+      this.#gauges.set(owner, new FloodGauge());
+      void this.#bus.watch(playerSignals(owner));
+    }
+    const changed = (player: Player): void => this.#publisher.changed(player);
+    this.#players.set(name, new Player(name, owner, { bus: this.#bus, clock: this.#clock, changed }));
+  }
+
+  #gone(player: Player): void {
+    const { busName, owner } = player;
+    player.stop();
+    this.#players.delete(busName);
+    this.#publisher.gone(player);
+    if (this.#playersOf(owner).length > 0) return;
+    this.#gauges.delete(owner);
+    this.#resting.get(owner)?.();
+    this.#resting.delete(owner);
+    void this.#bus.unwatch(playerSignals(owner));
+  }
+
+  /** Listens to the connection no more for a moment: what it says meanwhile is read at its end, so that the last word is the true one. */
+  #rest(owner: string): void {
+    if (this.#resting.has(owner)) return;
+    void this.#bus.unwatch(playerSignals(owner));
+    const cancel = this.#clock.after(REST_MS, () => {
+      this.#resting.delete(owner);
+      void this.#bus.watch(playerSignals(owner));
+      for (const player of this.#playersOf(owner)) player.readAgain();
+    });
+    this.#resting.set(owner, cancel);
+  }
+
+  #playersOf(owner: string): readonly Player[] {
+    return [...this.#players.values()].filter((player) => player.owner === owner);
+  }
+
+  #forgetAll(): void {
+    for (const player of this.#players.values()) player.stop();
+    for (const cancel of this.#resting.values()) cancel();
+    this.#players.clear();
+    this.#gauges.clear();
+    this.#resting.clear();
+    this.#publisher.forget();
+  }
+}

@@ -1,0 +1,95 @@
+// What clients may ask of a player: what it must be able to for that, what is called on it, and what its refusal means (contract,
+// section 10).
+
+import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
+import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import type { PlayerRecord } from '../../protocol/actor/schemas.js';
+import type { VariantValue } from '../../protocol/dbus/method.js';
+import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
+import type { PlayersBus } from '../bus/bus.js';
+import { faultOf, type Outcome } from '../bus/fault.js';
+import { capabilitiesOf, type PlayerFacts } from './facts.js';
+import type { Player } from './player.js';
+
+export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
+
+type Capability = keyof PlayerRecord['capabilities'];
+
+const NEEDS: Readonly<Record<PlayerCommand['do'], Capability>> = {
+  play: 'can_play',
+  pause: 'can_pause',
+  play_pause: 'can_play',
+  stop: 'can_control',
+  next: 'can_go_next',
+  previous: 'can_go_previous',
+  seek: 'can_seek',
+  position: 'can_seek',
+  volume: 'can_control',
+  loop: 'can_control',
+  shuffle: 'can_control',
+};
+
+const METHODS = {
+  play: 'play',
+  pause: 'pause',
+  play_pause: 'playPause',
+  stop: 'stop',
+  next: 'next',
+  previous: 'previous',
+} as const;
+
+/** The player went before it answered. */
+const GONE: Readonly<Record<string, FaultCode>> = {
+  'org.freedesktop.DBus.Error.ServiceUnknown': 'no-such-player',
+  'org.freedesktop.DBus.Error.NameHasNoOwner': 'no-such-player',
+  'org.freedesktop.DBus.Error.NoReply': 'no-such-player',
+  'org.freedesktop.DBus.Error.Disconnected': 'no-such-player',
+};
+
+/** Has the player do it; the answer comes when the player has accepted. */
+export async function carryOut(
+  bus: Pick<PlayersBus, 'call'>,
+  player: Player,
+  command: PlayerCommand,
+): Promise<Answer> {
+  const { facts, busName, plays } = player;
+  // What plays is paused by it.
+  const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
+  if (!capabilitiesOf(facts)[needed]) return refused('not-able', `${busName}: ${needed} is false`);
+  const outcome = await call(bus, playerMethods(player.owner), facts, command);
+  if (outcome === undefined)
+    return refused('refused', `${busName} names no track that a position could be set in`);
+  return outcome.ok
+    ? { ok: true }
+    : { ok: false, ...faultOf(outcome.error, `${busName} did not ${command.do}`, { byName: GONE }) };
+}
+
+function refused(fault: FaultCode, detail: string): Answer & Fault {
+  return { ok: false, fault, detail };
+}
+
+async function call(
+  bus: Pick<PlayersBus, 'call'>,
+  methods: ReturnType<typeof playerMethods>,
+  { metadata }: PlayerFacts,
+  command: PlayerCommand,
+): Promise<Outcome<undefined> | undefined> {
+  const set = (property: string, value: VariantValue) =>
+    bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });
+  switch (command.do) {
+    case 'seek':
+      return bus.call(methods.seek, [command.offset]);
+    case 'position': {
+      const track = command.trackId ?? metadata.trackId;
+      return track === undefined ? undefined : bus.call(methods.setPosition, [track, command.position]);
+    }
+    case 'volume':
+      return set('Volume', { variant: 'd', value: command.volume });
+    case 'loop':
+      return set('LoopStatus', { variant: 's', value: command.loop });
+    case 'shuffle':
+      return set('Shuffle', { variant: 'b', value: command.shuffle });
+    default:
+      return bus.call(methods[METHODS[command.do]], []);
+  }
+}

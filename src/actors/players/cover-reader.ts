@@ -1,0 +1,59 @@
+// Reads the cover of a player: one at a time, because a disk that does not answer holds one of the few threads that the process has
+// for files. What may be served stands in cover.ts.
+
+import { type Clock, within } from '../../clock.js';
+import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
+import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
+import type { PlayersBus } from '../bus/bus.js';
+import { coverOf } from './cover.js';
+import type { Player } from './player.js';
+
+/** From the request to the answer. */
+const ANSWER_MAX_MS = 4_000;
+/** As many as there may be players: more means that the disk does not answer. */
+const WAITING_MAX = 32;
+
+const NONE: Answer = { ok: false, fault: 'no-cover', detail: 'The player names no image that may be served' };
+
+export class CoverReader {
+  readonly #bus: Pick<PlayersBus, 'call'>;
+  readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock) {
+    this.#bus = bus;
+    this.#clock = clock;
+  }
+
+  async answer(player: Player, held: string | undefined): Promise<Answer> {
+    const { artUrl, hasLongArtUrl } = player.facts.metadata;
+    if (artUrl === undefined && !hasLongArtUrl) return NONE;
+    const late: Answer = { ok: false, fault: 'timeout', detail: 'The cover cannot be read now' };
+    if (this.#waiting >= WAITING_MAX) return late;
+    this.#waiting += 1;
+    const reading = this.#last.then(() => this.#read(player, artUrl, held));
+    this.#last = reading.finally(() => {
+      this.#waiting -= 1;
+    });
+    return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
+  }
+
+  async #read(player: Player, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
+    const url = artUrl ?? (await this.#longUrl(player));
+    const cover: CoverAnswer | undefined =
+      url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
+    return cover === undefined ? NONE : { ok: true, cover };
+  }
+
+  /** The image that is written into its own URL: not kept, so that many of them need no memory. */
+  async #longUrl({ owner }: Player): Promise<string | undefined> {
+    const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
+    const { getAll } = playerMethods(owner);
+    const outcome = await this.#bus.call(getAll, [PLAYER_INTERFACE], options);
+    const metadata: unknown = outcome.ok ? outcome.value['Metadata'] : undefined;
+    if (typeof metadata !== 'object' || metadata === null || !('mpris:artUrl' in metadata)) return undefined;
+    const url = metadata['mpris:artUrl'];
+    return typeof url === 'string' ? url : undefined;
+  }
+}

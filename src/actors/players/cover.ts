@@ -1,0 +1,130 @@
+// The cover that a player names, as it may be served (contract, section 10). The player chooses the path and the whole network can
+// ask: what is not an image that every user of the node may read is not there.
+
+import { createHash } from 'node:crypto';
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import type { CoverAnswer } from '../../protocol/actor/commands.js';
+
+const COVER_MAX_BYTES = 8 << 20;
+/** Base64 makes four of three, and a percent sign and two digits three of one. */
+const DATA_MAX_UNITS = 3 * COVER_MAX_BYTES;
+const TAG_CHARACTERS = 22;
+/** As the longest of the beginnings below. */
+const MAGIC_BYTES = 12;
+
+/** No link, no wait for whoever writes into a FIFO, and no terminal that becomes ours. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** How files of each type begin, in hexadecimal. */
+const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
+  ['image/jpeg', /^ffd8ff/],
+  ['image/png', /^89504e470d0a1a0a/],
+  ['image/gif', /^47494638(?:37|39)61/],
+  ['image/webp', /^52494646.{8}57454250/],
+];
+
+/**
+ * Undefined: there is nothing that may be served; why, is not the network's to know. `held`: the tag of the cover whose bytes are not
+ * needed again. `uid` is ours. Never rejects.
+ */
+export async function coverOf(
+  url: string,
+  held: string | undefined,
+  uid: number,
+): Promise<CoverAnswer | undefined> {
+  if (url.startsWith('data:')) return dataCover(url, held);
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, host, pathname, href } = new URL(url);
+  if (protocol === 'http:' || protocol === 'https:') return { location: href };
+  if (protocol !== 'file:' || (host !== '' && host !== 'localhost')) return undefined;
+  return fileCover(percentDecoded(pathname), held, uid);
+}
+
+/** A path is bytes, whatever they mean; so is what a data: URL holds. */
+function percentDecoded(text: string): Buffer {
+  const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(decoded, 'latin1');
+}
+
+function dataCover(url: string, held: string | undefined): CoverAnswer | undefined {
+  const comma = url.indexOf(',');
+  const text = url.slice(comma + 1);
+  if (comma < 0 || text.length > DATA_MAX_UNITS) return undefined;
+  const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
+  const bytes = isBase64
+    ? Buffer.from(percentDecoded(text).toString('latin1'), 'base64')
+    : percentDecoded(text);
+  const type = typeOf(bytes);
+  if (type === undefined || bytes.length > COVER_MAX_BYTES) return undefined;
+  const tag = tagOf(bytes);
+  return tag === held ? 'held' : { tag, type, bytes: Uint8Array.from(bytes) };
+}
+
+async function fileCover(
+  path: Buffer,
+  held: string | undefined,
+  uid: number,
+): Promise<CoverAnswer | undefined> {
+  try {
+    // Opening a device can do something to it.
+    if (!(await lstat(path)).isFile()) return undefined;
+    const file = await open(path, FLAGS);
+    try {
+      return await openedCover(file, held, uid);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+async function openedCover(
+  file: FileHandle,
+  held: string | undefined,
+  uid: number,
+): Promise<CoverAnswer | undefined> {
+  const stats = await file.stat({ bigint: true });
+  const isOurs = stats.uid === BigInt(uid);
+  const isForAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
+  if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !(isOurs || isForAll)) return undefined;
+  const tag = tagOf(identityOf(stats));
+  if (tag === held) return 'held';
+  const bytes = new Uint8Array(Number(stats.size));
+  const beginning = await readInto(file, bytes, 0, MAGIC_BYTES);
+  const type = typeOf(Buffer.from(bytes.buffer, 0, beginning));
+  if (type === undefined) return undefined;
+  await readInto(file, bytes, beginning, bytes.length);
+  // Somebody may have written to it meanwhile, or cut it.
+  const after = await file.stat({ bigint: true });
+  return tagOf(identityOf(after)) === tag ? { tag, type, bytes } : undefined;
+}
+
+/** Reads up to `end` or to the end of the file; where it has come to. */
+async function readInto(file: FileHandle, bytes: Uint8Array, from: number, end: number): Promise<number> {
+  let at = from;
+  const to = Math.min(end, bytes.length);
+  while (at < to) {
+    const { bytesRead } = await file.read(bytes, at, to - at, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+  }
+  return at;
+}
+
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
+  return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
+}
+
+/** Equal tags are of equal bytes. What it is made of cannot be seen in it. */
+function tagOf(identity: Buffer): string {
+  return createHash('sha256').update(identity).digest('base64url').slice(0, TAG_CHARACTERS);
+}
+
+function typeOf(bytes: Buffer): string | undefined {
+  const beginning = bytes.toString('hex', 0, MAGIC_BYTES);
+  return BEGINNINGS.find(([, pattern]) => pattern.test(beginning))?.[0];
+}

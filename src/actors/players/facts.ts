@@ -1,0 +1,98 @@
+// What is known of one player, how readings and signals change it, and the record that clients see of it (contract, section 10). Pure.
+
+import type { PlayerRecord } from '../../protocol/actor/schemas.js';
+import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
+import { type Properties, readProperties } from '../../protocol/dbus/properties.js';
+import { capped, type Metadata, metadataOf, NO_METADATA } from './metadata.js';
+import type { Anchor, Motion } from './position.js';
+
+export type PropertyRecord = Readonly<Record<string, unknown>>;
+
+type PlayerProperties = Omit<Properties<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
+
+/** Properties by their MPRIS names; one that is missing or of another type is not there. */
+export interface PlayerFacts {
+  readonly root: Properties<typeof ROOT_PROPERTIES>;
+  readonly player: PlayerProperties;
+  readonly metadata: Metadata;
+}
+
+export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_METADATA };
+
+const NORMAL_RATE = 1;
+
+const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
+const LOOPS = ['None', 'Track', 'Playlist'] as const;
+
+export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
+  const { Identity, ...root } = readProperties(ROOT_PROPERTIES, record);
+  return {
+    ...facts,
+    root: { ...facts.root, ...root, ...(Identity !== undefined && { Identity: capped(Identity) }) },
+  };
+}
+
+/** What the record lacks stays. The position is not among the facts: it is no longer true when it is read (position.ts). */
+export function withPlayer(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
+  const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
+  return {
+    ...facts,
+    player: { ...facts.player, ...player },
+    metadata: Metadata === undefined ? facts.metadata : metadataOf(Metadata),
+  };
+}
+
+/** Microseconds; undefined where the player does not tell it. One before the beginning is none. */
+export function positionIn(record: PropertyRecord): number | undefined {
+  const { Position } = readProperties(PLAYER_PROPERTIES, record);
+  return typeof Position === 'number' ? Math.max(0, Position) : undefined;
+}
+
+export function statusOf({ player }: PlayerFacts): PlayerRecord['playback_status'] {
+  return STATUSES.find((status) => status === player.PlaybackStatus) ?? 'Stopped';
+}
+
+export function motionOf(facts: PlayerFacts): Motion {
+  const rate = statusOf(facts) === 'Playing' ? (facts.player.Rate ?? NORMAL_RATE) : 0;
+  return { rate, lengthUs: facts.metadata.lengthUs };
+}
+
+/** Without CanControl a player can be controlled, without the others it cannot do what they speak of. */
+export function capabilitiesOf({ player }: PlayerFacts): PlayerRecord['capabilities'] {
+  const canControl = player.CanControl ?? true;
+  return {
+    can_play: canControl && (player.CanPlay ?? false),
+    can_pause: canControl && (player.CanPause ?? false),
+    can_go_next: canControl && (player.CanGoNext ?? false),
+    can_go_previous: canControl && (player.CanGoPrevious ?? false),
+    can_seek: canControl && (player.CanSeek ?? false),
+    can_control: canControl,
+  };
+}
+
+export function playerRecord(
+  busName: string,
+  facts: PlayerFacts,
+  { positionUs, at }: Anchor,
+  pid: number | undefined,
+): PlayerRecord {
+  const { root, player, metadata } = facts;
+  const loop = LOOPS.find((status) => status === player.LoopStatus);
+  return {
+    bus_name: busName,
+    identity: root.Identity || busName.slice(PLAYER_NAMES.length),
+    playback_status: statusOf(facts),
+    ...(loop !== undefined && { loop_status: loop }),
+    ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),
+    ...(player.Volume !== undefined && { volume: Math.max(0, Math.round(player.Volume * 100) / 100) }),
+    ...(positionUs !== undefined && { position: positionUs }),
+    position_updated_at: new Date(at.date).toISOString(),
+    ...(player.Rate !== undefined && { rate: player.Rate }),
+    ...(Object.keys(metadata.texts).length > 0 && { metadata: { ...metadata.texts } }),
+    capabilities: capabilitiesOf(facts),
+    tracklist_supported: false,
+    ...(pid !== undefined && { pid }),
+    ...(root.CanRaise !== undefined && { can_raise: root.CanRaise }),
+    ...(root.CanQuit !== undefined && { can_quit: root.CanQuit }),
+  };
+}

@@ -1,0 +1,207 @@
+// One player as long as one connection owns its name: what it is read to be, and what its signals make of that.
+// A signal while a reading is under way asks for one more: which of the two is newer cannot be told here.
+
+import { backoffMs, type Clock } from '../../clock.js';
+import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
+import { BUS_METHODS, PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import {
+  PLAYER_INTERFACE,
+  PLAYER_PATH,
+  playerMethods,
+  ROOT_INTERFACE,
+  SEEKED,
+} from '../../protocol/dbus/mpris.js';
+import type { PlayersBus } from '../bus/bus.js';
+import {
+  motionOf,
+  NOTHING_KNOWN,
+  type PlayerFacts,
+  type PropertyRecord,
+  playerRecord,
+  positionIn,
+  statusOf,
+  withPlayer,
+  withRoot,
+} from './facts.js';
+import { isSameTrack } from './metadata.js';
+import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } from './position.js';
+
+const READ_DEADLINE_MS = 5_000;
+/** Between the end of one reading and the next. */
+const READ_PAUSE_MS = 100;
+
+export interface PlayerParts {
+  readonly bus: Pick<PlayersBus, 'call'>;
+  readonly clock: Clock;
+  /** The record, or the position, may be another one. Not before the player has been read. */
+  readonly changed: (player: Player) => void;
+}
+
+export class Player {
+  readonly busName: string;
+  /** The unique name of its connection. */
+  readonly owner: string;
+  /** When it has been read for the first time, or cannot be. */
+  readonly settled: Promise<void>;
+  readonly #parts: PlayerParts;
+  readonly #methods: ReturnType<typeof playerMethods>;
+  #facts: PlayerFacts = NOTHING_KNOWN;
+  #anchor: Anchor;
+  /** Grows with everything that is not to be reckoned: jumps, and beginnings and ends of playing. */
+  #jumps = 0;
+  /** The next reading is of a position that cannot be reckoned. */
+  #isAstray = true;
+  #pid: number | undefined;
+  #isKnown = false;
+  #isReading = false;
+  #isStale = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #cancel: (() => void) | undefined;
+  #isGone = false;
+
+  constructor(busName: string, owner: string, parts: PlayerParts) {
+    this.busName = busName;
+    this.owner = owner;
+    this.#parts = parts;
+    this.#methods = playerMethods(owner);
+    this.#anchor = { positionUs: undefined, at: this.#now() };
+    this.settled = Promise.all([this.#readPid(), this.#read()]).then(() => undefined);
+  }
+
+  get facts(): PlayerFacts {
+    return this.#facts;
+  }
+
+  get jumps(): number {
+    return this.#jumps;
+  }
+
+  get plays(): boolean {
+    return statusOf(this.#facts) === 'Playing';
+  }
+
+  /** Undefined until it has been read. */
+  record(): PlayerRecord | undefined {
+    if (!this.#isKnown) return undefined;
+    const now = this.#now();
+    if (hasClockJumped(this.#anchor, now)) this.#anchor = movedTo(this.#anchor, motionOf(this.#facts), now);
+    return playerRecord(this.busName, this.#facts, this.#anchor, this.#pid);
+  }
+
+  /** Where it is now; undefined where it does not tell. */
+  position(): PlayerPosition | undefined {
+    const now = this.#now();
+    const position = reckoned(this.#anchor, motionOf(this.#facts), now);
+    if (position === undefined) return undefined;
+    return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
+  }
+
+  /** A signal of its connection. */
+  take(signal: Signal): void {
+    if (signal.path !== PLAYER_PATH) return;
+    const seeked = signalValues(SEEKED, signal);
+    const changed = signalValues(PROPERTIES_CHANGED, signal);
+    if (seeked === undefined && changed === undefined) return;
+    if (this.#isReading) this.#isStale = true;
+    if (seeked !== undefined) this.#jumpTo(positionIn({ Position: seeked[0] }));
+    if (changed !== undefined) this.#propertiesChanged(...changed);
+    if (this.#isKnown) this.#parts.changed(this);
+  }
+
+  /** What was told may be no longer true. */
+  readAgain(): void {
+    this.#isStale = true;
+    const pauseMs = this.#readAt + READ_PAUSE_MS - this.#parts.clock.monotonic();
+    this.#readSoon(Math.max(0, pauseMs));
+  }
+
+  /** The name has another owner, or none. */
+  stop(): void {
+    this.#isGone = true;
+    this.#cancel?.();
+  }
+
+  #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
+    if (iface === ROOT_INTERFACE) this.#facts = withRoot(this.#facts, changed);
+    else if (iface === PLAYER_INTERFACE) this.#become(withPlayer(this.#facts, changed));
+    else return;
+    if (invalidated.length > 0 || this.#isAstray) this.readAgain();
+  }
+
+  /** What is reckoned goes on from here by the new facts, until the position has been read. */
+  #become(facts: PlayerFacts): void {
+    const before = this.#facts;
+    const [was, is] = [motionOf(before), motionOf(facts)];
+    this.#facts = facts;
+    if (was.rate !== is.rate) this.#anchor = movedTo(this.#anchor, was, this.#now());
+    if (statusOf(before) !== statusOf(facts) || was.rate !== is.rate) this.#isAstray = true;
+    if (!isSameTrack(before.metadata, facts.metadata)) {
+      this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
+      this.#isAstray = true;
+    }
+  }
+
+  #jumpTo(positionUs: number | undefined): void {
+    this.#anchor = { positionUs, at: this.#now() };
+    this.#jumps += 1;
+  }
+
+  async #readPid(): Promise<void> {
+    const { bus } = this.#parts;
+    const outcome = await bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
+    // 0: a process of another container.
+    if (outcome.ok && outcome.value > 0) this.#pid = outcome.value;
+  }
+
+  #readSoon(afterMs: number): void {
+    if (this.#isReading || this.#isGone) return;
+    this.#cancel?.();
+    this.#cancel = this.#parts.clock.after(afterMs, () => void this.#read());
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isReading || this.#isGone) return;
+    this.#isReading = true;
+    this.#isStale = false;
+    const read = await this.#readBoth();
+    this.#isReading = false;
+    this.#readAt = this.#parts.clock.monotonic();
+    if (this.#isGone) return;
+    this.#failures = read ? 0 : this.#failures + 1;
+    if (!read) this.#readSoon(backoffMs(this.#failures, this.#parts.clock.random()));
+    else if (this.#isStale) this.#readSoon(READ_PAUSE_MS);
+  }
+
+  /** Whether the player's own interface answered: without the other one it is a player all the same. */
+  async #readBoth(): Promise<boolean> {
+    const { bus, changed } = this.#parts;
+    const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
+    const [root, player] = await Promise.all([
+      bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
+      bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
+    ]);
+    if (this.#isGone || !player.ok) return false;
+    // What it does not tell any more is no longer so.
+    if (root.ok) this.#facts = withRoot({ ...this.#facts, root: {} }, root.value);
+    this.#become(withPlayer({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
+    this.#found(positionIn(player.value));
+    this.#isKnown = true;
+    changed(this);
+    return true;
+  }
+
+  /** A position as it was read. Where it is what was reckoned, clients have no need to hear of it. */
+  #found(positionUs: number | undefined): void {
+    const now = this.#now();
+    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
+    this.#isAstray = false;
+    this.#jumpTo(positionUs);
+  }
+
+  #now(): Moment {
+    const { clock } = this.#parts;
+    return { date: clock.date(), monotonic: clock.monotonic() };
+  }
+}

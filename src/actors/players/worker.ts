@@ -1,0 +1,11 @@
+// The players actor's thread: wires the backend to the runtime, and nothing else.
+
+import { systemClock } from '../../clock.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
+import type { PlayersSettings } from '../../protocol/actor/settings.js';
+import { runActor } from '../runtime.js';
+import { PlayersBackend } from './backend.js';
+
+export default function work(task: ActorTask<PlayersSettings>): Promise<void> {
+  return runActor<'players'>(task, (_settings, publish) => new PlayersBackend(publish, systemClock));
+}

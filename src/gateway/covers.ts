@@ -1,0 +1,83 @@
+// The covers of players: which one it is, the backend is asked each time; its bytes come from there once, and the newest of each player
+// is kept here. It decodes nothing: what is an image, and may be served, is decided where it is read.
+
+import type { Answer, CoverAnswer } from '../protocol/actor/commands.js';
+import type { Backends, Change } from '../protocol/actor/messages.js';
+import { type Problem, problemReply } from './problem.js';
+import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
+
+/** Of all players together; one cover has at most 8 MiB. */
+const KEPT_MAX_BYTES = 16 << 20;
+
+type Cover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
+type Found = Exclude<CoverAnswer, 'held'> | Problem;
+
+export class Covers {
+  readonly #backends: Backends;
+  /** By bus name, in the order in which they came. */
+  readonly #kept = new Map<string, Cover>();
+  /** Who asks for the same cover meanwhile gets the same answer. */
+  readonly #asked = new Map<string, Promise<Found>>();
+
+  constructor(backends: Backends) {
+    this.#backends = backends;
+  }
+
+  /** `ifNoneMatch` is the header's text, '' when absent. */
+  async reply(player: string, ifNoneMatch: string): Promise<HttpReply> {
+    const asked = this.#asked.get(player) ?? this.#ask(player).finally(() => this.#asked.delete(player));
+    this.#asked.set(player, asked);
+    const found = await asked;
+    if ('fault' in found) return problemReply(found);
+    if ('location' in found)
+      return { status: 307, headers: [['Location', found.location], REVALIDATE], body: '' };
+    const etag = `"${found.tag}"`;
+    const validators = [['ETag', etag], REVALIDATE] as const;
+    if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
+    // A browser that guessed could take an image for a page.
+    const headers = [
+      ['Content-Type', found.type],
+      ['X-Content-Type-Options', 'nosniff'],
+      ...validators,
+    ] as const;
+    return { status: 200, headers, body: found.bytes };
+  }
+
+  /** A player that has gone needs no cover. */
+  changed(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === 'drop' && change.collection === 'players') this.#kept.delete(change.key);
+    }
+  }
+
+  /** The backend has left `up`. */
+  clear(): void {
+    this.#kept.clear();
+  }
+
+  async #ask(player: string): Promise<Found> {
+    const held = this.#kept.get(player);
+    const command = { do: 'cover', player, ...(held && { held: held.tag }) } as const;
+    return this.#take(player, held, await this.#backends.ask('players', command));
+  }
+
+  #take(player: string, held: Cover | undefined, answer: Answer): Found {
+    this.#kept.delete(player);
+    if (!answer.ok) return answer;
+    const cover = answer.cover === 'held' ? held : answer.cover;
+    if (cover === undefined) throw new Error('The backend answered without the cover');
+    if ('location' in cover) return cover;
+    this.#kept.set(player, cover);
+    this.#evict();
+    return cover;
+  }
+
+  #evict(): void {
+    let size = [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+    for (const [player, { bytes }] of this.#kept) {
+      if (size <= KEPT_MAX_BYTES) return;
+      this.#kept.delete(player);
+      size -= bytes.byteLength;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// A real message bus of a test's own, which it can stop, kill and start again.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { tempDir } from './scripted-bus.js';
+
+export interface PrivateBus {
+  readonly path: string;
+  readonly address: string;
+  start(): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** A dbus-daemon in a folder of its own; it ends with the test. */
+export async function privateBus(t: Pick<TestContext, 'after'>): Promise<PrivateBus> {
+  const dir = tempDir();
+  const path = `${dir}/bus`;
+  const address = `unix:path=${path}`;
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${address}`];
+    child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    if (child.stdout !== null) await once(child.stdout, 'data');
+  };
+  const kill = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'close');
+    child.kill(signal);
+    await gone;
+  };
+  t.after(async () => {
+    await kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true });
+  });
+  await start();
+  return { path, address, start, kill, signal: (signal) => child?.kill(signal) };
+}

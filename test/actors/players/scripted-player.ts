@@ -1,0 +1,142 @@
+// A media player on a real bus that says and does what its test wants: also what no real one does.
+
+import { once } from 'node:events';
+import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import {
+  PLAYER_INTERFACE,
+  PLAYER_NAMES,
+  PLAYER_PATH,
+  ROOT_INTERFACE,
+} from '../../../src/protocol/dbus/mpris.js';
+
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+
+export type Properties = Readonly<Record<string, Variant>>;
+
+/** How a call ends other than well: with an error of that name, or never. */
+export type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
+
+const UNWILLING = { error: 'org.freedesktop.DBus.Error.UnknownMethod' } as const;
+
+const ROOT: Properties = {
+  Identity: new Variant('s', 'Scripted'),
+  CanRaise: new Variant('b', false),
+  CanQuit: new Variant('b', true),
+};
+
+const PLAYER: Properties = {
+  PlaybackStatus: new Variant('s', 'Paused'),
+  Rate: new Variant('d', 1),
+  Volume: new Variant('d', 0.5),
+  Position: new Variant('x', 1_000_000),
+  ...Object.fromEntries(
+    ['CanGoNext', 'CanGoPrevious', 'CanPlay', 'CanPause', 'CanSeek', 'CanControl'].map((name) => [
+      name,
+      new Variant('b', true),
+    ]),
+  ),
+};
+
+/** Metadata as a player tells it: texts, lists of texts, and what is given with its type. */
+export function metadata(values: Readonly<Record<string, string | string[] | Variant>>): Variant {
+  const typed = Object.entries(values).map(([key, value]) => {
+    if (value instanceof Variant) return [key, value];
+    return [key, Array.isArray(value) ? new Variant('as', value) : new Variant('s', value)];
+  });
+  return new Variant('a{sv}', Object.fromEntries(typed));
+}
+
+export class ScriptedPlayer {
+  /** What Properties.GetAll tells, by interface. */
+  readonly properties: Record<string, Record<string, Variant>> = {
+    [ROOT_INTERFACE]: { ...ROOT },
+    [PLAYER_INTERFACE]: { ...PLAYER },
+  };
+  /** Calls so far: `Play`, `Seek 5`, `Set Volume 0.5`, `GetAll org.mpris.MediaPlayer2`. */
+  readonly calls: string[] = [];
+  /** Members that do not end well. */
+  readonly misbehaves = new Map<string, Misbehaviour>();
+  readonly #bus: MessageBus;
+
+  private constructor(bus: MessageBus) {
+    this.#bus = bus;
+    // Its bus may die, and its test may have gone.
+    bus.on('error', () => undefined);
+    bus.addMethodHandler((message: Message) => this.#answer(message));
+  }
+
+  /** A connection without a name. */
+  static async connect(address: string): Promise<ScriptedPlayer> {
+    const bus = sessionBus({ busAddress: address });
+    const player = new ScriptedPlayer(bus);
+    await once(bus, 'connect');
+    return player;
+  }
+
+  /** One that owns a name and has these properties of the interface Player besides, or instead. */
+  static async start(
+    address: string,
+    name = 'scripted',
+    properties: Properties = {},
+  ): Promise<ScriptedPlayer> {
+    const player = await ScriptedPlayer.connect(address);
+    Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
+    await player.own(name);
+    return player;
+  }
+
+  /** Returns what the bus says of it: 1 it is ours, 2 we stand in the queue. */
+  own(name: string): Promise<number> {
+    return this.#bus.requestName(PLAYER_NAMES + name, 0);
+  }
+
+  async disown(name: string): Promise<void> {
+    await this.#bus.releaseName(PLAYER_NAMES + name);
+  }
+
+  /** Changes properties of the interface Player, and says so. */
+  change(properties: Properties): void {
+    Object.assign(this.properties[PLAYER_INTERFACE] ?? {}, properties);
+    this.say(properties);
+  }
+
+  /** Says that properties have changed. */
+  say(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
+    this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
+  }
+
+  seeked(positionUs: number): void {
+    this.emit(PLAYER_INTERFACE, 'Seeked', 'x', [BigInt(positionUs)]);
+  }
+
+  emit(iface: string, member: string, signature: string, body: readonly unknown[]): void {
+    this.#bus.send(Message.newSignal(PLAYER_PATH, iface, member, signature, [...body]));
+  }
+
+  leave(): void {
+    this.#bus.disconnect();
+  }
+
+  #answer(message: Message): boolean {
+    if (message.path !== PLAYER_PATH) return false;
+    const { member, body } = message;
+    const shown = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
+    this.calls.push([member, ...(member === 'Set' ? shown.slice(1) : shown)].join(' '));
+    const wrong = this.misbehaves.get(member);
+    if (wrong === 'hang') return true;
+    if (wrong !== undefined) this.#refuse(message, wrong);
+    else if (member === 'GetAll') this.#tell(message, this.properties[String(body[0])]);
+    else this.#bus.send(Message.newMethodReturn(message));
+    return true;
+  }
+
+  #tell(message: Message, properties: Properties | undefined): void {
+    if (properties === undefined) this.#refuse(message, UNWILLING);
+    else this.#bus.send(Message.newMethodReturn(message, 'a{sv}', [properties]));
+  }
+
+  #refuse(call: Message, { error, text = 'not today' }: Exclude<Misbehaviour, 'hang'>): void {
+    const reply = Message.newMethodReturn(call, 's', [text]);
+    this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
+  }
+}
