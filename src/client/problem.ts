@@ -43,10 +43,11 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
   return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** As a problem, whatever was thrown. */
+/** As a problem, whatever was thrown. The service speaks JSON. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
-  return ownProblem('unreachable', error instanceof Error ? error.message : String(error), 0, error);
+  const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';
+  return ownProblem(code, error instanceof Error ? error.message : String(error), 0, error);
 }
 
 /** The problem that an answer carries which is no success. */

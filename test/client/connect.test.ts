@@ -1,0 +1,419 @@
+// A live connection against a scripted node, with time in the test's hands: what it asks for, what it tells and when, how it is
+// lost and comes back. Against real nodes: test/contract/client-truth.test.ts.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
+import { tonearm } from '../../src/client/routes.js';
+import type { NodeState, Slice } from '../../src/client/store.js';
+import { type Asked, type ScriptedNode, scriptedNode, settled } from './scripted-node.js';
+
+/** Longer than any wait of the client, and than any silence that it bears. */
+const LONG_MS = 60_000;
+const SILENCE_MS = 15_000;
+/** `retry` of the scripted streams, and what is waited for after a first loss: that, less up to half. */
+const RETRY_MS = 3000;
+
+interface Scripted extends ScriptedNode {
+  readonly live: Live;
+  readonly changes: Slice[][];
+  tick(ms: number): Promise<void>;
+  /** The stream that was asked for last. */
+  stream(): Asked;
+}
+
+async function connected(t: TestContext, options: ConnectOptions = {}): Promise<Scripted> {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  const node = scriptedNode();
+  const changes: Slice[][] = [];
+  const live = connect(tonearm('http://node', node), {
+    onChange: (_state, changed) => changes.push([...changed]),
+    ...options,
+  });
+  t.after(() => live.close());
+  await settled();
+  const tick = async (ms: number): Promise<void> => {
+    t.mock.timers.tick(ms);
+    await settled();
+  };
+  const stream = (): Asked => node.streams.at(-1) ?? assert.fail('no stream was asked for');
+  return { ...node, live, changes, tick, stream };
+}
+
+/** What a stream begins with. */
+const hello = (stream: Asked) => stream.say(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
+const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
+const record = (id: number) => ({ id, name: `r${id}` });
+const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
+
+describe('it asks', () => {
+  const KNOWN = 'backend.updated,player.position';
+  const rows: readonly (readonly [string, ConnectOptions, Readonly<Record<string, string | RegExp>>])[] = [
+    ['for all, with a snapshot and a word every 10 s', {}, {}],
+    [
+      'for some events',
+      { types: ['audio.updated', 'audio.removed'] },
+      { types: 'audio.updated,audio.removed' },
+    ],
+    [
+      'for some backends, less some events',
+      { backend: ['audio'], exclude: ['audio.removed'] },
+      { backend: 'audio', exclude: 'audio.removed' },
+    ],
+    [
+      'for all by name with levels',
+      { levels: true },
+      { types: /^service\.updated,.*backend\.updated,audio\.level$/ },
+    ],
+    [
+      'for one backend with levels',
+      { levels: true, backend: ['audio'] },
+      { backend: 'audio', types: 'audio.level' },
+    ],
+    [
+      'for some events with levels',
+      { levels: true, types: ['audio.updated'] },
+      { types: 'audio.updated,audio.level' },
+    ],
+  ];
+  for (const [what, options, expected] of rows) {
+    test(what, async (t) => {
+      const { url, lastEventId } = (await connected(t, options)).stream();
+      const { snapshot, keepalive, ...rest } = Object.fromEntries(url.searchParams);
+      assert.deepEqual([snapshot, keepalive, lastEventId], ['1', '10', undefined]);
+      assert.deepEqual(Object.keys(rest).sort(), Object.keys(expected).sort());
+      for (const [name, value] of Object.entries(expected)) {
+        if (typeof value === 'string') assert.equal(rest[name], value);
+        else assert.match(rest[name] ?? '', value);
+      }
+    });
+  }
+
+  test('with levels by name, for no less than without', async (t) => {
+    const { stream } = await connected(t, { levels: true });
+    for (const type of KNOWN.split(','))
+      assert.ok(stream().url.searchParams.get('types')?.split(',').includes(type));
+  });
+
+  test('what the stream does not tell, when its backend has come up, and where the events of it are wanted', async (t) => {
+    for (const [options, expected] of [
+      [{}, ['/server', '/power/', '/upgrade']],
+      [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
+      [{ types: ['audio.updated'] }, ['/server']],
+    ] as const) {
+      await t.test(JSON.stringify(options), async (t) => {
+        const scripted = await connected(t, options);
+        await hello(scripted.stream());
+        await scripted.stream().event('b-1', 'backend.updated', { backend: 'power', state: 'connecting' });
+        assert.deepEqual(scripted.asked, ['/server']);
+        for (const backend of ['audio', 'power', 'upgrade']) {
+          await scripted.stream().event('b-2', 'backend.updated', { backend, state: 'up' });
+        }
+        assert.deepEqual(scripted.asked, expected);
+      });
+    }
+  });
+});
+
+describe('it tells', () => {
+  test('what came together once, and a snapshot when it is whole', async (t) => {
+    const scripted = await connected(t);
+    await hello(scripted.stream());
+    scripted.changes.length = 0;
+    await scripted.stream().event('b-0.7', 'backend.updated', mark('audio'));
+    await scripted.stream().event('b-0.7', 'audio.output.updated', [record(1)]);
+    assert.equal(scripted.changes.length, 0);
+    await scripted.stream().event('b-7', 'audio.updated', [record(2)]);
+    assert.equal(scripted.changes.length, 1);
+    for (const slice of ['outputs', 'clients', 'backends'] as const)
+      assert.ok(scripted.changes[0]?.includes(slice));
+  });
+
+  test('a subscriber its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
+    const scripted = await connected(t);
+    const heard: NodeState['outputs'][] = [];
+    const uncaught: unknown[] = [];
+    t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
+      try {
+        task();
+      } catch (error) {
+        uncaught.push(error);
+      }
+    });
+    scripted.live.subscribe('outputs', () => {
+      throw new Error('mine');
+    });
+    const end = scripted.live.subscribe('outputs', (outputs) => heard.push(outputs));
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'audio.updated', [record(1)]);
+    assert.equal(heard.length, 0);
+    await scripted.stream().event('b-2', 'audio.output.updated', [record(1)]);
+    assert.deepEqual([...(heard[0] ?? [])], [[1, record(1)]]);
+    end();
+    await scripted.stream().event('b-3', 'audio.output.updated', [record(2)]);
+    assert.equal(heard.length, 1);
+    assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine']);
+    assert.equal(scripted.live.state.connection.status, 'live');
+  });
+
+  test('events as they come', async (t) => {
+    const heard: string[] = [];
+    const scripted = await connected(t, {
+      onEvent: ({ type, data }) => heard.push(`${type} ${JSON.stringify(data)}`),
+    });
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'power.action', { action: 'reboot' });
+    assert.deepEqual(heard, ['server.info "connected"', 'power.action {"action":"reboot"}']);
+  });
+
+  test('an upgrade with what the stream does not tell, and of a run what was told last', async (t) => {
+    const scripted = await connected(t);
+    const run = { state: 'running', percent: 10, step: 'a' };
+    const whole = { current: '1', latest: '2', upgrade_available: true, can_check: true, can_upgrade: true };
+    const line = { event: 'progress', percent: 50, current: 1, step: 'b' };
+    scripted.answers.set('/upgrade', () => ({ ...whole, run }));
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'upgrade.info', { state: 'running' });
+    await scripted.stream().event('b-2', 'backend.updated', { backend: 'upgrade', state: 'up' });
+    assert.deepEqual(scripted.live.state.upgrade, { ...whole, run });
+    scripted.answers.set('/upgrade', () => {
+      void scripted.stream().event('b-4', 'upgrade.progress', line);
+      return settled().then(() => ({ ...whole, can_check: false, run }));
+    });
+    await scripted.stream().event('b-3', 'backend.updated', { backend: 'upgrade', state: 'up' });
+    await settled();
+    const later = { ...whole, can_check: false, run: { state: 'running', percent: 50, step: 'b' } };
+    assert.deepEqual(scripted.live.state.upgrade, later);
+  });
+
+  test("the node's time, by the freshest word of its players", async (t) => {
+    const scripted = await connected(t);
+    await scripted.tick(10_000);
+    assert.equal(scripted.live.nodeTime(), Date.now());
+    await hello(scripted.stream());
+    const say = (emitted_at: number) =>
+      scripted.stream().event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
+    await say(1_000_000);
+    assert.equal(scripted.live.nodeTime(), 1_000_000);
+    await say(900_000);
+    assert.equal(scripted.live.nodeTime(), 1_000_000, 'one that was on its way for long says nothing new');
+    await scripted.tick(5000);
+    await scripted.stream().event('b-0.2', 'backend.updated', mark('players'));
+    await say(500_000);
+    assert.equal(scripted.live.nodeTime(), 500_000, 'a snapshot is of now');
+  });
+});
+
+describe('it is lost', () => {
+  const losses: readonly (readonly [string, string, (scripted: Scripted) => Promise<void>])[] = [
+    ['when the stream ends', 'unreachable', ({ stream }) => stream().end()],
+    [
+      'when the node says good-bye',
+      'bye',
+      async ({ stream }) => {
+        await stream().say('event: server.info\ndata: "bye"\n\n');
+        await stream().end();
+      },
+    ],
+    ['when the node is silent for too long', 'silent', ({ tick }) => tick(SILENCE_MS)],
+    [
+      'when it is told what it cannot understand',
+      'not-the-service',
+      ({ stream }) => stream().say('event: audio.updated\ndata: {\n\n'),
+    ],
+  ];
+  for (const [what, code, lose] of losses) {
+    test(`${what}: at once, keeping what it knows, and comes back`, async (t) => {
+      const scripted = await connected(t);
+      await hello(scripted.stream());
+      await scripted.stream().event('b-1', 'audio.output.updated', [record(1)]);
+      await scripted.tick(SILENCE_MS - 1);
+      await scripted.stream().say('event: server.info\ndata: "love"\n\n');
+      assert.equal(scripted.live.state.connection.status, 'live');
+      await lose(scripted);
+      const { status, problem } = scripted.live.state.connection;
+      assert.deepEqual([status, problem?.type], ['lost', `urn:tonearm:problem:${code}`]);
+      assert.deepEqual(ids(scripted), [1]);
+      assert.deepEqual(
+        scripted.streams.map(({ aborted }) => aborted),
+        [true],
+      );
+      await scripted.tick(RETRY_MS);
+      assert.equal(scripted.streams.length, 2);
+      await hello(scripted.stream());
+      assert.equal(scripted.live.state.connection.status, 'live');
+      assert.equal(scripted.live.state.connection.problem, undefined);
+    });
+  }
+
+  test('and comes back with its last id, but anew after what it could not understand', async (t) => {
+    const scripted = await connected(t);
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'audio.output.updated', [record(1)]);
+    await scripted
+      .stream()
+      .say('id: b-2\nevent: server.info\ndata: "love"\n\nid: b-3\nevent: audio.removed\n');
+    await scripted.stream().end();
+    await scripted.tick(RETRY_MS);
+    assert.equal(scripted.stream().lastEventId, 'b-2');
+    await scripted.stream().end();
+    await scripted.tick(2 * RETRY_MS);
+    assert.equal(scripted.stream().lastEventId, 'b-2', 'no word of its own has come since');
+    await scripted.stream().event('b-4', 'audio.updated', { not: 'a list' });
+    await scripted.tick(RETRY_MS);
+    assert.equal(scripted.stream().lastEventId, undefined);
+  });
+
+  test('later each time, up to a bound, and never on the dot', async (t) => {
+    const scripted = await connected(t);
+    const random = t.mock.method(Math, 'random', () => 0.5);
+    await hello(scripted.stream());
+    await scripted.stream().end();
+    for (const waited of [3000, 6000, 12_000, 24_000, 30_000, 30_000]) {
+      const before = scripted.streams.length;
+      scripted.refusals.push(new Response('', { status: 502, statusText: 'Bad Gateway' }));
+      await scripted.tick(waited * 0.75 - 1);
+      assert.equal(scripted.refusals.length, 1, `not before ${waited * 0.75} ms`);
+      await scripted.tick(1);
+      assert.deepEqual([scripted.refusals.length, scripted.streams.length], [0, before]);
+    }
+    assert.ok(random.mock.callCount() >= 6);
+    await scripted.tick(LONG_MS);
+    await hello(scripted.stream());
+    await scripted.stream().end();
+    await scripted.tick(RETRY_MS);
+    assert.equal(scripted.streams.length, 3, 'a stream that has begun forgets the failures');
+  });
+
+  const refused: readonly (readonly [string, () => Response, string, number])[] = [
+    [
+      'a problem document',
+      () =>
+        new Response(
+          '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}',
+          {
+            ...{ status: 503, headers: { 'Content-Type': 'application/problem+json' } },
+          },
+        ),
+      'too-many-streams',
+      503,
+    ],
+    [
+      'a page of somebody else',
+      () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } }),
+      'not-the-service',
+      0,
+    ],
+    ['an error of somebody else', () => new Response('', { status: 502 }), 'not-the-service', 502],
+  ];
+  for (const [what, response, code, status] of refused) {
+    test(`before it ever was connected, by ${what}: it says why, and tries again`, async (t) => {
+      t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+      const node = scriptedNode();
+      node.refusals.push(response());
+      const live = connect(tonearm('http://node', node));
+      t.after(() => live.close());
+      await settled();
+      assert.equal(live.state.connection.status, 'connecting');
+      assert.deepEqual(
+        [live.state.connection.problem?.type, live.state.connection.problem?.status],
+        [`urn:tonearm:problem:${code}`, status],
+      );
+      t.mock.timers.tick(LONG_MS);
+      await settled();
+      assert.equal(node.streams.length, 1);
+    });
+  }
+});
+
+describe('a browser', () => {
+  /** As much of one as the client looks at. */
+  function browser(t: TestContext): {
+    page: EventTarget;
+    document: EventTarget & { visibilityState?: string };
+  } {
+    const page = new EventTarget();
+    const document: EventTarget & { visibilityState?: string } = new EventTarget();
+    const globals = { addEventListener: page.addEventListener.bind(page), document };
+    for (const [name, value] of Object.entries(globals)) {
+      Object.defineProperty(globalThis, name, { value, configurable: true });
+      t.after(() => Reflect.deleteProperty(globalThis, name));
+    }
+    return { page, document };
+  }
+
+  test('that is offline is lost at once, and back as soon as it is online', async (t) => {
+    const { page } = browser(t);
+    const scripted = await connected(t);
+    await hello(scripted.stream());
+    page.dispatchEvent(new Event('offline'));
+    await settled();
+    assert.equal(scripted.live.state.connection.problem?.type, 'urn:tonearm:problem:offline');
+    page.dispatchEvent(new Event('online'));
+    await settled();
+    assert.equal(scripted.streams.length, 2);
+  });
+
+  test('that was asleep does not believe its connection, and does not wait', async (t) => {
+    const { document } = browser(t);
+    const scripted = await connected(t);
+    await hello(scripted.stream());
+    document.visibilityState = 'hidden';
+    document.dispatchEvent(new Event('visibilitychange'));
+    document.visibilityState = 'visible';
+    document.dispatchEvent(new Event('visibilitychange'));
+    await settled();
+    assert.equal(scripted.live.state.connection.status, 'live', 'a glance elsewhere changes nothing');
+    t.mock.timers.setTime(Date.now() + LONG_MS);
+    document.dispatchEvent(new Event('visibilitychange'));
+    await settled();
+    assert.equal(scripted.live.state.connection.status, 'lost');
+    document.dispatchEvent(new Event('visibilitychange'));
+    await settled();
+    assert.equal(scripted.streams.length, 2);
+  });
+});
+
+describe('levels', () => {
+  test('are switched while it is connected, which nobody notices', async (t) => {
+    const scripted = await connected(t);
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'audio.output.updated', [record(1)]);
+    scripted.changes.length = 0;
+    scripted.live.setLevels(true);
+    await settled();
+    assert.equal(scripted.streams.length, 2);
+    assert.equal(scripted.streams[0]?.aborted, true);
+    assert.equal(scripted.stream().lastEventId, 'b-1');
+    await hello(scripted.stream());
+    await scripted.stream().event('', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
+    assert.deepEqual([...scripted.live.state.levels], [[1, [0.5]]]);
+    scripted.live.setLevels(true);
+    scripted.live.setLevels(false);
+    await settled();
+    assert.deepEqual([scripted.streams.length, scripted.live.state.levels.size], [3, 0]);
+    assert.equal(scripted.stream().url.searchParams.get('types'), null);
+    assert.ok(!scripted.changes.flat().includes('outputs'));
+    assert.equal(scripted.live.state.connection.status, 'live');
+  });
+
+  test('are none once the connection is lost', async (t) => {
+    const scripted = await connected(t, { levels: true });
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
+    await scripted.stream().end();
+    assert.equal(scripted.live.state.levels.size, 0);
+  });
+});
+
+test('closed, it asks and tells no more', async (t) => {
+  const scripted = await connected(t);
+  await hello(scripted.stream());
+  scripted.live.close();
+  await settled();
+  assert.equal(scripted.live.state.connection.status, 'closed');
+  assert.equal(scripted.stream().aborted, true);
+  scripted.changes.length = 0;
+  await scripted.tick(LONG_MS);
+  assert.deepEqual([scripted.streams.length, scripted.changes], [1, []]);
+});

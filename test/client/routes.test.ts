@@ -1,0 +1,222 @@
+// Every function of the client against the daemon's own route table and schemas, and what becomes of answers that are none.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { Check } from 'typebox/schema';
+import { ProblemError } from '../../src/client/problem.js';
+import { type RouteName, type Tonearm, tonearm } from '../../src/client/routes.js';
+import { ROUTES } from '../../src/gateway/routes.js';
+import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
+
+const NAME = 'a/b c#é';
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
+  readonly contentType: string | null;
+}
+
+/** A client whose requests are noted and answered with what is given. */
+function noting(answer: () => Response | Promise<Response> = () => new Response('{}')): {
+  node: Tonearm;
+  sent: Sent[];
+} {
+  const sent: Sent[] = [];
+  const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
+    sent.push({
+      method: init.method ?? 'GET',
+      path: String(input),
+      body: init.body as string | undefined,
+      contentType: new Headers(init.headers).get('Content-Type'),
+    });
+    return answer();
+  };
+  return { node: tonearm('', { fetch: fetch as typeof globalThis.fetch }), sent };
+}
+
+/** One call of each, with all that it takes. */
+const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } = {
+  server: (node) => node.server(),
+  health: (node) => node.health(),
+  openapi: (node) => node.openapi(),
+  audio: (node) => node.audio(),
+  audioServer: (node) => node.audioServer(),
+  outputs: (node) => node.outputs(),
+  clients: (node) => node.clients(),
+  muteServer: (node) => node.muteServer({ muted: true }),
+  setServerVolume: (node) => node.setServerVolume({ volume: 0.5 }),
+  muteOutput: (node) => node.muteOutput(NAME, { muted: false }),
+  setOutputVolume: (node) => node.setOutputVolume(3, { delta: -0.1 }),
+  setDefaultOutput: (node) => node.setDefaultOutput(NAME),
+  setOutputPort: (node) => node.setOutputPort(NAME, { port: 'p' }),
+  setOutputBalance: (node) => node.setOutputBalance(NAME, { balance: -1 }),
+  muteClient: (node) => node.muteClient(NAME, { muted: true }),
+  setClientVolume: (node) => node.setClientVolume(NAME, { volume: 1 }),
+  moveClient: (node) => node.moveClient(NAME, { output: 3 }),
+  cookie: (node) => node.cookie(),
+  services: (node) => node.services(),
+  startUnit: (node) => node.startUnit('user', NAME),
+  stopUnit: (node) => node.stopUnit('user', NAME),
+  restartUnit: (node) => node.restartUnit('user', NAME),
+  enableUnit: (node) => node.enableUnit('user', NAME),
+  disableUnit: (node) => node.disableUnit('user', NAME),
+  power: (node) => node.power(),
+  powerOff: (node) => node.powerOff(),
+  reboot: (node) => node.reboot(),
+  upgrade: (node) => node.upgrade(),
+  checkUpgrade: (node) => node.checkUpgrade(),
+  startUpgrade: (node) => node.startUpgrade(),
+  players: (node) => node.players(),
+  play: (node) => node.play(NAME),
+  pause: (node) => node.pause(NAME),
+  playPause: (node) => node.playPause(NAME),
+  stop: (node) => node.stop(NAME),
+  next: (node) => node.next(NAME),
+  previous: (node) => node.previous(NAME),
+  seek: (node) => node.seek(NAME, { offset: -1 }),
+  setPosition: (node) => node.setPosition(NAME, { position: 1, track_id: '/a' }),
+  setPlayerVolume: (node) => node.setPlayerVolume(NAME, { volume: 0.5 }),
+  setLoop: (node) => node.setLoop(NAME, { loop: 'Track' }),
+  setShuffle: (node) => node.setShuffle(NAME, { shuffle: true }),
+  cover: (node) => node.cover(NAME),
+};
+
+/** `/a/{b}/c` as what fits it. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+
+async function sentBy(name: RouteName): Promise<Sent> {
+  const { node, sent } = noting();
+  await CALLS[name](node);
+  assert.equal(sent.length, 1);
+  return sent[0] ?? assert.fail();
+}
+
+const NAMES = (Object.keys(CALLS) as RouteName[]).filter(
+  (name) => ROUTES.some(({ path }) => path === '/players') || !/NAME|players/.test(String(CALLS[name])) || !/(play|pause|stop|next|previous|seek|setP|setL|setS|cover)/.test(name) || /Unit|Server|Output|Client/.test(name),
+);
+
+describe('every function', () => {
+  for (const name of NAMES) {
+    test(`${name} asks for a route of the daemon, with a body that it takes`, async () => {
+      const { method, path, body, contentType } = await sentBy(name);
+      const [route, ...others] = ROUTES.filter(
+        (each) => each.method === method && patternOf(each.path).test(path),
+      );
+      assert.ok(route, `${method} ${path}`);
+      assert.deepEqual(others, []);
+      for (const [at, part] of route.path.split('/').entries()) {
+        const given = decodeURIComponent(path.split('/')[at] ?? '');
+        assert.ok(part.startsWith('{') ? ['user', NAME, '3'].includes(given) : given === part, path);
+      }
+      const schema = route.action.kind === 'mutation' ? route.action.body.schema : undefined;
+      assert.equal(schema !== undefined, body !== undefined);
+      assert.equal(contentType, schema === undefined ? null : 'application/json');
+      if (schema !== undefined) assert.ok(Check(BODIES[schema as BodyName], JSON.parse(body ?? '')), body);
+    });
+  }
+
+  test('is there for every route', async () => {
+    const asked = await Promise.all(NAMES.map(sentBy));
+    const missing = ROUTES.filter(
+      (route) =>
+        route.action.kind !== 'events' &&
+        !asked.some(({ method, path }) => method === route.method && patternOf(route.path).test(path)),
+    );
+    assert.deepEqual(
+      missing.map(({ path }) => path),
+      [],
+    );
+  });
+
+  test('that mutes toggles without a body', async () => {
+    const { node, sent } = noting();
+    await node.muteServer();
+    await node.muteOutput('living');
+    assert.deepEqual(
+      sent.map(({ path, body }) => [path, body]),
+      [
+        ['/audio/server/mute', undefined],
+        ['/audio/outputs/living/mute', undefined],
+      ],
+    );
+  });
+});
+
+describe('answers', () => {
+  test('are what was sent, nothing for what is done, and bytes where there are bytes', async () => {
+    assert.deepEqual(await noting(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);
+    assert.equal(await noting(() => new Response('', { status: 202 })).node.reboot(), undefined);
+    const blob = await noting(() => new Response(Uint8Array.of(1, 2))).node.cookie();
+    assert.deepEqual([...new Uint8Array(await blob.arrayBuffer())], [1, 2]);
+  });
+
+  const document = {
+    type: 'urn:tonearm:problem:no-volume',
+    title: 'The stream has no volume',
+    status: 409,
+    detail: 'None',
+  };
+  const problems: readonly (readonly [string, () => Response, object])[] = [
+    [
+      'a problem document is thrown as it is',
+      () =>
+        new Response(JSON.stringify(document), {
+          status: 409,
+          headers: { 'Content-Type': 'application/problem+json' },
+        }),
+      { status: 409, code: 'no-volume', message: 'None', problem: document },
+    ],
+    [
+      'without a detail its title is the message',
+      () =>
+        new Response(JSON.stringify({ ...document, detail: '' }), {
+          ...{ status: 409, headers: { 'Content-Type': 'application/problem+json; charset=utf-8' } },
+        }),
+      { message: document.title },
+    ],
+    [
+      'what is no problem document',
+      () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' }),
+      { status: 431, code: 'not-the-service', message: '431 Too large' },
+    ],
+    [
+      'what says that it is one and is none',
+      () => new Response('{', { status: 500, headers: { 'Content-Type': 'application/problem+json' } }),
+      { status: 0, code: 'not-the-service' },
+    ],
+    ['a success that is no JSON', () => new Response('<html>'), { status: 0, code: 'not-the-service' }],
+  ];
+  for (const [what, answer, expected] of problems) {
+    test(what, async () => {
+      await assert.rejects(noting(answer).node.server(), (error) => {
+        assert.ok(error instanceof ProblemError);
+        for (const [field, value] of Object.entries(expected))
+          assert.deepEqual(error[field as 'code'], value);
+        return true;
+      });
+    });
+  }
+
+  test('where nobody listens, and where nobody answers in time', async () => {
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const url = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    const unreachable = (error: unknown) =>
+      error instanceof ProblemError && error.code === 'unreachable' && error.status === 0;
+    await assert.rejects(tonearm(url, { timeoutMs: 50 }).server(), unreachable);
+    mute.closeAllConnections();
+    await new Promise((resolve) => mute.close(resolve));
+    await assert.rejects(tonearm(new URL(url)).server(), unreachable);
+  });
+});
+
+test('a base may have slashes at its end, and a path; covers have a URL', async () => {
+  const { node } = noting();
+  assert.equal(node.coverUrl('org.mpris.MediaPlayer2.a b'), '/players/org.mpris.MediaPlayer2.a%20b/cover');
+  assert.equal(tonearm('http://proxy/node//').coverUrl('x'), 'http://proxy/node/players/x/cover');
+});

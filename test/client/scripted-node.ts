@@ -1,0 +1,82 @@
+// A `fetch` whose answers a test writes, for what a real node cannot be made to do: fall silent, break off anywhere, talk rubbish.
+
+import { setImmediate as turn } from 'node:timers/promises';
+
+const EVENT_STREAM = { 'Content-Type': 'text/event-stream' };
+
+/** One request for `/events`. */
+export interface Asked {
+  readonly url: URL;
+  readonly lastEventId: string | undefined;
+  /** Sends text, and lets it be read. */
+  say(text: string): Promise<void>;
+  event(id: string, type: string, data: unknown): Promise<void>;
+  end(): Promise<void>;
+  readonly aborted: boolean;
+}
+
+export interface ScriptedNode {
+  readonly fetch: typeof globalThis.fetch;
+  /** The streams that were asked for, in order. */
+  readonly streams: readonly Asked[];
+  /** What is answered to the next requests for a stream instead of one. */
+  readonly refusals: Response[];
+  /** Answers to other requests by path; 404 unless given. Counted in `asked`. */
+  readonly answers: Map<string, () => unknown>;
+  readonly asked: string[];
+}
+
+/** Until what can happen without time has happened. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns += 1) await turn();
+}
+
+export function scriptedNode(): ScriptedNode {
+  const streams: Asked[] = [];
+  const refusals: Response[] = [];
+  const answers = new Map<string, () => unknown>();
+  const asked: string[] = [];
+  const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
+    const url = new URL(String(input));
+    if (url.pathname !== '/events') {
+      asked.push(url.pathname);
+      const answer = answers.get(url.pathname);
+      return answer === undefined ? new Response('', { status: 404 }) : Response.json(await answer());
+    }
+    const refused = refusals.shift();
+    if (refused !== undefined) return refused;
+    const { stream, body } = scriptedStream(url, init);
+    streams.push(stream);
+    return new Response(body, { headers: EVENT_STREAM });
+  };
+  return { fetch: fetch as typeof globalThis.fetch, streams, refusals, answers, asked };
+}
+
+function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: Asked; body: ReadableStream } {
+  const encoder = new TextEncoder();
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (given) => {
+      controller = given;
+      signal?.addEventListener('abort', () => given.error(signal.reason));
+    },
+  });
+  const say = async (text: string): Promise<void> => {
+    controller?.enqueue(encoder.encode(text));
+    await settled();
+  };
+  const stream: Asked = {
+    url,
+    lastEventId: new Headers(headers).get('Last-Event-ID') ?? undefined,
+    say,
+    event: (id, type, data) => say(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
+    end: async () => {
+      controller?.close();
+      await settled();
+    },
+    get aborted() {
+      return signal?.aborted === true;
+    },
+  };
+  return { stream, body };
+}

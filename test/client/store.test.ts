@@ -1,0 +1,225 @@
+// What each event changes in what is known of a node: rows, and seeded stories against the tests' own model of the state.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { PlayerRecord } from '../../src/client/records.js';
+import { KNOWN_EVENTS, type NodeEvent, positionOf, Store } from '../../src/client/store.js';
+import { EVENT_TYPES } from '../../src/protocol/actor/collections.js';
+import { StateModel } from '../consumer/state-model.js';
+import { SEED, SeededRandom } from '../seeded-random.js';
+
+const ROUNDS = 200;
+const EVENTS = 80;
+
+/** Types are the client's own affair here: records have only what the row speaks of. */
+function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
+  const store = new Store(0);
+  for (const [type, data] of events) store.apply({ type, data } as NodeEvent);
+  return store;
+}
+
+const record = (id: number, name = `r${id}`) => ({ id, name });
+const player = (position: number) => ({
+  bus_name: 'org.mpris.MediaPlayer2.a',
+  position,
+  position_updated_at: 'then',
+});
+
+test('every event of the contract has its rule', () => {
+  const known = [...KNOWN_EVENTS, 'server.info'];
+  for (const type of EVENT_TYPES) assert.ok(known.includes(type), type);
+});
+
+describe('rows', () => {
+  test('a client that is renamed is removed under its old name and has the new one', () => {
+    const { state } = told(
+      ['audio.updated', [record(1, 'old'), record(2)]],
+      ['audio.removed', [record(1, 'old')]],
+      ['audio.updated', [record(1, 'new')]],
+    );
+    assert.deepEqual(
+      [...state.clients],
+      [
+        [2, record(2)],
+        [1, record(1, 'new')],
+      ],
+    );
+  });
+
+  test('a record keeps its place when it changes, and what has not changed stays the same object', () => {
+    const store = told(['audio.output.updated', [record(1), record(2)]]);
+    const { outputs, clients } = store.state;
+    store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
+    assert.deepEqual([...store.state.outputs.keys()], [1, 2]);
+    assert.equal(store.state.outputs.get(2), outputs.get(2));
+    assert.equal(store.state.clients, clients);
+    assert.deepEqual(outputs.get(1), record(1), 'what was handed out is not touched');
+  });
+
+  test('an output takes its level along', () => {
+    const { state } = told(
+      ['audio.output.updated', [record(1), record(2)]],
+      [
+        'audio.level',
+        {
+          outputs: [
+            { id: 1, peak: [0.5] },
+            { id: 2, peak: [0, 0] },
+          ],
+        },
+      ],
+      ['audio.level', { outputs: [{ id: 2, peak: [0.1, 0.2] }] }],
+      ['audio.output.removed', [record(1)]],
+    );
+    assert.deepEqual([...state.levels], [[2, [0.1, 0.2]]]);
+  });
+
+  test('players come, move, and go', () => {
+    const store = told(
+      ['player.added', { data: player(1), emitted_at: 0 }],
+      ['player.position', [{ bus_name: player(1).bus_name, position: 7, emitted_at: 1500 }]],
+      ['player.position', [{ bus_name: 'nobody', position: 7, emitted_at: 1500 }]],
+    );
+    const moved = { ...player(7), position_updated_at: '1970-01-01T00:00:01.500Z' };
+    assert.deepEqual([...store.state.players.values()], [moved]);
+    store.apply({ type: 'player.removed', data: { bus_name: player(1).bus_name } });
+    assert.equal(store.state.players.size, 0);
+  });
+
+  test('an upgrade is status, run and progress, whichever comes first', () => {
+    const status = { current: '1', latest: '2', upgrade_available: true };
+    const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
+    const store = told(['upgrade.progress', line], ['upgrade.info', { state: 'running', origin: 'systemd' }]);
+    assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
+    store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
+    store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
+    store.apply({ type: 'upgrade.progress', data: line as never });
+    store.set({ upgrade: { ...store.state.upgrade, can_check: true, can_upgrade: false } });
+    const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
+    const can = { can_check: true, can_upgrade: false };
+    assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...can });
+    store.apply({ type: 'upgrade.info', data: status });
+    assert.deepEqual(store.state.upgrade, { ...status, run, ...can }, 'what is left out is gone');
+    store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
+    assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, ...can });
+  });
+
+  test('a mark is no detail', () => {
+    const { state } = told(
+      ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
+      ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
+    );
+    assert.deepEqual(
+      [...state.backends],
+      [
+        ['audio', { state: 'up' }],
+        ['power', { state: 'connecting', detail: 'no bus' }],
+      ],
+    );
+  });
+
+  test('a snapshot forgets also what is enabled no more, and nothing of its own', () => {
+    const { state } = told(
+      ['server.info', 'connected'],
+      ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
+      ['service.updated', { scope: 'user', name: 'a.service' }],
+      ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
+      ['audio.updated', [record(1)]],
+      ['server.info', 'connected'],
+      ['audio.removed', [record(1)]],
+      ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
+      ['audio.updated', [record(2)]],
+      ['backend.updated', { backend: 'power', state: 'up', detail: 'snapshot' }],
+    );
+    assert.deepEqual([...state.backends.keys()], ['audio', 'power']);
+    assert.deepEqual([...state.clients.keys()], [2]);
+    assert.equal(state.units.size, 0);
+  });
+
+  test('a replay, and an event of a later version, forget nothing', () => {
+    const { state } = told(
+      ['audio.updated', [record(1)]],
+      ['server.info', 'connected'],
+      ['later.version', {}],
+      ['server.info', 'love'],
+    );
+    assert.equal(state.clients.size, 1);
+  });
+});
+
+describe('where a player is', () => {
+  const at = Date.parse('2026-01-01T00:00:00.000Z');
+  const playing = {
+    playback_status: 'Playing',
+    position: 1_000_000,
+    position_updated_at: '2026-01-01T00:00:00.000Z',
+  };
+  const rows: readonly (readonly [string, object, number, number | undefined])[] = [
+    ['reckoned while it plays', {}, 2500, 3_500_000],
+    ['by its rate', { rate: 2 }, 1000, 3_000_000],
+    ['no further than its track', { metadata: { 'mpris:length': '1200000' } }, 5000, 1_200_000],
+    ['not before its beginning, where the clocks differ', {}, -5000, 0],
+    ['still while it is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
+    ['unknown where it does not tell', { position: undefined }, 5000, undefined],
+  ];
+  for (const [what, fields, later, expected] of rows) {
+    test(what, () =>
+      assert.equal(positionOf({ ...playing, ...fields } as unknown as PlayerRecord, at + later), expected),
+    );
+  }
+});
+
+describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  const BACKENDS = ['audio', 'systemd', 'upgrade'] as const;
+  type Told = readonly [type: string, data: unknown];
+
+  const change = (random: SeededRandom): Told => {
+    const some = Array.from({ length: 1 + random.below(3) }, () =>
+      record(random.below(6), `n${random.below(4)}`),
+    );
+    return random.pick<Told>([
+      ['audio.updated', some],
+      ['audio.removed', some],
+      ['audio.output.updated', some],
+      ['audio.output.removed', some],
+      ['service.updated', { scope: random.pick(['user', 'system']), name: `u${random.below(3)}.service` }],
+      ['upgrade.info', { current: `${random.below(3)}`, latest: '3', upgrade_available: true }],
+      ['upgrade.info', { state: random.pick(['idle', 'running', 'failed']) }],
+      ['backend.updated', { backend: random.pick([...BACKENDS]), state: random.pick(['up', 'connecting']) }],
+      ['server.info', 'love'],
+    ]);
+  };
+  /** As the daemon begins a stream that cannot be resumed: removals, then of each backend a mark and its records. */
+  const snapshot = (random: SeededRandom): readonly Told[] => [
+    ['server.info', 'connected'],
+    ['audio.removed', [record(random.below(6))]],
+    ...BACKENDS.flatMap((backend): Told[] => [
+      ['backend.updated', { backend, state: 'up', detail: 'snapshot' }],
+      ...Array.from({ length: random.below(3) }, () => change(random)).filter(([type]) =>
+        OF[backend].test(type),
+      ),
+    ]),
+  ];
+  const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/ } as const;
+
+  test('what is known is what the model knows, after every event and every whole snapshot', () => {
+    const random = new SeededRandom(SEED);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const [store, model] = [new Store(0), new StateModel()];
+      const step = () => (random.chance(0.04) ? snapshot(random) : [change(random)]);
+      for (const events of [snapshot(random), ...Array.from({ length: EVENTS }, step)]) {
+        for (const [type, data] of events) {
+          store.apply({ type, data } as NodeEvent);
+          model.apply({ type, data: JSON.stringify(data) });
+        }
+        const { outputs, clients, units, backends, upgrade } = store.state;
+        const { run, ...status } = upgrade ?? {};
+        assert.deepEqual(new Map([...outputs].map(([id, each]) => [String(id), each])), model.outputs);
+        assert.deepEqual(new Map([...clients].map(([id, each]) => [String(id), each])), model.clients);
+        assert.deepEqual(units, model.services);
+        assert.deepEqual(new Map([...backends].map(([name, { state }]) => [name, state])), model.backends);
+        assert.deepEqual([run, status], [model.upgradeRun, model.upgradeStatus ?? {}]);
+      }
+    }
+  });
+});
