@@ -93,6 +93,7 @@ class LiveNode implements Live {
   }
 
   close(): void {
+    if (this.state.connection.status === 'closed') return;
     this.#stream.close();
     this.#connection('closed');
     this.#tell();

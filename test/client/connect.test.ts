@@ -406,6 +406,18 @@ describe('levels', () => {
   });
 });
 
+test('it can be closed by whoever is told, each time anew', async (t) => {
+  const told: string[] = [];
+  const scripted = await connected(t, {
+    onChange: ({ connection }) => {
+      told.push(connection.status);
+      scripted.live.close();
+    },
+  });
+  await hello(scripted.stream());
+  assert.deepEqual(told, ['live', 'closed']);
+});
+
 test('closed, it asks and tells no more', async (t) => {
   const scripted = await connected(t);
   await hello(scripted.stream());

@@ -9,7 +9,7 @@ import { StateModel } from '../consumer/state-model.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
 const ROUNDS = 200;
-const EVENTS = 80;
+const STEPS = 80;
 
 /** Types are the client's own affair here: records have only what the row speaks of. */
 function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
@@ -207,7 +207,7 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const [store, model] = [new Store(0), new StateModel()];
       const step = () => (random.chance(0.04) ? snapshot(random) : [change(random)]);
-      for (const events of [snapshot(random), ...Array.from({ length: EVENTS }, step)]) {
+      for (const events of [snapshot(random), ...Array.from({ length: STEPS }, step)]) {
         for (const [type, data] of events) {
           store.apply({ type, data } as NodeEvent);
           model.apply({ type, data: JSON.stringify(data) });

@@ -1,0 +1,183 @@
+// `tonearm/client` as others get it: out of the packed package, without any of its dependencies, by its types and at run time.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { AUDIO_ONLY } from '../contract/audio-node.js';
+import { Daemon } from '../contract/daemon.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { type Folder, output, run, tempFolder } from './built-package.js';
+
+// build/test/packaging/client-package.test.js -> the project's root
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const BUNDLE_BYTES_MAX = 6000;
+
+const OPTIONS = {
+  ...{
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noPropertyAccessFromIndexSignature: true,
+  },
+  ...{ noEmit: true, target: 'es2022', skipLibCheck: false },
+};
+/** Two kinds of project: what runs in Node, and what a bundler makes for browsers. */
+const PROJECTS = {
+  node: {
+    module: 'nodenext',
+    lib: ['es2022'],
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  },
+  browser: {
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['es2022', 'dom', 'dom.iterable'],
+    types: [],
+  },
+} as const;
+
+/** What somebody would write; it compiles only if the types say as much as this, and no more. */
+const USER = `
+import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm/client';
+
+const node = tonearm(new URL('http://node.local:8018'), { timeoutMs: 1000 });
+export async function quieter(live: Live): Promise<number | undefined> {
+  const body: BodyOf<'volume'> = { delta: -0.1 };
+  try {
+    await node.setOutputVolume('living', body);
+    await node.setOutputVolume(3, { volume: 1 });
+    await node.muteClient('News');
+    await node.startUnit('user', 'mpd.service');
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'no-such-output') return error.status satisfies number;
+  }
+  // @ts-expect-error One or the other.
+  await node.setOutputVolume('living', { loud: true });
+  // @ts-expect-error There are two scopes.
+  await node.startUnit('global', 'mpd.service');
+  // @ts-expect-error It is read only.
+  live.state.outputs.set(1, undefined);
+  // @ts-expect-error There is no such slice.
+  live.subscribe('inputs', () => undefined);
+  live.subscribe('clients', (clients) => clients.get(3)?.volume satisfies number | undefined);
+  const [output] = live.state.outputs.values();
+  const known: OutputRecord | undefined = output;
+  const state: 'running' | 'idle' | 'suspended' | 'unknown' | undefined = known?.state;
+  const [player] = live.state.players.values();
+  const position = player && positionOf(player, live.nodeTime());
+  return state === 'running' ? position : live.state.upgrade?.run?.percent;
+}
+export const live = connect(node, {
+  types: ['audio.updated', 'audio.removed'],
+  onEvent: (event) => event.type === 'power.action' && (event.data.action satisfies 'reboot' | 'poweroff'),
+  onChange: (state, changed) => changed.includes('units') && state.connection.problem?.detail,
+});
+`;
+
+const PROGRAM = `
+import { connect, tonearm } from 'tonearm/client';
+const live = connect(tonearm(process.argv[2]), {
+  onChange: ({ outputs, connection }) => {
+    if (outputs.size === 0 || connection.status === 'closed') return;
+    console.log(connection.status, [...outputs.values()].map(({ name }) => name).join());
+    live.close();
+  },
+});
+`;
+
+describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () => {
+  let folder: Folder;
+  const packed = (...path: readonly string[]) => join(folder.path, 'node_modules/tonearm', ...path);
+  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
+
+  before(async () => {
+    folder = tempFolder();
+    // Built already, and rebuilding it would pull it away from under the other tests.
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder.path], { cwd: ROOT });
+    const [archive] = readdirSync(folder.path);
+    assert.ok(archive);
+    mkdirSync(packed(), { recursive: true });
+    await run('tar', ['-xf', join(folder.path, archive), '-C', packed(), '--strip-components=1']);
+    write('package.json', '{"type": "module"}');
+  });
+  after(() => folder.remove());
+
+  async function compiles(kind: keyof typeof PROJECTS, files: readonly string[]): Promise<void> {
+    const compilerOptions = { ...OPTIONS, ...PROJECTS[kind] };
+    write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    await run(process.execPath, [tsc, '-p', folder.path]).catch((error: { stdout: string }) =>
+      assert.fail(error.stdout),
+    );
+  }
+
+  const declarations = () => readdirSync(packed('dist-client')).filter((name) => name.endsWith('.d.ts'));
+
+  test(`is one module of at most ${BUNDLE_BYTES_MAX} bytes as gzip has it, and needs nothing else`, (t) => {
+    const bundle = readFileSync(packed('dist-client/client.js'));
+    const { length } = gzipSync(bundle, { level: 9 });
+    t.diagnostic(`${bundle.length} bytes, ${length} as gzip has them`);
+    assert.ok(length <= BUNDLE_BYTES_MAX, `${length}`);
+    assert.doesNotMatch(bundle.toString(), /\bimport\b|\brequire\b|\bprocess\b/);
+  });
+
+  test('has declarations that speak of each other only, and of nothing as any', () => {
+    assert.ok(declarations().length > 3);
+    for (const name of declarations()) {
+      const text = readFileSync(packed('dist-client', name), 'utf8');
+      assert.doesNotMatch(text, /\bany\b/, name);
+      for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'([^']*)'/g)) {
+        assert.ok(existsSync(packed('dist-client', target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
+      }
+    }
+  });
+
+  for (const kind of ['node', 'browser'] as const) {
+    test(`is understood by the compiler in a project for: ${kind}`, async () => {
+      write('user.ts', USER);
+      await compiles(kind, ['user.ts']);
+    });
+  }
+
+  test("has the daemon's own types, neither wider nor narrower", async () => {
+    const text = readFileSync(packed('dist-client/records.d.ts'), 'utf8');
+    const names = [...text.matchAll(/^export type (\w+Record|Upgrade\w+|Player\w+) =/gm)].map(
+      (match) => match[1],
+    );
+    assert.ok(names.length > 10, names.join());
+    const same = names.map((name) => `export const ${name}: Same<Client.${name}, Daemon.${name}> = true;`);
+    const lines = [
+      `import type * as Daemon from '${ROOT}src/protocol/actor/schemas.js';`,
+      "import type * as Client from 'tonearm/client';",
+      'type Same<A, B> = [A, B] extends [B, A] ? true : never;',
+      'type Names = keyof Client.Bodies | Daemon.BodyName;',
+      'export const bodies: { [K in Names]: Same<Client.BodyOf<K>, Daemon.BodyOf<K>> } = {} as { [K in Names]: true };',
+      ...same,
+    ];
+    write('same.ts', lines.join('\n'));
+    await compiles('node', ['same.ts']);
+  });
+
+  test('runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async () => {
+    const sound = await startPulseAudio();
+    const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+    try {
+      await daemon.backend('audio', 'up');
+      write('program.js', PROGRAM);
+      const said = await output(
+        process.execPath,
+        join(folder.path, 'program.js'),
+        `http://127.0.0.1:${daemon.port}`,
+      );
+      assert.equal(said, 'live living,kitchen\n');
+    } finally {
+      await daemon.stop();
+      await sound.stop();
+    }
+  });
+});
