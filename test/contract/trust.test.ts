@@ -259,13 +259,18 @@ describe('trust', { skip }, () => {
   });
 
   describe('what other origins may read', () => {
-    for (const path of ['/audio', '/events']) {
+    for (const [path, status] of [
+      ['/audio', 200],
+      ['/events', 200],
+      ['/nowhere', 404],
+    ] as const) {
       test(`an allowed origin reads ${path}, a foreign one is told nothing`, async () => {
         const get = (origin: string): Promise<Answer> =>
           send(daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`]);
         const allowed = await get('http://app.lan');
-        assert.equal(allowed.status, 200);
+        assert.equal(allowed.status, status);
         assert.equal(allowed.headers.get('access-control-allow-origin'), 'http://app.lan');
+        assert.match(allowed.headers.get('access-control-expose-headers') ?? '', /ETag/);
         assert.match(allowed.headers.get('vary') ?? '', /Origin/);
         for (const origin of ['http://evil.example', 'null']) {
           const foreign = await get(origin);
@@ -295,6 +300,7 @@ describe('trust', { skip }, () => {
         assert.equal(headers.get('access-control-allow-origin'), 'http://app.lan');
         assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, OPTIONS');
         assert.equal(headers.get('access-control-allow-headers'), 'Content-Type, Last-Event-ID');
+        assert.equal(headers.get('access-control-max-age'), '600');
         assert.equal(headers.get('access-control-allow-private-network'), undefined);
       });
     }

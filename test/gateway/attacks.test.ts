@@ -1,8 +1,9 @@
-// Attacks and their honest twins over real HTTP: what is refused is refused before any effect.
+// Requests that could be read in two ways, over real HTTP: what is refused is refused before any effect. What pages of other sites may
+// do is tried on the built daemon (test/contract/trust.test.ts).
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import { GatewayUnderTest, SETTINGS, type TestResponse } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 
 const under = GatewayUnderTest.up({
@@ -14,149 +15,16 @@ beforeEach(() => {
   under.backends.asked.length = 0;
 });
 
-const own = `http://127.0.0.1:${under.port}`;
-
-describe('the host', () => {
-  const paths: [method: string, path: string][] = [
-    ['GET', '/audio'],
-    ['GET', '/events'],
-    ['HEAD', '/server'],
-    ['GET', '/nowhere'],
-    ['OPTIONS', '/audio'],
-    ['POST', '/power/reboot'],
-    ['DELETE', '/audio'],
-  ];
-  for (const [method, path] of paths) {
-    test(`${method} ${path} under a foreign name is 403`, async () => {
-      const response = await under.fetch({ method, path, headers: { Host: 'evil.example' } });
-      assert.equal(response.status, 403);
-      assert.deepEqual(under.backends.asked, []);
-    });
-  }
-  for (const host of [
-    '127.0.0.1',
-    '[::1]:8018',
-    'localhost:1',
-    'KITCHEN',
-    'kitchen.local.',
-    'radio.lan:8018',
-  ]) {
-    test(`${host} is answered`, async () => {
-      assert.equal((await under.fetch({ path: '/audio', headers: { Host: host } })).status, 200);
-    });
-  }
-});
-
-describe('effects of pages of other sites', () => {
-  const rows: [what: string, headers: Record<string, string>, status: number][] = [
-    ['no browser', {}, 202],
-    ['a page of the node', { Origin: own, 'Sec-Fetch-Site': 'same-origin' }, 202],
-    ['an allowed page', { Origin: 'http://app.lan', 'Sec-Fetch-Site': 'cross-site' }, 202],
-    ['a foreign page', { Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' }, 403],
-    ['a foreign page in an old browser', { Origin: 'http://evil.example' }, 403],
-    ['a sandboxed page', { Origin: 'null' }, 403],
-    ['the same host at another port', { Origin: 'http://127.0.0.1:1' }, 403],
-    ['the same host with https', { Origin: own.replace('http', 'https') }, 403],
-    ['a form of another site without Origin', { 'Sec-Fetch-Site': 'cross-site' }, 403],
-    ['an allowed origin as a prefix', { Origin: 'http://app.lan.evil.example' }, 403],
-  ];
-  for (const [what, headers, status] of rows) {
-    test(`${what}: ${status}`, async () => {
-      const response = await under.fetch({ method: 'POST', path: '/power/reboot', headers });
-      assert.equal(response.status, status);
-      assert.equal(under.backends.asked.length, status === 202 ? 1 : 0);
-    });
-  }
-
-  test('a refused request with its body still to come leaves the connection in order', async () => {
-    const connection = new RawConnection(under.port);
-    const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
-    connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
-    await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-    connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-    const all = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
-    assert.match(all, /HTTP\/1\.1 404 /);
-    connection.destroy();
-    assert.deepEqual(under.backends.asked, []);
-  });
-});
-
-describe('what browsers are told', () => {
-  const cors = (response: TestResponse): Record<string, unknown> =>
-    Object.fromEntries(
-      Object.entries(response.headers).filter(([name]) => name.startsWith('access-control-')),
-    );
-
-  test('an allowed origin may read answers and problems', async () => {
-    for (const path of ['/audio', '/nowhere']) {
-      const response = await under.fetch({ path, headers: { Origin: 'http://app.lan' } });
-      assert.equal(response.headers['access-control-allow-origin'], 'http://app.lan');
-      assert.match(String(response.headers['access-control-expose-headers']), /ETag/);
-      assert.equal(response.headers.vary, 'Origin');
-    }
-  });
-
-  test('an allowed origin may read the stream', async () => {
-    const response = await under.fetch({
-      method: 'HEAD',
-      path: '/events',
-      headers: { Origin: 'http://app.lan' },
-    });
-    assert.equal(response.headers['access-control-allow-origin'], 'http://app.lan');
-  });
-
-  test('a foreign origin may not read', async () => {
-    const response = await under.fetch({ path: '/audio', headers: { Origin: 'http://evil.example' } });
-    assert.deepEqual(cors(response), {});
-    assert.equal(response.headers.vary, 'Origin');
-  });
-
-  test('the preflight of an allowed origin', async () => {
-    const headers = {
-      Origin: 'http://app.lan',
-      'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'content-type',
-    };
-    const response = await under.fetch({ method: 'OPTIONS', path: '/audio/server/volume', headers });
-    assert.equal(response.status, 204);
-    assert.deepEqual(cors(response), {
-      'access-control-allow-origin': 'http://app.lan',
-      'access-control-allow-methods': 'GET, POST, OPTIONS',
-      'access-control-allow-headers': 'Content-Type, Last-Event-ID',
-      'access-control-max-age': '600',
-    });
-    assert.equal(response.headers['content-length'], undefined);
-  });
-
-  test('private network access is granted when asked for, to allowed origins', async () => {
-    const ask = (origin: string): Promise<TestResponse> =>
-      under.fetch({
-        method: 'OPTIONS',
-        path: '/audio',
-        headers: { Origin: origin, 'Access-Control-Request-Private-Network': 'true' },
-      });
-    const allowed = await ask('http://app.lan');
-    assert.equal(allowed.headers['access-control-allow-private-network'], 'true');
-    const foreign = await ask('http://evil.example');
-    assert.equal(foreign.status, 403);
-    assert.deepEqual(cors(foreign), {});
-  });
-
-  test('with * every origin may read, and the answer does not name it', async (context) => {
-    const open = GatewayUnderTest.up({
-      ...SETTINGS,
-      api: { ...SETTINGS.api, cors: { origins: ['*'] } },
-    });
-    context.after(() => open.close());
-    const response = await open.fetch({ path: '/audio', headers: { Origin: 'http://any.example' } });
-    assert.equal(response.headers['access-control-allow-origin'], '*');
-    const posted = await open.fetch({
-      method: 'POST',
-      path: '/power/reboot',
-      headers: { Origin: 'http://any.example' },
-    });
-    assert.equal(posted.status, 202);
-  });
+test('a refused request with its body still to come leaves the connection in order', async () => {
+  const connection = new RawConnection(under.port);
+  const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
+  connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
+  await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
+  connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  const all = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
+  assert.match(all, /HTTP\/1\.1 404 /);
+  connection.destroy();
+  assert.deepEqual(under.backends.asked, []);
 });
 
 describe('ambiguous requests', () => {

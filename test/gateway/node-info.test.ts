@@ -2,13 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  goArchitecture,
-  healthRecord,
-  openFilesMax,
-  prettyName,
-  readNodeInfo,
-} from '../../src/gateway/node-info.js';
+import { goArchitecture, openFilesMax, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
 
 const names: [text: string, name: string | undefined][] = [
   ['NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', 'Debian GNU/Linux 12 (bookworm)'],
@@ -61,25 +55,4 @@ test('this machine has a name, a platform and a system', () => {
   assert.notEqual(info.osVersion, '');
   // Nobody can raise it beyond what one process of the kernel may ever have.
   assert.ok(Number(info.descriptorsMax) > 0 && Number(info.descriptorsMax) < 2 ** 31);
-});
-
-test('the health is ok while every backend is up, and counts whole seconds', () => {
-  const facts = {
-    version: '1.2.3',
-    uptimeMs: 1999,
-    streams: { open: 2, closedSlow: 7 },
-    listening: { listening: ['10.0.0.2'], waiting: ['wlan0'] },
-  };
-  const up = { state: 'up', since: 0, restarts: 0 } as const;
-  assert.deepEqual(healthRecord({ ...facts, backends: new Map([['audio', up]]) }), {
-    status: 'ok',
-    version: '1.2.3',
-    uptime_s: 1,
-    listening: ['10.0.0.2'],
-    waiting: ['wlan0'],
-    backends: { audio: { state: 'up', since: '1970-01-01T00:00:00.000Z', restarts: 0 } },
-    streams: { open: 2, closed_slow: 7 },
-  });
-  const away = { state: 'connecting', since: 0, restarts: 0 } as const;
-  assert.equal(healthRecord({ ...facts, backends: new Map([['audio', away]]) }).status, 'degraded');
 });

@@ -75,15 +75,6 @@ class Scene {
 }
 
 describe('closing', () => {
-  test('takes no time when there is nothing to wait for, and leaves no timer', async () => {
-    const scene = new Scene();
-    const quick = scene.stream();
-    await scene.close();
-    assert.equal(quick.over, 'ended');
-    assert.deepEqual(scene.said, ['refusing', 'closed after 0']);
-    assert.equal(scene.clock.timers, 0);
-  });
-
   test('ends in time though a stream takes nothing, an ask never ends and an exchange stays open', async () => {
     const scene = new Scene();
     const [stalled, quick] = [scene.stream(0), scene.stream()];

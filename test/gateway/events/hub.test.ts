@@ -3,11 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { actionEvent, type StreamEvent } from '../../../src/gateway/events/event.js';
-import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { BACKENDS } from '../../../src/protocol/actor/backends.js';
 import { heard, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
-import { SimulatedConnection } from './simulated-connection.js';
 
 /** How long `bye` may take. */
 const BYE_MS = 2000;
@@ -60,15 +58,6 @@ for (const [happen, expected] of TABLE) {
   });
 }
 
-test('the first bytes are there when open returns', () => {
-  const { connection } = new NodeUnderTest().consumer();
-  assert.equal(
-    Buffer.from(connection.read()).toString(),
-    'retry: 2000\nevent: server.info\ndata: "connected"\n\n',
-  );
-  assert.equal(connection.writes, 1);
-});
-
 test('a batch is one write, and streams that want the same get the same bytes', () => {
   const node = new NodeUnderTest();
   const connections = ['', '', 'types=audio.updated'].map((query) => node.consumer(query).connection);
@@ -120,17 +109,6 @@ for (const [query, types] of FILTERS) {
     });
   }
 }
-
-test('a client that comes back gets what it missed, in order, and then what happens', () => {
-  const node = new NodeUnderTest();
-  node.progress(5);
-  const consumer = node.consumer('', undefined, 'b-3');
-  node.progress(1);
-  assert.deepEqual(
-    heard(consumer),
-    [4, 5, 6].map((n) => `b-${n} upgrade.progress {"n":${n}}`),
-  );
-});
 
 test('what happens during a slow replay comes after it, each once', () => {
   const node = new NodeUnderTest();
@@ -339,30 +317,6 @@ test('a consumer that is gone while it is behind is counted as slow; one that ha
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 1 });
 });
 
-test('streams beyond the limit are refused untouched, until one goes', () => {
-  const node = new NodeUnderTest(1);
-  const first = node.consumer();
-  const parsed = parseEventQuery('', undefined);
-  assert.ok(parsed.ok);
-  const refused = new SimulatedConnection();
-  assert.equal(node.hub.open(parsed.query, refused), 'full');
-  assert.equal(refused.writes, 0);
-  first.connection.breakOff();
-  assert.notEqual(node.hub.open(parsed.query, refused), 'full');
-});
-
-test('after the silence that was asked for a stream says love, again and again', () => {
-  const node = new NodeUnderTest();
-  const consumer = node.consumer('keepalive=10');
-  node.clock.advance(9_900);
-  assert.deepEqual(heard(consumer), []);
-  node.clock.advance(25_000);
-  assert.deepEqual(
-    heard(consumer),
-    Array.from({ length: 3 }, () => ' server.info "love"'),
-  );
-});
-
 test('love brings the id of what a stream did not want to hear, so that it does not expire', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
@@ -440,14 +394,6 @@ test('a stream that cannot take bye in time is cut', async () => {
   node.clock.advance(1);
   await farewell;
   assert.equal(stalled.connection.over, 'cut');
-});
-
-test('after bye no stream is opened', async () => {
-  const node = new NodeUnderTest();
-  await node.hub.bye(BYE_MS);
-  const parsed = parseEventQuery('', undefined);
-  assert.ok(parsed.ok);
-  assert.equal(node.hub.open(parsed.query, new SimulatedConnection()), 'full');
 });
 
 test('what came back after its removal is not reported as removed to a client that was away', () => {
