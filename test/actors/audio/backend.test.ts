@@ -297,25 +297,6 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  const codes: readonly (readonly [string, number, string, RegExp])[] = [
-    ['INVALID', 3, 'refused', /INVALID/],
-    ['ACCESS', 1, 'refused', /ACCESS/],
-    ['an unknown error', 99, 'refused', /99/],
-    ['NOENTITY', 5, 'no-such-client', /client/],
-  ];
-  for (const [what, code, fault, detail] of codes) {
-    test(`that the server refuses with ${what} are answered ${fault}`, async (t) => {
-      const { backend, seen } = await connected(
-        t,
-        but({ [COMMAND.setInputVolume]: ({ tag }, say) => say.error(tag, code) }),
-      );
-      const answer = await backend.handle(VOLUME);
-      assert.equal(!answer.ok && answer.fault, fault);
-      assert.match(answer.ok ? '' : answer.detail, detail);
-      assert.equal(seen.up, true);
-    });
-  }
-
   test('that are not answered time out, and the connection with them', async (t) => {
     const { backend, seen, server } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }), {
       commandMs: 30,
@@ -327,19 +308,6 @@ describe('commands', DEADLINE, () => {
       seen.said.includes('connecting: the sound server did not answer SET_SINK_INPUT_VOLUME in time'),
     );
     await until('the backend is up again', () => seen.up && server.connections() === 2);
-  });
-
-  test('for a stream without volume are refused without asking the server', async (t) => {
-    const { backend, seen, server } = await connected(
-      t,
-      but({
-        [COMMAND.getInputs]: ({ tag }, say) => say.reply(tag, inputFields(5, 'Pass', { hasVolume: false })),
-      }),
-    );
-    const answer = await backend.handle(VOLUME);
-    assert.equal(!answer.ok && answer.fault, 'no-volume');
-    assert.equal(count(server, COMMAND.setInputVolume), 0);
-    assert.equal(seen.client('Pass')?.volume, undefined);
   });
 
   test('go one after another, each from what the one before it did', async (t) => {
@@ -413,24 +381,6 @@ describe('commands', DEADLINE, () => {
 });
 
 describe('ports', DEADLINE, () => {
-  test('are shown as the server lists them', async (t) => {
-    const ports = [
-      ['line', 2],
-      ['hdmi', 1],
-      ['headset', 0],
-    ] as const;
-    const { seen } = await connected(
-      t,
-      but({ [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { ports })) }),
-    );
-    assert.deepEqual(seen.output('living')?.ports, [
-      { name: 'line', description: 'Port line', available: 'yes' },
-      { name: 'hdmi', description: 'Port hdmi', available: 'no' },
-      { name: 'headset', description: 'Port headset', available: 'unknown' },
-    ]);
-    assert.equal(seen.output('living')?.active_port, 'line');
-  });
-
   /** A server whose output has two ports. */
   const desk = (refusal?: number): Handler => {
     const ports = [
@@ -505,42 +455,11 @@ describe('the cookie', DEADLINE, () => {
   });
 });
 
-describe('a socket that appears ends the wait', DEADLINE, () => {
-  /** An attempt has failed several times: the next one by back-off alone is seconds away. */
-  async function waiting(t: TestContext, path: string): Promise<Backed> {
-    const both = backed(t, path);
-    await until('it waits', () => both.seen.logs.length === 1);
-    return both;
-  }
-
-  const places: readonly (readonly [string, (root: string) => void, string])[] = [
-    ['in its directory', () => undefined, ''],
-    ['in a directory that was missing', (root) => mkdirSync(join(root, 'a')), 'a'],
-    [
-      'in directories that were all missing',
-      (root) => mkdirSync(join(root, 'a/b/c'), { recursive: true }),
-      'a/b/c',
-    ],
-  ];
-  for (const [what, prepare, below] of places) {
-    test(what, async (t) => {
-      const server = await scriptedServer(t);
-      const root = mkdtempSync(join(tmpdir(), 'tonearm-appears-'));
-      t.after(() => rmSync(root, { recursive: true }));
-      const { seen } = await waiting(t, join(root, below, 'native'));
-      prepare(root);
-      renameSync(server.socketPath, join(root, below, 'native'));
-      await until('the backend is up', () => seen.up);
-      assert.equal(seen.logs.length, 2);
-    });
-  }
-
-  test('also while a server that hangs in the handshake is waited for', async (t) => {
-    const hanging = await scriptedServer(t, () => undefined);
-    const { seen } = backed(t, hanging.socketPath, { authMs: 60_000 });
-    await until('it has been asked', () => hanging.heard.includes(COMMAND.auth));
-    const server = await scriptedServer(t);
-    renameSync(server.socketPath, hanging.socketPath);
-    await until('the backend is up', () => seen.up);
-  });
+test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
+  const hanging = await scriptedServer(t, () => undefined);
+  const { seen } = backed(t, hanging.socketPath, { authMs: 60_000 });
+  await until('it has been asked', () => hanging.heard.includes(COMMAND.auth));
+  const server = await scriptedServer(t);
+  renameSync(server.socketPath, hanging.socketPath);
+  await until('the backend is up', () => seen.up);
 });

@@ -35,129 +35,48 @@ describe('a client is called', () => {
 });
 
 describe('names of live clients', () => {
-  type Step =
-    | readonly ['is', number, string, string]
-    | readonly ['ends', number]
-    | readonly ['wants', number, string];
-  const rows: readonly (readonly [string, readonly Step[]])[] = [
-    [
-      'are the wanted ones',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'B', 'B'],
-      ],
-    ],
-    [
-      'that are taken get a number',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'A', 'A #2'],
-        ['is', 3, 'A', 'A #3'],
-      ],
-    ],
-    [
-      'with a number are kept when the other ends',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'A', 'A #2'],
-        ['ends', 1],
-        ['is', 2, 'A', 'A #2'],
-      ],
-    ],
-    [
-      'with a number are kept for life',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'A', 'A #2'],
-        ['is', 2, 'B', 'A #2'],
-      ],
-    ],
-    [
-      'are free again after the end',
-      [
-        ['is', 1, 'A', 'A'],
-        ['ends', 1],
-        ['is', 2, 'A', 'A'],
-      ],
-    ],
-    [
-      'follow the song',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 1, 'B', 'B'],
-        ['is', 2, 'A', 'A'],
-      ],
-    ],
-    [
-      'get a number when the next song is taken',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'B', 'B'],
-        ['is', 2, 'A', 'A #2'],
-        ['is', 2, 'C', 'A #2'],
-      ],
-    ],
-    [
-      'do not change without a reason',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 1, 'A', 'A'],
-      ],
-    ],
-    [
-      'stay apart when one looks numbered by itself',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'A #3', 'A #3'],
-        ['is', 3, 'A', 'A #3 #3'],
-      ],
-    ],
+  /** `ID wants -> is`, `ID ends`, or `ID leaves for NAME`: its owner wants another. */
+  const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
+    ['are the wanted ones', '1 A -> A', '2 B -> B'],
+    ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
+    ['with a number are kept when the other ends', '1 A -> A', '2 A -> A #2', '1 ends', '2 A -> A #2'],
+    ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
+    ['are free again after the end', '1 A -> A', '1 ends', '2 A -> A'],
+    ['follow the song', '1 A -> A', '1 B -> B', '2 A -> A'],
+    ['get a number when the next song is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
+    ['do not change without a reason', '1 A -> A', '1 A -> A'],
+    ['stay apart when one looks numbered by itself', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
     [
       'are free for others when their owner wants another',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'B', 'B'],
-        ['wants', 2, 'C'],
-        ['is', 1, 'B', 'B'],
-        ['is', 2, 'C', 'C'],
-      ],
+      '1 A -> A',
+      '2 B -> B',
+      '2 leaves for C',
+      '1 B -> B',
+      '2 C -> C',
     ],
-    [
-      'stay with an owner that wants no other',
-      [
-        ['is', 1, 'A', 'A'],
-        ['wants', 1, 'A'],
-        ['is', 2, 'A', 'A #2'],
-      ],
-    ],
+    ['stay with an owner that wants no other', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     [
       'with a number are kept, whatever is wanted',
-      [
-        ['is', 1, 'A', 'A'],
-        ['is', 2, 'A', 'A #2'],
-        ['wants', 2, 'B'],
-        ['is', 2, 'B', 'A #2'],
-      ],
+      '1 A -> A',
+      '2 A -> A #2',
+      '2 leaves for B',
+      '2 B -> A #2',
     ],
-    [
-      'of an unknown one may end',
-      [
-        ['ends', 9],
-        ['is', 1, 'A', 'A'],
-      ],
-    ],
+    ['of an unknown one may end', '9 ends', '1 A -> A'],
   ];
-  for (const [what, steps] of rows) {
+  for (const [what, ...steps] of rows) {
     test(what, () => {
       const names = new ClientNames();
       for (const step of steps) {
-        if (step[0] === 'ends') names.release(step[1]);
-        else if (step[0] === 'wants') names.vacate(step[1], step[2]);
+        const [, number, wanted, name, left] =
+          /^(\d+) (?:(.+) -> (.+)|leaves for (.+)|ends)$/.exec(step) ?? [];
+        const id = Number(number);
+        if (left !== undefined) names.vacate(id, left);
+        else if (wanted === undefined || name === undefined) names.release(id);
         else {
-          const [, id, wanted, expected] = step;
-          assert.equal(names.assign(id, wanted), expected);
-          assert.equal(names.nameOf(id), expected);
-          assert.equal(names.idOf(expected), id);
+          assert.equal(names.assign(id, wanted), name);
+          assert.equal(names.nameOf(id), name);
+          assert.equal(names.idOf(name), id);
         }
       }
     });

@@ -47,13 +47,6 @@ test('reading the same again publishes nothing, also with properties in another 
   assert.deepEqual(update(), []);
 });
 
-test('a default change updates both outputs and the server', () => {
-  const { state, update } = setUp();
-  update();
-  state.putServer(serverInfo({ defaultSink: 'kitchen' }));
-  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0', 'put audio.outputs 1']);
-});
-
 test('the volume of the default output is also the volume of the server', () => {
   const { state, update } = setUp();
   update();
@@ -75,15 +68,6 @@ test('removals go before what takes their name', () => {
   update();
   state.replaceInputs([inputInfo(6, 'News')], new Set());
   assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 6']);
-});
-
-test('a client with another name is removed under the old one first', () => {
-  const { state, update } = setUp();
-  update();
-  state.putInput(inputInfo(5, 'Weather'));
-  assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 5']);
-  state.putInput(inputInfo(5, 'Weather', { muted: true }));
-  assert.deepEqual(update(), ['put audio.clients 5']);
 });
 
 test("clients that take each other's names have both lost the old ones before either has a new one", () => {

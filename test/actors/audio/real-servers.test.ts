@@ -1,4 +1,4 @@
-// The backend against real sound servers of both kinds.
+// The backend against real sound servers of both kinds: what is not tried on the whole daemon (test/contract/audio-*.test.ts).
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -84,39 +84,6 @@ for (const { kind, start } of SOUND_SERVERS) {
       assert.deepEqual(seen.clients(), []);
     });
 
-    test('a stream comes, is heard of, and goes', async (t) => {
-      const { server, seen } = await node(t);
-      const playing = await server.play({ app: 'Radio', name: 'News', sink: 'kitchen' });
-      const record = await until('it is published', () => {
-        const found = seen.client(playing.id);
-        return found?.output === 'kitchen' && !found.corked && found.volume === 1 && found;
-      });
-      assert.equal(record.name, 'News');
-      assert.equal(record.app, 'Radio');
-      assert.equal(record.backend, kind);
-      assert.equal(record.binary, 'pacat');
-      assert.equal(record.props?.['application.process.id'], String(playing.pid));
-      await playing.stop();
-      await until('it is dropped', () => seen.clients().length === 0);
-    });
-
-    test('a volume keeps the balance, also through 0 and back', async (t) => {
-      const { server, seen, tell } = await node(t);
-      await server.play({ sink: 'living' });
-      await server.pactl('set-sink-volume', 'living', '65536', '32768');
-      await until('the balance is published', () => seen.output('living')?.balance === -0.5);
-      for (const volume of [0.5, 0, 0.8]) {
-        await tell({ do: 'volume', target: output('living'), volume });
-        assert.equal(seen.output('living')?.volume, volume);
-        assert.equal(seen.output('living')?.balance, -0.5);
-      }
-      const [sink] = (await server.sinks()).filter((each) => each.name === 'living');
-      assert.deepEqual(
-        Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent),
-        ['80%', '40%'],
-      );
-    });
-
     test('a balance is set at the volume that the output has, also while that is 0', async (t) => {
       const { server, seen, tell } = await node(t);
       const percents = async () => {
@@ -197,41 +164,6 @@ for (const { kind, start } of SOUND_SERVERS) {
       assert.equal(seen.server?.muted, false);
     });
 
-    test('a volume above 100 % is shown, and only a step downwards changes it', async (t) => {
-      const { server, seen, tell } = await node(t);
-      await server.play({ sink: 'living' });
-      await server.pactl('set-sink-volume', 'living', '150%');
-      await until('it is published', () => seen.output('living')?.volume === 1.5);
-      await tell({ do: 'delta', target: SERVER, delta: 0.1 });
-      assert.equal(seen.output('living')?.volume, 1.5);
-      await tell({ do: 'delta', target: SERVER, delta: -0.7 });
-      assert.equal(seen.output('living')?.volume, 0.8);
-    });
-
-    test('the default changes, and both outputs with it', async (t) => {
-      const { seen, tell } = await node(t);
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
-      await tell({ do: 'default', output: 'kitchen' });
-      await until('the default is published', () => seen.server?.default_sink === 'kitchen');
-      await until(
-        'both outputs know',
-        () => seen.output('kitchen')?.default === true && seen.output('living')?.default === false,
-      );
-      assert.equal(seen.server?.volume, 0.4);
-      await tell({ do: 'default', output: String(seen.output('living')?.id) });
-      await until('the default is back', () => seen.server?.default_sink === 'living');
-    });
-
-    test('a stream moves, by name and by id', async (t) => {
-      const { server, seen, tell } = await node(t);
-      const { id } = await server.play({ name: 'News' });
-      await until('it plays', () => seen.client(id)?.output === 'living');
-      await tell({ do: 'move', client: 'News', output: 'kitchen' });
-      await until('it plays in the kitchen', () => seen.client(id)?.output === 'kitchen');
-      await tell({ do: 'move', client: `${id}`, output: String(seen.output('living')?.id) });
-      await until('it plays in the living room', () => seen.client(id)?.output === 'living');
-    });
-
     test('names are unique, follow the song, and are kept once they are numbered', async (t) => {
       const { server, seen } = await node(t);
       const streams = await server.streams('Radio');
@@ -254,37 +186,6 @@ for (const { kind, start } of SOUND_SERVERS) {
       await first.remove();
       await until('it is gone', () => seen.client(first.id) === undefined);
       assert.equal(nameOf(second), `Song #${second.id}`);
-    });
-
-    test('changes of others are published', async (t) => {
-      const { server, seen } = await node(t);
-      await server.play({ sink: 'kitchen' });
-      await server.pactl('set-sink-mute', 'kitchen', '1');
-      await until('the mute is published', () => seen.output('kitchen')?.muted === true);
-      await server.addSink('garden', 'Garden');
-      await until('the new output is published', () => seen.output('garden')?.description === 'Garden');
-      await server.removeSink('garden');
-      await until('its end is published', () => seen.output('garden') === undefined);
-    });
-
-    test('60 streams come and go at once, and the end state is the true one', async (t) => {
-      const { server, seen } = await node(t);
-      const crowd = await server.streams('crowd');
-      const sinks = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? 'living' : 'kitchen'));
-      await crowd.open(sinks.map((sink) => ({ sink, props: { 'media.name': 'Song' } })));
-      await until('all are published', () => seen.clients().length === 60);
-      const ids = (await server.sinkInputs()).map(({ index }) => index).sort((a, b) => a - b);
-      assert.deepEqual(
-        seen
-          .clients()
-          .map(({ id }) => id)
-          .sort((a, b) => a - b),
-        ids,
-      );
-      assert.equal(new Set(seen.clients().map(({ name }) => name)).size, 60);
-      await crowd.close();
-      await until('all are gone', () => seen.clients().length === 0);
-      assert.equal(seen.up, true);
     });
 
     async function restoredStep(t: TestContext): Promise<void> {
@@ -366,45 +267,6 @@ for (const { kind, start } of SOUND_SERVERS) {
         }
         await until('no capture is left', async () => (await captures(server)).trim() === '');
       });
-    });
-
-    test('what does not exist is refused', async (t) => {
-      const { refused } = await node(t);
-      assert.equal(await refused({ do: 'mute', target: client('12345') }), 'no-such-client');
-      assert.equal(await refused({ do: 'mute', target: output('garden') }), 'no-such-output');
-      assert.equal(await refused({ do: 'default', output: 'garden' }), 'no-such-output');
-    });
-
-    test('a restart of the server loses nothing', async (t) => {
-      const { server, seen, tell } = await node(t);
-      await server.restart();
-      await until('it is up again', () => seen.logs.length === 3 && seen.up);
-      await until('both outputs are there', () => seen.outputs().length === 2);
-      assert.deepEqual(seen.logs.slice(1), [
-        'log warn: lost the sound server',
-        'log info: connected to the sound server',
-      ]);
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0.25 });
-      assert.equal(seen.output('kitchen')?.volume, 0.25);
-    });
-
-    test('a server that is killed is missed at once, and found when it comes back', async (t) => {
-      const { server, seen, refused } = await node(t);
-      await server.kill('SIGKILL');
-      await until('it is missed', () => !seen.up);
-      assert.equal(await refused({ do: 'mute', target: SERVER }), 'unavailable');
-      await server.restart();
-      await until('it is found', () => seen.up && seen.outputs().length === 2);
-    });
-
-    test('a server that stands still is missed, by commands and without, and found when it goes on', async (t) => {
-      const { server, seen, refused } = await node(t, { requestMs: 300, authMs: 300, reconcileMs: 100 });
-      server.freeze();
-      assert.equal(await refused({ do: 'mute', target: SERVER }), 'timeout');
-      await until('it is missed', () => !seen.up);
-      assert.ok(seen.said.some((line) => /did not answer/.test(line)));
-      server.thaw();
-      await until('it is found', () => seen.up && seen.outputs().length === 2);
     });
 
     test('names and balance outlive a server that stands still and goes on', async (t) => {

@@ -101,79 +101,22 @@ describe('a list', () => {
 });
 
 describe('within one list, a name that its owner leaves is free for another', () => {
-  type Names = readonly (readonly [id: number, name: string])[];
-  const rows: readonly (readonly [what: string, before: Names, after: Names, expected: readonly string[]])[] =
-    [
-      [
-        'an older one',
-        [
-          [1, 'one'],
-          [2, 'two'],
-        ],
-        [
-          [1, 'two'],
-          [2, 'three'],
-        ],
-        ['two', 'three'],
-      ],
-      [
-        'both, when they change places',
-        [
-          [1, 'one'],
-          [2, 'two'],
-        ],
-        [
-          [1, 'two'],
-          [2, 'one'],
-        ],
-        ['two', 'one'],
-      ],
-      [
-        'a new one',
-        [[1, 'one']],
-        [
-          [1, 'two'],
-          [2, 'one'],
-        ],
-        ['two', 'one'],
-      ],
-      [
-        'but not when it is kept',
-        [
-          [1, 'one'],
-          [2, 'two'],
-        ],
-        [
-          [1, 'two'],
-          [2, 'two'],
-        ],
-        ['two #1', 'two'],
-      ],
-      [
-        'nor the number',
-        [
-          [1, 'one'],
-          [2, 'one'],
-        ],
-        [
-          [1, 'two'],
-          [2, 'one'],
-        ],
-        ['two', 'one #2'],
-      ],
-    ];
+  /** The names of clients 1, 2, ... before and after, and what they are called then. */
+  const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
+    ['an older one', 'one,two', 'two,three', 'two,three'],
+    ['both, when they change places', 'one,two', 'two,one', 'two,one'],
+    ['a new one', 'one', 'two,one', 'two,one'],
+    ['but not when it is kept', 'one,two', 'two,two', 'two #1,two'],
+    ['nor the number', 'one,one', 'two,one', 'two,one #2'],
+  ];
   for (const [what, before, after, expected] of rows) {
     test(what, () => {
       const state = new SoundState();
-      for (const names of [before, after])
-        state.replaceInputs(
-          names.map(([id, name]) => inputInfo(id, name)),
-          new Set(),
-        );
-      assert.deepEqual(
-        [1, 2].map((id) => state.nameOfInput(id)),
-        expected,
-      );
+      for (const names of [before, after]) {
+        const infos = names.split(',').map((name, at) => inputInfo(at + 1, name));
+        state.replaceInputs(infos, new Set());
+      }
+      assert.equal([1, 2].map((id) => state.nameOfInput(id)).join(), expected);
     });
   }
 });
