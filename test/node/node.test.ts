@@ -2,11 +2,11 @@
 // that declares tests over the node; it leaves the node as it found it.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { bootNode, type Node, whyNoNode } from './node.js';
-import { busScenarios } from './scenarios/bus.js';
+import { bootNode, NODE_PROGRAM, NODE_ROOT, type Node, whyNoNode } from './node.js';
 import { closeScenarios } from './scenarios/close.js';
-import { groundScenarios } from './scenarios/ground.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
 import { upgradeScenarios } from './scenarios/upgrade.js';
@@ -26,8 +26,13 @@ describe('the real node', { skip: why ?? false }, () => {
   });
   after(() => booted?.close());
 
-  describe('ground', () => groundScenarios(node));
-  describe('the bus', () => busScenarios(node));
+  test('it is the Debian over whose root it was booted, with the Node of that Debian', async () => {
+    const { stdout } = await node().user('cat', '/etc/os-release');
+    assert.equal(stdout, readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
+    const ran = await node().user(NODE_PROGRAM, '--version');
+    assert.match(ran.stdout, /^v\d+\./, ran.stderr);
+  });
+
   describe('service units', () => systemdScenarios(node));
   describe('service units and what they depend on', () => systemdOutageScenarios(node));
   describe('upgrades', () => upgradeScenarios(node));
