@@ -53,7 +53,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #reader: UnitReader;
   readonly #reload: ReloadDebounce;
   readonly #timers: Timers<'begin' | 'files'>;
-  /** Bounded by the runtime, which bounds the commands under way. */
+  /** Bounded as the commands under way are, by the supervisor. */
   readonly #waiters = new Set<StateWaiter>();
   #mode: Mode = 'away';
   /** Counts beginnings: what an earlier one finds out later is of no interest. */
