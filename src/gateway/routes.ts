@@ -234,7 +234,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/audio/outputs/{output}/port',
     summary: 'Switches an output to one of its ports',
-    exists: withAudio,
     backend: 'audio',
     body: requiredBody('port'),
     command: (params, { port }) => ({ do: 'port', output: param(params, 'output'), port }),
@@ -242,7 +241,6 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/audio/outputs/{output}/balance',
     summary: 'Sets the balance of an output between left and right',
-    exists: withAudio,
     backend: 'audio',
     body: requiredBody('balance'),
     command: (params, { balance }) => ({ do: 'balance', output: param(params, 'output'), balance }),

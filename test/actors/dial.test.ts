@@ -9,15 +9,7 @@ import { type DialOptions, Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.
 import type { ClosedReason, Result } from '../../src/protocol/pulse/outcome.js';
 import type { ServerInfo } from '../../src/protocol/pulse/records.js';
 import { PROTOCOL_VERSION } from '../sound/packet.js';
-import {
-  COMMAND,
-  EVENT,
-  event,
-  type Handler,
-  hugeFrame,
-  ordinary,
-  scriptedServer,
-} from './audio/scripted-server.js';
+import { COMMAND, EVENT, event, type Handler, ordinary, scriptedServer } from './audio/scripted-server.js';
 
 /** What never ends fails its test. */
 const DEADLINE = { timeout: 20_000 };
@@ -88,42 +80,6 @@ describe('a dialled connection', DEADLINE, () => {
     assert.deepEqual(events, ['sink-input new 7']);
     assert.deepEqual(server.heard, [COMMAND.auth, COMMAND.setClientName, COMMAND.getServerInfo]);
   });
-
-  test('puts answers together from single bytes', async (t) => {
-    const inBytes: Handler = (request, say) => {
-      const answer = ordinary(request, say);
-      let delay = Promise.resolve();
-      for (const byte of answer ?? []) {
-        delay = delay
-          .then(() => new Promise((resolve) => setImmediate(resolve)))
-          .then(() => say.send(Buffer.from([byte])));
-      }
-      return undefined;
-    };
-    const server = await scriptedServer(t, inBytes);
-    const { link, ready } = dialled(t, server.socketPath);
-    await ready;
-    assert.equal((await serverInfo(link)).ok, true);
-  });
-
-  test('tells answers apart by their tag, not by their order', async (t) => {
-    const held: Buffer[] = [];
-    const server = await scriptedServer(
-      t,
-      unless(COMMAND.getServerInfo, ({ tag }, say) => {
-        const answer =
-          held.length === 0
-            ? say.error(tag, 5)
-            : ordinary({ command: COMMAND.getServerInfo, tag, fields: Buffer.alloc(0) }, say);
-        held.push(answer ?? Buffer.alloc(0));
-        return held.length === 2 ? Buffer.concat(held.reverse()) : undefined;
-      }),
-    );
-    const { link, ready } = dialled(t, server.socketPath);
-    await ready;
-    const [first, second] = await Promise.all([serverInfo(link), serverInfo(link)]);
-    assert.deepEqual([first.ok, second.ok], [false, true]);
-  });
 });
 
 describe('a connection ends', DEADLINE, () => {
@@ -168,25 +124,6 @@ describe('a connection ends', DEADLINE, () => {
     assert.equal(!result.ok && result.error.kind, 'closed');
     assert.equal(closings(), 1);
   });
-
-  const rubbish: readonly (readonly [string, Buffer])[] = [
-    ['text', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
-    ['a frame that is too long', hugeFrame()],
-    ['zeros', Buffer.alloc(4096)],
-  ];
-  for (const [what, bytes] of rubbish) {
-    test(`when the server sends ${what}`, async (t) => {
-      const server = await scriptedServer(
-        t,
-        unless(COMMAND.getServerInfo, () => bytes),
-      );
-      const { link, ready, closed } = dialled(t, server.socketPath);
-      await ready;
-      const result = await serverInfo(link);
-      assert.equal(result.ok, false);
-      assert.equal((await closed).kind, 'protocol-violation');
-    });
-  }
 
   test('when the server reads nothing and more waits than the bound', async (t) => {
     const server = await scriptedServer(t, (request, say) => {

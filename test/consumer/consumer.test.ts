@@ -27,15 +27,6 @@ const stream: Handler = ({ headers }, response) => {
   response.write(`id: ${after + 1}\nevent: audio.updated\ndata: [{"id":${after + 1}}]\n\n`);
 };
 
-test('it hears events and knows what they tell', async (t) => {
-  const consumer = await EventConsumer.open(await serve(t, stream));
-  await consumer.until(({ events }) => events.length === 2);
-  assert.equal(consumer.status, 200);
-  assert.equal(consumer.retryMs, 2500);
-  assert.deepEqual(consumer.dataOf('audio.updated'), [[{ id: 1 }]]);
-  assert.deepEqual([...consumer.model.clients.values()], [{ id: 1 }]);
-});
-
 test('it comes back with its last id', async (t) => {
   const consumer = await EventConsumer.open(await serve(t, stream));
   await consumer.until(({ lastEventId }) => lastEventId === '1');
@@ -54,14 +45,6 @@ test('it notices the end of its connection, orderly or not', async (t) => {
     await consumer.until(({ ended }) => ended);
     assert.deepEqual(consumer.events, []);
   }
-});
-
-test('an answer that is no stream is kept as text', async (t) => {
-  const url = await serve(t, (_request, response) => response.writeHead(400).end('bad'));
-  const consumer = await EventConsumer.open(url);
-  await consumer.until(({ ended }) => ended);
-  assert.equal(consumer.status, 400);
-  assert.equal(consumer.raw, 'bad');
 });
 
 test('a failing condition rejects at once', async (t) => {

@@ -43,7 +43,7 @@ export class Executor {
   readonly #performer: Performer;
   readonly #timing: CommandTiming;
   readonly #now: () => number;
-  /** Settles when the command that came last has been answered. How many wait is bounded by the runtime. */
+  /** Settles when the command that came last has been answered. How many wait is bounded by the supervisor. */
   #last: Promise<unknown> = Promise.resolve();
 
   /** `now`: milliseconds of any monotonic clock. */
