@@ -231,9 +231,8 @@ export class Exchange {
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
     if (body !== undefined && this.method !== 'HEAD') {
-      const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES;
-      // Within the handler nothing can be sent later: nobody listens yet whether the peer has gone.
-      if (isSmall || close || this.#request !== undefined) this.#response.end(body, close);
+      const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES || close;
+      if (isSmall || this.#request !== undefined) this.#response.end(body, close);
       else this.#sendAsTaken(body);
       return;
     }
@@ -244,10 +243,10 @@ export class Exchange {
     this.#response.endWithoutBody();
   }
 
+  /** Not within the handler, where nobody listens yet whether the peer has gone. */
   #sendAsTaken(body: Uint8Array): void {
     const begun = this.#response.getWriteOffset();
-    const send = (from: number): readonly [boolean, boolean] =>
-      this.#response.tryEnd(body.subarray(from), body.byteLength);
+    const send = (from: number) => this.#response.tryEnd(body.subarray(from), body.byteLength);
     if (!send(0)[1]) this.#response.onWritable((offset) => send(offset - begun)[0]);
   }
 

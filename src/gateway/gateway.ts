@@ -59,6 +59,32 @@ function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
+interface Told {
+  readonly mirror: Mirror;
+  readonly hub: EventHub;
+  readonly feeds: BridgeFeeds;
+  readonly covers: Covers;
+  readonly requests: BridgeRequests;
+}
+
+/** What children say: the mirror knows it first. */
+function childListener({ mirror, hub, feeds, covers, requests }: Told): ChildListener {
+  return {
+    changes: (_child, changes) => {
+      hub.publish(mirror.apply(changes));
+      feeds.changed(changes);
+      covers.changed(changes);
+    },
+    health: (child, health) => {
+      hub.publish(mirror.health(child, health));
+      feeds.health(child, health);
+      if (child === 'players' && health.state !== 'up') covers.clear();
+    },
+    pulled: (child, isFirst) => feeds.pulled(child, isFirst),
+    asked: (child, request) => requests.carryOut(child, request),
+  };
+}
+
 /** A gateway that serves nothing before `listen`, and knows every enabled child as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
@@ -101,23 +127,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     onFull: (most) =>
       log('warn', 'too many connections: the longest silent ones are closed', { allowed, most }),
   });
-  const requests = new BridgeRequests(handler);
   let end: Promise<void> | undefined;
   return {
-    listener: {
-      changes: (_child, changes) => {
-        hub.publish(mirror.apply(changes));
-        feeds.changed(changes);
-        covers.changed(changes);
-      },
-      health: (child, health) => {
-        hub.publish(mirror.health(child, health));
-        feeds.health(child, health);
-        if (child === 'players' && health.state !== 'up') covers.clear();
-      },
-      pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-      asked: (child, request) => requests.carryOut(child, request),
-    },
+    listener: childListener({ mirror, hub, feeds, covers, requests: new BridgeRequests(handler) }),
     listen: (bind, port) => {
       sockets = new ListeningSockets({
         ...{ bind, port, interfaces, open: server.open, clock, log },

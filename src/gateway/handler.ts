@@ -15,8 +15,10 @@ import { type Problem, problem, problemReply } from './problem.js';
 import {
   ACCEPTED,
   type CachedResponse,
+  cookieReply,
   type HeaderPair,
   type HttpReply,
+  NEVER_KEEP,
   type ResponseMaker,
   replyOf,
 } from './reply.js';
@@ -58,7 +60,6 @@ type ActionOf<K extends Action['kind']> = Extract<Action, { readonly kind: K }>;
 type Served = void | Promise<void>;
 
 const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
-const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
 const STREAM_HEADERS: readonly HeaderPair[] = [
   ['Content-Type', 'text/event-stream'],
   ['Cache-Control', 'no-cache'],
@@ -200,15 +201,7 @@ export class RequestHandler implements ExchangeHandler {
     const answer = await action.ask(this.#parts.backends);
     if (!answer.ok) return refuse(exchange, answer);
     if (answer.bytes === undefined) throw new Error('The backend answered without the cookie');
-    exchange.answer({
-      status: 200,
-      headers: [
-        ['Content-Type', 'application/octet-stream'],
-        ['Content-Disposition', 'attachment; filename="cookie"'],
-        NEVER_KEEP,
-      ],
-      body: answer.bytes,
-    });
+    exchange.answer(cookieReply(answer.bytes));
   }
 
   async #answerCover(exchange: TrustedExchange, player: string): Promise<void> {

@@ -48,6 +48,9 @@ export interface CachedResponse {
   readonly unchanged: HttpReply;
 }
 
+/** Nobody may keep it. */
+export const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
+
 /** Clients may keep answers, but ask each time whether they still hold. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
@@ -87,6 +90,13 @@ export class ResponseMaker {
 /** The answer to a GET. `ifNoneMatch` is the header's text, '' when absent. */
 export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
+}
+
+/** The node's cookie, as a file to be saved. */
+export function cookieReply(bytes: Uint8Array): HttpReply {
+  const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
+  const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];
+  return { status: 200, headers: [type, name, NEVER_KEEP], body: bytes };
 }
 
 /**

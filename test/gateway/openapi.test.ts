@@ -94,9 +94,13 @@ test('only mute may come without the body that it can have', async () => {
     .map(([path, , { requestBody }]) => `${path.split('/').at(-1)} ${requestBody?.required}`);
   assert.deepEqual([...new Set(required)].sort(), [
     'balance true',
+    'loop true',
     'mute false',
     'output true',
     'port true',
+    'position true',
+    'seek true',
+    'shuffle true',
     'volume true',
   ]);
 });

@@ -23,7 +23,7 @@ describe('every route with every backend', () => {
           api_version: '1.2.3',
           backends: {
             bluetooth: false,
-            mpris: false,
+            mpris: true,
             power: true,
             pulseaudio: true,
             systemd: true,
@@ -86,6 +86,8 @@ describe('every route with every backend', () => {
       { backend: 'audio', command: { do: 'delta', target, delta: -0.05 } as never },
     ],
   ];
+  const MPV = 'org.mpris.MediaPlayer2.mpv.instance123';
+  const playerVerbs = ['play', 'pause', 'play_pause', 'stop', 'next', 'previous'] as const;
   const verbs = ['start', 'stop', 'restart', 'enable', 'disable'] as const;
   const mutations: [path: string, body: string | undefined, asked: Asked][] = [
     ...mute('/audio/server', { kind: 'server' }),
@@ -126,6 +128,41 @@ describe('every route with every backend', () => {
     ],
     ['/power/power_off', undefined, { backend: 'power', command: { do: 'poweroff' } }],
     ['/power/reboot', undefined, { backend: 'power', command: { do: 'reboot' } }],
+    ...playerVerbs.map((verb): [string, undefined, Asked] => [
+      `/players/mpv.instance123/${verb}`,
+      undefined,
+      { backend: 'players', command: { do: verb, player: MPV } },
+    ]),
+    [
+      `/players/${MPV}/seek`,
+      '{"offset":-5000000}',
+      { backend: 'players', command: { do: 'seek', player: MPV, offset: -5_000_000 } },
+    ],
+    [
+      `/players/${MPV}/position`,
+      '{"position":0}',
+      { backend: 'players', command: { do: 'position', player: MPV, position: 0 } },
+    ],
+    [
+      `/players/${MPV}/position`,
+      '{"position":1,"track_id":"/track/1"}',
+      { backend: 'players', command: { do: 'position', player: MPV, position: 1, trackId: '/track/1' } },
+    ],
+    [
+      `/players/${MPV}/volume`,
+      '{"volume":0.25}',
+      { backend: 'players', command: { do: 'volume', player: MPV, volume: 0.25 } },
+    ],
+    [
+      `/players/${MPV}/loop`,
+      '{"loop":"Track"}',
+      { backend: 'players', command: { do: 'loop', player: MPV, loop: 'Track' } },
+    ],
+    [
+      `/players/${MPV}/shuffle`,
+      '{"shuffle":true}',
+      { backend: 'players', command: { do: 'shuffle', player: MPV, shuffle: true } },
+    ],
     ['/upgrade/check', undefined, { backend: 'upgrade', command: { do: 'check' } }],
     ['/upgrade/start', undefined, { backend: 'upgrade', command: { do: 'start' } }],
   ];

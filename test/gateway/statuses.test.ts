@@ -40,6 +40,19 @@ describe('what the gateway refuses by itself', () => {
     ['bad JSON', post(volume, '{'), 400, 'bad-body'],
     ['a bad field', post(volume, '{"volume":2}'), 400, 'bad-body'],
     ['a missing body', post(volume), 400, 'bad-body'],
+    ['a position before the beginning', post('/players/x/position', '{"position":-1}'), 400, 'bad-body'],
+    ['no position', post('/players/x/position', '{"track_id":"/1"}'), 400, 'bad-body'],
+    [
+      'a track that is no path',
+      post('/players/x/position', '{"position":1,"track_id":"1"}'),
+      400,
+      'bad-body',
+    ],
+    ['half a microsecond', post('/players/x/seek', '{"offset":0.5}'), 400, 'bad-body'],
+    ['an offset that no number is', post('/players/x/seek', '{"offset":1e300}'), 400, 'bad-body'],
+    ['a volume beyond 1', post('/players/x/volume', '{"volume":1.5}'), 400, 'bad-body'],
+    ['a loop that there is not', post('/players/x/loop', '{"loop":"Album"}'), 400, 'bad-body'],
+    ['no truth', post('/players/x/shuffle', '{"shuffle":1}'), 400, 'bad-body'],
     ['bad UTF-8', post(volume, Buffer.from([0x22, 0xff, 0x22])), 400, 'bad-body'],
     ['fields where none are taken', post('/power/reboot', '{"when":"later"}'), 400, 'bad-body'],
     ['bad percent-encoding', post('/audio/outputs/%zz/mute'), 400, 'bad-path'],
@@ -164,7 +177,7 @@ describe('a backend that is away', () => {
       streams: object;
     };
     assert.equal(health.status, 'degraded');
-    assert.deepEqual(Object.keys(health.backends), ['audio', 'systemd', 'power', 'upgrade']);
+    assert.deepEqual(Object.keys(health.backends), ['audio', 'systemd', 'power', 'upgrade', 'players']);
     assert.deepEqual(health.backends['audio'], {
       state: 'connecting',
       since: '1970-01-01T00:00:00.000Z',
@@ -175,7 +188,7 @@ describe('a backend that is away', () => {
   });
 
   test('with all of them up health is ok', async () => {
-    for (const backend of ['audio', 'systemd', 'power', 'upgrade'] as const) {
+    for (const backend of ['audio', 'systemd', 'power', 'upgrade', 'players'] as const) {
       under.gateway.listener.health(backend, { state: 'up', since: 0, restarts: 0 });
     }
     assert.equal(((await under.json('/health')) as { status: string }).status, 'ok');

@@ -147,10 +147,11 @@ const SNAPSHOT = [
   ' audio.updated [{"id":2}]',
   ' backend.updated {"backend":"systemd","state":"connecting","detail":"snapshot"}',
   ' backend.updated {"backend":"power","state":"connecting","detail":"snapshot"}',
-  'b-4 backend.updated {"backend":"upgrade","state":"connecting","detail":"snapshot"}',
+  ' backend.updated {"backend":"upgrade","state":"connecting","detail":"snapshot"}',
+  'b-4 backend.updated {"backend":"players","state":"connecting","detail":"snapshot"}',
 ];
 /** What a snapshot says to those who want nothing of these backends (contract, section 5). */
-const OTHER_MARKS = ['systemd', 'power', 'upgrade'].map(
+const OTHER_MARKS = ['systemd', 'power', 'upgrade', 'players'].map(
   (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
 );
 const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
@@ -193,7 +194,7 @@ test('a client whose id has expired is told what was removed since, then the sta
     'b-2.1028 audio.removed [{"id":2}]',
     'b-2.1028 backend.updated {"backend":"audio","state":"connecting","detail":"snapshot"}',
     'b-2.1028 audio.updated [{"id":4},{"id":3}]',
-    ...OTHER_MARKS.map((mark, index) => `${index === 2 ? 'b-1028' : 'b-2.1028'}${mark}`),
+    ...OTHER_MARKS.map((mark, index) => `${index === 3 ? 'b-1028' : 'b-2.1028'}${mark}`),
   ]);
 });
 
