@@ -15,7 +15,7 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 
-/** A larger answer, such as a cover, is sent as the kernel takes it: `end` keeps a copy of the rest for each who reads slowly. */
+/** A larger one that comes later, such as a cover, is sent as the kernel takes it: `end` would keep a copy for each slow reader. */
 const COPIED_MAX_BYTES = 256 * 1024;
 
 /** A response that will be a stream. Nothing is sent before the first write, so that it can still be refused. */
@@ -243,7 +243,6 @@ export class Exchange {
     this.#response.endWithoutBody();
   }
 
-  /** Not within the handler, where nobody listens yet whether the peer has gone. */
   #sendAsTaken(body: Uint8Array): void {
     const begun = this.#response.getWriteOffset();
     const send = (from: number) => this.#response.tryEnd(body.subarray(from), body.byteLength);

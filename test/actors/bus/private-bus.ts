@@ -14,15 +14,18 @@ export interface PrivateBus {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** A dbus-daemon in a folder of its own; it ends with the test. */
-export async function privateBus(t: Pick<TestContext, 'after'>): Promise<PrivateBus> {
+/** A dbus-daemon in a folder of its own; it ends with the test. `data`: where it finds services that it may start, as XDG_DATA_HOME. */
+export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): Promise<PrivateBus> {
   const dir = tempDir();
   const path = `${dir}/bus`;
   const address = `unix:path=${path}`;
   let child: ChildProcess | undefined;
   const start = async (): Promise<void> => {
     const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${address}`];
-    child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    child = spawn('dbus-daemon', args, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, ...(data !== undefined && { XDG_DATA_HOME: data }) },
+    });
     if (child.stdout !== null) await once(child.stdout, 'data');
   };
   const kill = async (signal: NodeJS.Signals): Promise<void> => {

@@ -1,0 +1,339 @@
+// The players backend with scripted players on a real bus: names, readings, signals, commands, and what no good player does.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Variant } from 'dbus-next';
+import { PlayersBackend } from '../../../src/actors/players/backend.js';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
+import { PLAYER_INTERFACE, PLAYER_NAMES, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { until } from '../../until.js';
+import { type PrivateBus, privateBus } from '../bus/private-bus.js';
+import { PlayersRecorder } from './recorder.js';
+import { metadata, ScriptedPlayer } from './scripted-player.js';
+
+interface Followed {
+  readonly bus: PrivateBus;
+  readonly recorder: PlayersRecorder;
+  readonly backend: PlayersBackend;
+  start(
+    ...player: Parameters<typeof ScriptedPlayer.start> extends [string, ...infer R] ? R : never
+  ): Promise<ScriptedPlayer>;
+}
+
+/** `before`: players that are there first. */
+async function followed(
+  t: TestContext,
+  before: (bus: PrivateBus) => Promise<void> = async () => undefined,
+  { data, clock = systemClock }: { data?: string; clock?: Clock } = {},
+): Promise<Followed> {
+  const bus = await privateBus(t, data);
+  await before(bus);
+  const recorder = new PlayersRecorder();
+  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs: 500 });
+  t.after(() => backend.stop());
+  await until('the backend is up', () => recorder.said.includes('up'));
+  const start: Followed['start'] = async (name = 'scripted', properties) => {
+    const player = await ScriptedPlayer.start(bus.address, name, properties);
+    t.after(() => player.leave());
+    await until(`${name} is told`, () => recorder.record(name) !== undefined);
+    return player;
+  };
+  return { bus, recorder, backend, start };
+}
+
+const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
+const named = (name: string): string => PLAYER_NAMES + name;
+
+test('players come and go, several of one program, and those that were there first', async (t) => {
+  let first: ScriptedPlayer | undefined;
+  const { recorder, start } = await followed(t, async ({ address }) => {
+    first = await ScriptedPlayer.start(address, 'mpv');
+  });
+  assert.deepEqual(recorder.said, ['put mpv', 'up']);
+  const second = await start('mpv.instance123');
+  assert.deepEqual(recorder.names, ['mpv', 'mpv.instance123']);
+  assert.equal(recorder.record('mpv')?.pid, process.pid);
+  assert.equal(recorder.record('mpv')?.identity, 'Scripted');
+  first?.leave();
+  await until('one is gone', () => recorder.names.length === 1);
+  second.leave();
+  await until('both are gone', () => recorder.names.length === 0);
+});
+
+test('what could be started is no player, and is not started', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'tonearm-services-'));
+  t.after(() => rmSync(data, { recursive: true, force: true }));
+  mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
+  const name = named('playerctld');
+  const service = `[D-BUS Service]\nName=${name}\nExec=/usr/bin/touch ${join(data, 'started')}\n`;
+  writeFileSync(join(data, 'dbus-1/services/playerctld.service'), service);
+  const { backend, recorder, start } = await followed(t, undefined, { data });
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: name })), 'no-such-player');
+  await start('other');
+  assert.deepEqual(recorder.names, ['other']);
+  assert.ok(!existsSync(join(data, 'started')));
+});
+
+test('a name that another connection waits for changes hands', async (t) => {
+  const { bus, recorder, start } = await followed(t);
+  const first = await start('shared', { Volume: new Variant('d', 0.1) });
+  const next = await ScriptedPlayer.connect(bus.address);
+  t.after(() => next.leave());
+  next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
+  assert.equal(await next.own('shared'), 2);
+  first.leave();
+  await recorder.until('the other one is told', 'shared', ({ volume }) => volume === 0.9);
+  assert.deepEqual(recorder.said.slice(-3), ['put shared', 'drop shared', 'put shared']);
+  first.change({ Volume: new Variant('d', 0.2) });
+});
+
+test('one connection with two names is two players', async (t) => {
+  const { recorder, start } = await followed(t);
+  const player = await start('vlc');
+  await player.own('vlc.instance7');
+  await until('both are told', () => recorder.names.length === 2);
+  player.change({ Volume: new Variant('d', 0.75) });
+  for (const name of recorder.names)
+    await recorder.until('its volume', name, ({ volume }) => volume === 0.75);
+  await player.disown('vlc');
+  await until('one name is gone', () => recorder.names.length === 1);
+  player.change({ Volume: new Variant('d', 0.25) });
+  await recorder.until('the other is heard still', 'vlc.instance7', ({ volume }) => volume === 0.25);
+});
+
+test('changes are taken from signals, and what they only call invalid is read again', async (t) => {
+  const { recorder, start } = await followed(t);
+  const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
+  const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  player.say({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
+  const told = await recorder.until('the signal', 'scripted', ({ shuffle }) => shuffle === true);
+  assert.equal(told.loop_status, 'Track');
+  assert.equal(readings(), 1);
+  player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
+  player.say({}, ['Shuffle']);
+  const read = await recorder.until('the reading', 'scripted', ({ shuffle }) => shuffle === false);
+  assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
+  assert.equal(read.capabilities.can_play, false);
+  player.say({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
+  await recorder.until('its other interface', 'scripted', ({ identity }) => identity === 'Renamed');
+});
+
+test('positions are told when they cannot be reckoned, and only then', async (t) => {
+  const { recorder, start } = await followed(t);
+  const player = await start();
+  assert.deepEqual(recorder.positions, []);
+  player.seeked(30_000_000);
+  await until('the jump', () => recorder.positions.at(-1)?.position === 30_000_000);
+  player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
+  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  await until('the beginning', () => recorder.positions.length === 2);
+  player.change({ Volume: new Variant('d', 0.3) });
+  const { position, position_updated_at: at } = await recorder.until(
+    'a volume',
+    'scripted',
+    ({ volume }) => volume === 0.3,
+  );
+  assert.equal(position, 31_000_000, 'the position of that time still');
+  assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+  assert.equal(recorder.positions.length, 2);
+  player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
+  await until('the end', () => recorder.positions.length === 3);
+  assert.equal(recorder.record('scripted')?.position, 50_000_000);
+});
+
+test('what is missing or of another type is not there', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(bus.address);
+  t.after(() => player.leave());
+  player.properties[ROOT_INTERFACE] = { Identity: new Variant('i', 5), CanQuit: new Variant('s', 'yes') };
+  player.properties[PLAYER_INTERFACE] = {
+    PlaybackStatus: new Variant('s', 'Dancing'),
+    LoopStatus: new Variant('s', 'Sometimes'),
+    Rate: new Variant('d', Number.NaN),
+    Shuffle: new Variant('s', 'true'),
+    Volume: new Variant('d', Number.POSITIVE_INFINITY),
+    Position: new Variant('s', '5'),
+    Metadata: new Variant('as', ['a']),
+    CanPlay: new Variant('i', 1),
+  };
+  await player.own('odd');
+  const { position_updated_at: at, pid, ...record } = await recorder.until('it is told', 'odd', () => true);
+  assert.ok(at !== '' && pid === process.pid);
+  assert.deepEqual(record, {
+    bus_name: named('odd'),
+    identity: 'odd',
+    playback_status: 'Stopped',
+    capabilities: {
+      can_play: false,
+      can_pause: false,
+      can_go_next: false,
+      can_go_previous: false,
+      can_seek: false,
+      can_control: true,
+    },
+    tracklist_supported: false,
+  });
+});
+
+test('one that answers with errors is told when it answers well', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(bus.address);
+  t.after(() => player.leave());
+  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
+  await player.own('early');
+  await until('it was asked', () => player.calls.length > 0);
+  assert.equal(recorder.record('early'), undefined);
+  player.misbehaves.clear();
+  await recorder.until('it is told', 'early', () => true);
+});
+
+test('one that hangs delays neither the start nor others, and is shown as it last was', async (t) => {
+  let hung: ScriptedPlayer | undefined;
+  const { backend, recorder, start } = await followed(t, async ({ address }) => {
+    hung = await ScriptedPlayer.connect(address);
+    hung.misbehaves.set('GetAll', 'hang');
+    await hung.own('hung');
+  });
+  t.after(() => hung?.leave());
+  assert.deepEqual(recorder.said, ['up']);
+  const player = await start('mute');
+  for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
+  player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
+  await recorder.until('what it says', 'mute', ({ volume }) => volume === 0.7);
+  const other = await start('other');
+  const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: named(name) });
+  const waiting = Array.from({ length: 10 }, () => play('mute'));
+  assert.equal(faultOf(await play('other')), 'none');
+  assert.ok(other.calls.includes('Play'));
+  assert.deepEqual(
+    (await Promise.all(waiting)).map(faultOf),
+    Array.from({ length: 10 }, () => 'timeout'),
+  );
+  assert.equal(player.calls.filter((call) => call === 'Play').length, 8);
+  assert.equal(recorder.record('mute')?.volume, 0.7);
+});
+
+const ERRORS: readonly (readonly [name: string, fault: string])[] = [
+  ['org.mpris.MediaPlayer2.Error', 'refused'],
+  ['org.freedesktop.DBus.Error.Failed', 'refused'],
+  ['org.freedesktop.DBus.Error.UnknownMethod', 'refused'],
+  ['org.freedesktop.DBus.Error.NotSupported', 'refused'],
+  ['org.freedesktop.DBus.Error.AccessDenied', 'refused'],
+  ['org.freedesktop.DBus.Error.PropertyReadOnly', 'refused'],
+  ['org.freedesktop.DBus.Error.TimedOut', 'timeout'],
+  ['org.freedesktop.DBus.Error.NoReply', 'no-such-player'],
+  ['org.freedesktop.DBus.Error.ServiceUnknown', 'no-such-player'],
+];
+test('errors of a player, by name', async (t) => {
+  const { backend, start } = await followed(t);
+  const player = await start();
+  for (const [error, fault] of ERRORS) {
+    player.misbehaves.set('Next', { error });
+    player.misbehaves.set('Set', { error });
+    const next = await backend.handle({ do: 'next', player: named('scripted') });
+    assert.equal(faultOf(next), fault, error);
+    assert.ok(!next.ok && next.detail.includes('not today'), error);
+    const shuffle = await backend.handle({ do: 'shuffle', player: named('scripted'), shuffle: true });
+    assert.equal(faultOf(shuffle), fault, error);
+  }
+});
+
+test('each command is its call, and what the player cannot do is not asked of it', async (t) => {
+  const { backend, recorder, start } = await followed(t);
+  const player = await start('scripted', {
+    Metadata: metadata({ 'mpris:trackid': new Variant('o', '/t/1') }),
+  });
+  const on = { player: named('scripted') };
+  const rows = [
+    [{ do: 'play', ...on }, 'Play'],
+    [{ do: 'pause', ...on }, 'Pause'],
+    [{ do: 'play_pause', ...on }, 'PlayPause'],
+    [{ do: 'stop', ...on }, 'Stop'],
+    [{ do: 'next', ...on }, 'Next'],
+    [{ do: 'previous', ...on }, 'Previous'],
+    [{ do: 'seek', ...on, offset: -5 }, 'Seek -5'],
+    [{ do: 'position', ...on, position: 7 }, 'SetPosition /t/1 7'],
+    [{ do: 'position', ...on, position: 7, trackId: '/t/2' }, 'SetPosition /t/2 7'],
+    [{ do: 'volume', ...on, volume: 1 }, 'Set Volume 1'],
+    [{ do: 'loop', ...on, loop: 'Playlist' }, 'Set LoopStatus Playlist'],
+    [{ do: 'shuffle', ...on, shuffle: false }, 'Set Shuffle false'],
+  ] as const;
+  for (const [command, call] of rows) {
+    assert.deepEqual(await backend.handle(command), { ok: true }, call);
+    assert.ok(player.calls.includes(call), call);
+  }
+  const calls = player.calls.length;
+  player.change({ CanControl: new Variant('b', false) });
+  await recorder.until('it cannot', 'scripted', ({ capabilities }) => !capabilities.can_control);
+  for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
+  assert.deepEqual(
+    player.calls.slice(calls).filter((call) => !call.startsWith('GetAll')),
+    [],
+  );
+});
+
+test('without a track there is no position to set, and none is paused that plays and cannot be', async (t) => {
+  const { backend, recorder, start } = await followed(t);
+  const player = await start('scripted', { CanPause: new Variant('b', false) });
+  const on = { player: named('scripted') };
+  assert.equal(faultOf(await backend.handle({ do: 'position', ...on, position: 0 })), 'refused');
+  assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'none');
+  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'not-able');
+});
+
+test('20 000 changes in a burst cost some events, others are told, and the last state is the true one', async (t) => {
+  const { recorder, start } = await followed(t);
+  const flooder = await start('flooder');
+  const other = await start('other');
+  const before = recorder.said.length;
+  for (let n = 0; n < 20_000; n += 1) {
+    flooder.change({ Volume: new Variant('d', (n % 100) / 100) });
+    if (n === 10_000) other.change({ Volume: new Variant('d', 0.11) });
+    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
+  await recorder.until('the other', 'other', ({ volume }) => volume === 0.11);
+  const last = await recorder.until('the last state', 'flooder', ({ shuffle }) => shuffle === true);
+  assert.equal(last.volume, 0.99);
+  // At most as many as of 200 signals and a reading in each second.
+  assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
+  const readings = flooder.calls.length;
+  flooder.change({ Volume: new Variant('d', 0.5) });
+  await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
+  assert.ok(readings < 200, `${readings} calls`);
+});
+
+test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
+  const { backend, recorder, start } = await followed(t);
+  const large = {
+    'xesam:title': `T${'\u{1f3b5}'.repeat(250_000)}`,
+    'mpris:artUrl': `data:image/png;base64,${'A'.repeat(10_000_000)}`,
+  };
+  const player = await start('large', { Metadata: metadata(large) });
+  const { metadata: texts = {} } = await recorder.until('it is told', 'large', () => true);
+  assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
+  assert.equal(texts['xesam:title']?.length, 4095, 'not half a character');
+  player.change({ Volume: new Variant('d', 0.6) });
+  await recorder.until('it is heard', 'large', ({ volume }) => volume === 0.6);
+  assert.equal(faultOf(await backend.handle({ do: 'cover', player: named('large') })), 'no-cover');
+});
+
+test('the bus ends, its players with it, and they are back when it is', async (t) => {
+  const { bus, backend, recorder, start } = await followed(t);
+  await start('mpv');
+  await bus.kill('SIGKILL');
+  await until('it is noticed', () => recorder.said.at(-1) === 'connecting');
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('mpv') })), 'unavailable');
+  await bus.start();
+  await until('the backend is up again', () => recorder.said.at(-1) === 'up');
+  assert.deepEqual(recorder.names, []);
+  await start('mpv', { Volume: new Variant('d', 0.2) });
+  assert.equal(recorder.record('mpv')?.volume, 0.2);
+});

@@ -1,0 +1,59 @@
+// A publisher that keeps what it is told of players, so that tests can look at it and wait for it.
+
+import type { Publisher } from '../../../src/actors/runtime.js';
+import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
+import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
+import { until } from '../../until.js';
+
+export class PlayersRecorder implements Publisher {
+  /** `put NAME`, `drop NAME`, `position NAME`, `up`, `connecting`, in order; names without what all begin with. */
+  readonly said: string[] = [];
+  readonly positions: PlayerPosition[] = [];
+  readonly #records = new Map<string, PlayerRecord>();
+
+  put(collection: string, key: string, json: string): void {
+    const name = key.slice(PLAYER_NAMES.length);
+    if (collection === 'players') {
+      this.said.push(`put ${name}`);
+      this.#records.set(name, JSON.parse(json));
+    } else {
+      this.said.push(`position ${name}`);
+      this.positions.push(JSON.parse(json));
+    }
+  }
+
+  drop(_collection: string, key: string): void {
+    const name = key.slice(PLAYER_NAMES.length);
+    this.said.push(`drop ${name}`);
+    this.#records.delete(name);
+  }
+
+  event(type: string): void {
+    this.said.push(`event ${type}`);
+  }
+
+  status(state: 'connecting' | 'up'): void {
+    this.said.push(state);
+    if (state === 'connecting') this.#records.clear();
+  }
+
+  log(): void {
+    // What is logged is for people.
+  }
+
+  get names(): readonly string[] {
+    return [...this.#records.keys()].sort();
+  }
+
+  record(name: string): PlayerRecord | undefined {
+    return this.#records.get(name);
+  }
+
+  /** Waits until the record is such a one, and gives it. */
+  until(what: string, name: string, isSo: (record: PlayerRecord) => boolean): Promise<PlayerRecord> {
+    return until(what, () => {
+      const record = this.#records.get(name);
+      return record !== undefined && isSo(record) && record;
+    });
+  }
+}
