@@ -16,6 +16,8 @@ export class StateModel {
   readonly outputs: Collection = new Map();
   readonly clients: Collection = new Map();
   readonly services: Collection = new Map();
+  /** By bus name; the rest of the state is compared without them. */
+  readonly players: Collection = new Map();
   readonly backends = new Map<string, string>();
   /** The status without `run`, `can_*`. */
   upgradeStatus: Json | undefined;
@@ -33,6 +35,11 @@ export class StateModel {
     'audio.output.removed': (data) => drop(this.outputs, list(data), byId),
     'service.updated': (data) => put(this.services, [object(data)], byScopeAndName),
     'upgrade.info': (data) => this.#upgrade(object(data)),
+    'player.added': (data) => this.#player(object(data), false),
+    'player.updated': (data) => this.#player(object(data), true),
+    'player.removed': (data) => assert.ok(this.players.delete(String(object(data)['bus_name']))),
+    'player.position': (data) =>
+      assert.ok(list(data).every((each) => this.players.has(String(object(each)['bus_name'])))),
     'backend.updated': (data) => this.#backend(object(data)),
   };
 
@@ -63,6 +70,19 @@ export class StateModel {
     else this.upgradeStatus = info;
   }
 
+  /** One that is new is told as new, however slowly it is read. */
+  #player({ data, emitted_at: at }: Json, isKnown: boolean): void {
+    const record = object(data);
+    const name = String(record['bus_name']);
+    assert.ok(Number.isInteger(at));
+    assert.equal(
+      this.players.has(name),
+      isKnown,
+      `${name} is ${isKnown ? 'not known yet' : 'known already'}`,
+    );
+    this.players.set(name, record);
+  }
+
   #backend({ backend, state, detail }: Json): void {
     this.backends.set(String(backend), String(state));
     if (detail !== 'snapshot') return;
@@ -72,6 +92,7 @@ export class StateModel {
       this.clients.clear();
     }
     if (backend === 'systemd') this.services.clear();
+    if (backend === 'players') this.players.clear();
     if (backend === 'upgrade') {
       this.upgradeStatus = undefined;
       this.upgradeRun = undefined;

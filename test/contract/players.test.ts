@@ -1,6 +1,10 @@
 // Media players as clients see them (contract, section 10): records, events, commands and refusals, over a real bus.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Variant } from 'dbus-next';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
@@ -8,6 +12,10 @@ import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import { until } from '../until.js';
 import { Daemon } from './daemon.js';
+
+interface Server {
+  readonly backends: Readonly<Record<string, boolean>>;
+}
 
 const CONFIG = 'mpris: {enabled: true}\npulseaudio: {enabled: false}\nsystemd: {enabled: false}\n';
 
@@ -23,21 +31,139 @@ function players(daemon: Daemon): Promise<readonly PlayerRecord[]> {
   return daemon.read('/players');
 }
 
-test('a player is listed, commanded, and gone when it goes', async (t) => {
+const SCRIPTED = 'org.mpris.MediaPlayer2.scripted.instance123';
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+async function listed(daemon: Daemon, name: string): Promise<PlayerRecord> {
+  return until(`${name} is listed`, async () =>
+    (await players(daemon)).find(({ bus_name: each }) => each === name),
+  );
+}
+
+test('a player in the list, in events and in commands, from its coming to its going', async (t) => {
   const { bus, daemon } = await node(t);
+  const stream = await daemon.events('?backend=mpris&snapshot=1');
   const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
-    Metadata: metadata({ 'xesam:title': 'One', 'xesam:artist': ['A', 'B'] }),
+    Metadata: metadata({ 'xesam:title': 'One\n\u0001\u{1f3b5}', 'xesam:artist': ['A', 'B'] }),
   });
-  const [record] = await until('the player is listed', async () => {
-    const all = await players(daemon);
-    return all.length > 0 && all;
-  });
-  assert.deepEqual(record?.metadata, { 'xesam:artist': 'A, B', 'xesam:title': 'One' });
+  t.after(() => player.leave());
+  const record = await listed(daemon, SCRIPTED);
+  assert.deepEqual(record.metadata, { 'xesam:artist': 'A, B', 'xesam:title': 'One\n\u0001\u{1f3b5}' });
+  assert.deepEqual(await daemon.read('/server').then((server) => (server as Server).backends['mpris']), true);
   assert.equal((await daemon.post('/players/scripted.instance123/play')).status, 202);
-  assert.equal((await daemon.post('/players/scripted.instance123/volume', { volume: 0.25 })).status, 202);
+  assert.equal((await daemon.post(`/players/${SCRIPTED}/volume`, { volume: 0.25 })).status, 202);
   assert.ok(player.calls.includes('Play') && player.calls.includes('Set Volume 0.25'));
-  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  await until('it plays', async () => (await players(daemon))[0]?.playback_status === 'Playing');
+  player.change({ PlaybackStatus: new Variant('s', 'Playing'), CanGoNext: new Variant('b', false) });
+  await until('it plays', () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing');
+  await until('its position', () => stream.events.some(({ type }) => type === 'player.position'));
+  assert.deepEqual([...stream.model.players.values()], await players(daemon));
+  const late = await daemon.events('?snapshot=1');
+  await until('a snapshot', () => late.model.players.has(SCRIPTED));
+  player.misbehaves.set('Stop', { error: 'org.mpris.MediaPlayer2.Unwilling' });
+  const refusals = await Promise.all(
+    ['scripted.instance123/next', 'other/play', 'scripted.instance123/stop'].map((path) =>
+      daemon.post(`/players/${path}`),
+    ),
+  );
+  assert.deepEqual(
+    refusals.map(({ status }) => status),
+    [403, 404, 502],
+  );
+  assert.match(refusals[2]?.text ?? '', /not today \(org\.mpris\.MediaPlayer2\.Unwilling\)/);
   player.leave();
   await until('it is gone', async () => (await players(daemon)).length === 0);
+  await until('the stream knows it', () => stream.model.players.size === 0);
+  const types = stream.events.map(({ type }) => type).filter((type) => type.startsWith('player.'));
+  assert.deepEqual([types[0], types.at(-1)], ['player.added', 'player.removed']);
+  assert.deepEqual(JSON.parse(stream.events.at(-1)?.data ?? ''), { bus_name: SCRIPTED });
+});
+
+test('covers: an image with its tag, one on the web, and none', async (t) => {
+  const { bus, daemon } = await node(t);
+  const path = join(daemon.directory, 'cover.png');
+  const large = Buffer.concat([PNG, Buffer.alloc(5 << 20, 0x55)]);
+  writeFileSync(path, large);
+  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
+  t.after(() => player.leave());
+  await listed(daemon, SCRIPTED);
+  const url = '/players/scripted.instance123/cover';
+  assert.equal((await daemon.get(url)).status, 404);
+  const names = async (artUrl: string): Promise<void> => {
+    player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': artUrl.slice(0, 30) }) });
+    await until(
+      'it is told',
+      async () => (await listed(daemon, SCRIPTED)).metadata?.['xesam:title'] === artUrl.slice(0, 30),
+    );
+  };
+  await names(`file://${path}`);
+  const { status, headers } = await daemon.get(url);
+  assert.equal(status, 200);
+  assert.equal(headers['content-type'], 'image/png');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.equal(headers['content-length'], String(large.length));
+  const whole = await fetch(`http://127.0.0.1:${daemon.port}${url}`);
+  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), large);
+  const unchanged = await daemon.get(url, { 'If-None-Match': String(headers['etag']) });
+  assert.equal(unchanged.status, 304);
+  writeFileSync(path, PNG);
+  assert.equal((await daemon.get(url, { 'If-None-Match': String(headers['etag']) })).status, 200);
+  await names('https://a.example/b.png');
+  const web = await daemon.get(url);
+  assert.deepEqual([web.status, web.headers['location']], [307, 'https://a.example/b.png']);
+  for (const none of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`]) {
+    await names(none);
+    assert.equal((await daemon.get(url)).status, 404, none);
+  }
+  await names(`data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(1 << 20)]).toString('base64')}`);
+  assert.equal((await daemon.get(url)).status, 200);
+});
+
+test('fifty who do not read a cover cost no fifty covers', async (t) => {
+  const { bus, daemon } = await node(t);
+  const path = join(daemon.directory, 'cover.png');
+  writeFileSync(path, Buffer.concat([PNG, Buffer.alloc((8 << 20) - PNG.length, 0x55)]));
+  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
+    Metadata: metadata({ 'mpris:artUrl': `file://${path}` }),
+  });
+  t.after(() => player.leave());
+  await listed(daemon, SCRIPTED);
+  const sockets = Array.from({ length: 50 }, () => connect(daemon.port, '127.0.0.1'));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (const socket of sockets) {
+    socket.on('error', () => undefined);
+    socket.write('GET /players/scripted.instance123/cover HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'readable');
+  }
+  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
+  const rssMb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  assert.ok(rssMb < 300, `${rssMb} MB, where fifty covers are 400`);
+});
+
+test('the bus restarted: players are removed, and back with true state', async (t) => {
+  const { bus, daemon } = await node(t);
+  const stream = await daemon.events('?backend=players&snapshot=1');
+  const first = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
+  t.after(() => first.leave());
+  await until('it is told', () => stream.model.players.has(SCRIPTED));
+  await bus.kill('SIGTERM');
+  await until('it is removed', () => stream.model.players.size === 0);
+  await daemon.backend('players', 'connecting');
+  assert.equal((await daemon.get('/players')).status, 503);
+  await bus.start();
+  await daemon.backend('players', 'up');
+  const again = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
+    Volume: new Variant('d', 0.9),
+  });
+  t.after(() => again.leave());
+  await until('it is back', () => stream.model.players.get(SCRIPTED)?.['volume'] === 0.9);
+});
+
+test('switched off there is no route, no thread and no word of players', async (t) => {
+  const daemon = await Daemon.start({ config: 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}\n' });
+  t.after(() => daemon.stop());
+  assert.equal((await daemon.get('/players')).status, 404);
+  const health = await daemon.read<{ backends: object }>('/health');
+  assert.deepEqual(health.backends, {});
 });

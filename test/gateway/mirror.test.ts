@@ -288,3 +288,39 @@ test('a snapshot taken while a backend is away tells what will come back without
   ]);
   assert.deepEqual(scene.apply(unit('user/a.service', 'as it was')), [], 'nobody is told again');
 });
+
+test('a player is new, changes and goes by events of its own, with the time and by its name', () => {
+  const scene = new Scene(['players']);
+  const player = (volume: number): Change => put('players', 'mpv', { volume });
+  assert.deepEqual(scene.apply(player(1)), ['player.added + mpv={"data":{"volume":1},"emitted_at":1000}']);
+  scene.health('players', 'up');
+  scene.date = 2000;
+  assert.deepEqual(scene.apply(player(1)), []);
+  assert.deepEqual(scene.apply(player(2)), ['player.updated + mpv={"data":{"volume":2},"emitted_at":2000}']);
+  assert.equal(scene.text('players'), '[{"volume":2}]');
+  assert.equal(scene.mirror.snapshot().at(-1)?.type, 'player.added');
+  const again = [
+    'player.removed - mpv={"bus_name":"mpv"}',
+    'player.added + mpv={"data":{"volume":2},"emitted_at":2000}',
+  ];
+  assert.deepEqual(scene.apply(drop('players', 'mpv'), player(2)), again);
+  assert.deepEqual(scene.health('players', 'connecting').at(-1), 'player.removed - mpv={"bus_name":"mpv"}');
+  assert.deepEqual(
+    scene.apply(player(2)).map((line) => line.split(' ')[0]),
+    ['player.added'],
+  );
+});
+
+test('a position is told each time, and is no state', () => {
+  const scene = new Scene(['players']);
+  const position = put('players.position', 'mpv', { position: 1 });
+  for (const _ of [1, 2]) assert.deepEqual(scene.apply(position), ['player.position + mpv={"position":1}']);
+  assert.deepEqual(
+    scene.mirror.snapshot().map(({ type }) => type),
+    ['backend.updated'],
+  );
+  assert.deepEqual(
+    scene.health('players', 'connecting', 'away').map((line) => line.split(' ')[0]),
+    ['backend.updated'],
+  );
+});

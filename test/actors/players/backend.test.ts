@@ -154,9 +154,9 @@ test('what is missing or of another type is not there', async (t) => {
   player.properties[PLAYER_INTERFACE] = {
     PlaybackStatus: new Variant('s', 'Dancing'),
     LoopStatus: new Variant('s', 'Sometimes'),
-    Rate: new Variant('d', Number.NaN),
+    Rate: new Variant('s', 'fast'),
     Shuffle: new Variant('s', 'true'),
-    Volume: new Variant('d', Number.POSITIVE_INFINITY),
+    Volume: new Variant('b', true),
     Position: new Variant('s', '5'),
     Metadata: new Variant('as', ['a']),
     CanPlay: new Variant('i', 1),

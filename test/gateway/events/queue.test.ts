@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StreamEvent } from '../../../src/gateway/events/event.js';
-import { reachedIn } from '../../../src/gateway/events/event.js';
+import { reachedIn, recordEvents, type StreamEvent } from '../../../src/gateway/events/event.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
@@ -275,3 +274,20 @@ for (const [name, happen, least, most] of BOUNDS) {
     assert.equal(node.hub.stats().closedSlow, 1);
   });
 }
+
+test('what waits as new is told as new, however it changes meanwhile', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('', 0);
+  const player = (change: 'added' | 'updated' | 'removed', n: number) =>
+    node.publish([recordEvents('players', change, new Map([['mpv', `{"bus_name":"mpv","n":${n}}`]]), 0)]);
+  player('added', 1);
+  player('updated', 2);
+  const types = (): readonly string[] => heard(consumer).map((line) => line.split(' ')[1] ?? '');
+  assert.deepEqual(types(), ['player.added']);
+  player('updated', 3);
+  player('removed', 3);
+  player('added', 4);
+  player('updated', 5);
+  assert.deepEqual(types().slice(-2), ['player.removed', 'player.added']);
+  assert.equal(consumer.model.players.get('mpv')?.['n'], 5);
+});

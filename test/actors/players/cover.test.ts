@@ -1,0 +1,177 @@
+// Which covers may be served, and which are not there (contract, section 10).
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { coverOf } from '../../../src/actors/players/cover.js';
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+const OTHERS_UID = 65_534;
+const MAX_BYTES = 8 << 20;
+
+const folder = mkdtempSync(join(tmpdir(), 'tonearm-covers-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const uid = process.getuid?.() ?? 0;
+
+function file(name: string, content: Uint8Array, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, content, { mode });
+  return path;
+}
+
+const urlOf = (path: string): string => pathToFileURL(path).href;
+const cover = (url: string, held?: string) => coverOf(url, held, uid);
+
+const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
+  ['image/png', PNG.toString('hex')],
+  ['image/jpeg', 'ffd8ffe000104a46'],
+  ['image/gif', '474946383761'],
+  ['image/gif', '474946383961'],
+  ['image/webp', '524946461a000000574542505650382000'],
+];
+for (const [type, beginning] of IMAGES) {
+  test(`a file that begins with ${beginning} is ${type}, in a data: URL too`, async () => {
+    const bytes = Buffer.from(beginning, 'hex');
+    const url = urlOf(file(`ünïcode %41 ${beginning}`, bytes));
+    for (const one of [
+      url,
+      url.replace('file://', 'file://localhost'),
+      `data:x;base64,${bytes.toString('base64')}`,
+    ]) {
+      const found = await cover(one);
+      assert.ok(found !== undefined && found !== 'held' && 'bytes' in found, one);
+      assert.equal(found.type, type);
+      assert.deepEqual(Buffer.from(found.bytes), bytes);
+      assert.equal(await cover(one, found.tag), 'held');
+    }
+  });
+}
+
+test('a name that is no UTF-8, and a data: URL in percent', async () => {
+  const path = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]);
+  writeFileSync(path, PNG);
+  assert.ok((await cover(`file://${folder}/caf%E9`)) !== undefined);
+  const written = [...PNG].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+  assert.ok((await cover(`data:image/png,${written}`)) !== undefined);
+});
+
+test('a cover that has changed has another tag', async () => {
+  const path = file('changing', PNG);
+  const first = await cover(urlOf(path));
+  utimesSync(path, 1, 1);
+  const second = await cover(urlOf(path));
+  assert.ok(first !== undefined && second !== undefined && first !== 'held' && second !== 'held');
+  assert.ok('tag' in first && 'tag' in second && first.tag !== second.tag);
+});
+
+test('one on the web is named', async () => {
+  assert.deepEqual(await cover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
+  assert.deepEqual(await cover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
+});
+
+const NONE: readonly (readonly [what: string, url: () => string])[] = [
+  ['no URL', () => 'cover.png'],
+  ['nothing', () => ''],
+  ['a script', () => 'javascript:alert(1)'],
+  ['an object of the browser', () => 'blob:http://a/1'],
+  ['a file that is not there', () => urlOf(join(folder, 'none'))],
+  ['a file of another host', () => urlOf(file('host', PNG)).replace('file://', 'file://host')],
+  ['a NUL in the name', () => `${urlOf(file('nul', PNG))}%00`],
+  ['a directory', () => urlOf(folder)],
+  ['/etc/passwd', () => 'file:///etc/passwd'],
+  ['a device', () => 'file:///dev/zero'],
+  ['a file of the kernel', () => 'file:///proc/self/environ'],
+  ['a text', () => urlOf(file('text', Buffer.from('not an image, but long enough')))],
+  ['an empty file', () => urlOf(file('empty', Buffer.alloc(0)))],
+  ['a drawing', () => urlOf(file('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
+  [
+    'a link to /etc/passwd',
+    () => {
+      symlinkSync('/etc/passwd', join(folder, 'passwd'));
+      return urlOf(join(folder, 'passwd'));
+    },
+  ],
+  [
+    'a link to an image',
+    () => {
+      symlinkSync(file('linked', PNG), join(folder, 'link'));
+      return urlOf(join(folder, 'link'));
+    },
+  ],
+  [
+    'a FIFO',
+    () => {
+      execFileSync('mkfifo', [join(folder, 'fifo')]);
+      return urlOf(join(folder, 'fifo'));
+    },
+  ],
+  [
+    'a PNG that is too large',
+    () => {
+      const path = file('large', PNG);
+      truncateSync(path, MAX_BYTES + 1);
+      return urlOf(path);
+    },
+  ],
+  ['data: without a comma', () => 'data:image/png;base64'],
+  ['data: that is no image', () => 'data:image/png;base64,AAAA'],
+  [
+    'data: with 10 MB',
+    () => `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(10 << 20)]).toString('base64')}`,
+  ],
+  ['data: with 30 MB', () => `data:image/png,${'A'.repeat(30 << 20)}`],
+];
+for (const [what, url] of NONE) {
+  test(`${what} is not there`, async () => {
+    assert.equal(await cover(url()), undefined);
+  });
+}
+
+test('as large as may be, it is served', async () => {
+  const path = file('largest', PNG);
+  truncateSync(path, MAX_BYTES);
+  const found = await cover(urlOf(path));
+  assert.ok(found !== undefined && found !== 'held' && 'bytes' in found);
+  assert.equal(found.bytes.length, MAX_BYTES);
+});
+
+test('a file of another user is there only if every user may read it', {
+  skip: uid !== 0 && 'needs root',
+}, async () => {
+  const path = file('others', PNG, 0o600);
+  chownSync(path, OTHERS_UID, OTHERS_UID);
+  assert.equal(await cover(urlOf(path)), undefined);
+  chmodSync(path, 0o640);
+  assert.equal(await cover(urlOf(path)), undefined);
+  chmodSync(path, 0o644);
+  assert.ok((await cover(urlOf(path))) !== undefined);
+});
+
+test('a file that shrinks while it is read is not there', async (t) => {
+  const path = file('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
+  const probe = await open(path);
+  await probe.close();
+  const handles = Object.getPrototypeOf(probe) as typeof probe;
+  const { read } = handles;
+  // Between the first look at it and the rest.
+  t.mock.method(handles, 'read', async function (this: typeof probe, ...args: Parameters<typeof read>) {
+    const done = await read.apply(this, args);
+    truncateSync(path, 4096);
+    return done;
+  });
+  assert.equal(await cover(urlOf(path)), undefined);
+});

@@ -1,0 +1,130 @@
+// What a player's properties come to: records, metadata as text, and positions that are reckoned.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  motionOf,
+  NOTHING_KNOWN,
+  playerRecord,
+  positionIn,
+  withPlayer,
+} from '../../../src/actors/players/facts.js';
+import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
+import {
+  type Anchor,
+  hasClockJumped,
+  isJump,
+  movedTo,
+  reckoned,
+} from '../../../src/actors/players/position.js';
+
+const AT = { date: 1_000_000, monotonic: 500 };
+const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT });
+const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
+
+test('numbers that are none, and those that are not exact, are not shown', () => {
+  const odd = { Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n };
+  const record = playerRecord(
+    'org.mpris.MediaPlayer2.odd',
+    withPlayer(NOTHING_KNOWN, odd),
+    anchor(positionIn(odd)),
+    undefined,
+  );
+  for (const field of ['volume', 'rate', 'position'] as const) assert.equal(record[field], undefined, field);
+  assert.equal(positionIn({ Position: -1 }), 0);
+  const loud = withPlayer(NOTHING_KNOWN, { Volume: 1.333 });
+  assert.equal(playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), 7).volume, 1.33);
+});
+
+test('metadata is text: lists are joined, the rest is written as it is', () => {
+  const { texts, lengthUs, trackId, artUrl } = metadataOf({
+    'xesam:artist': ['A', 'B'],
+    'mpris:length': -1,
+    'mpris:trackid': '/t/1',
+    'mpris:artUrl': 'file:///cover.png',
+    'xesam:autoRating': 0.5,
+    'xesam:useCount': 3n,
+    odd: { a: [1n] },
+    bytes: new Uint8Array(4),
+    empty: [],
+    title: 'a\u0000b\u001b[31m\ud800',
+    ['__proto__']: 'own',
+  });
+  assert.deepEqual(Object.entries(texts), [
+    ['__proto__', 'own'],
+    ['mpris:artUrl', 'file:///cover.png'],
+    ['mpris:length', '-1'],
+    ['mpris:trackid', '/t/1'],
+    ['odd', '{"a":["1"]}'],
+    ['title', 'a\u0000b\u001b[31m\ud800'],
+    ['xesam:artist', 'A, B'],
+    ['xesam:autoRating', '0.5'],
+    ['xesam:useCount', '3'],
+  ]);
+  assert.equal(JSON.parse(JSON.stringify(texts))['title'], 'a\u0000b\u001b[31m\ud800');
+  assert.equal(lengthUs, undefined, 'a length of -1 is none');
+  assert.deepEqual([trackId, artUrl], ['/t/1', 'file:///cover.png']);
+});
+
+test('metadata is bounded by value and by player', () => {
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, 'v'.repeat(5_000)]));
+  const { texts } = metadataOf(many);
+  const units = Object.entries(texts).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
+  assert.ok(units <= 32 * 1024 && units > 24 * 1024, `${units} units`);
+  assert.ok(Object.values(texts).every((text) => text.length === 4096));
+  assert.ok(
+    Object.keys(metadataOf(Object.fromEntries(Object.keys(many).map((key) => [key, 'v']))).texts).length ===
+      64,
+  );
+  assert.deepEqual(metadataOf({ ['k'.repeat(300)]: 'v' }).texts, {});
+});
+
+test('what cannot be a track is none', () => {
+  for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
+    assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
+  }
+  assert.ok(
+    isSameTrack(
+      metadataOf({ 'mpris:trackid': '/1', 'xesam:title': 'a' }),
+      metadataOf({ 'mpris:trackid': '/1' }),
+    ),
+  );
+  assert.ok(!isSameTrack(metadataOf({ 'mpris:trackid': '/1' }), metadataOf({ 'mpris:trackid': '/2' })));
+});
+
+const RECKONED: readonly (readonly [
+  what: string,
+  from: number,
+  rate: number,
+  lengthUs: number | undefined,
+  ms: number,
+  to: number,
+])[] = [
+  ['at the normal rate', 5_000_000, 1, undefined, 2_000, 7_000_000],
+  ['twice as fast', 5_000_000, 2, undefined, 2_000, 9_000_000],
+  ['standing still', 5_000_000, 0, undefined, 2_000, 5_000_000],
+  ['backwards, to the beginning', 1_000_000, -1, undefined, 2_000, 0],
+  ['up to the end', 5_000_000, 1, 6_000_000, 2_000, 6_000_000],
+  ['beyond the end, where the player itself is', 9_000_000, 1, 6_000_000, 2_000, 9_000_000],
+];
+for (const [what, from, rate, lengthUs, ms, to] of RECKONED) {
+  test(`a position is reckoned: ${what}`, () => {
+    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(ms)), to);
+  });
+}
+
+test('a clock that is set changes no position, and is noticed', () => {
+  const motion = motionOf(withPlayer(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
+  const later = { date: AT.date + 1e12, monotonic: AT.monotonic + 1_000 };
+  assert.equal(reckoned(anchor(0), motion, later), 1_000_000);
+  assert.ok(hasClockJumped(anchor(0), later) && !hasClockJumped(anchor(0), after(1e9)));
+  assert.deepEqual(movedTo(anchor(0), motion, later), { positionUs: 1_000_000, at: later });
+});
+
+test('what was read is a jump when it is not what was reckoned', () => {
+  const motion = { rate: 1, lengthUs: undefined };
+  assert.ok(!isJump(anchor(0), motion, 1_200_000, after(1_000)));
+  assert.ok(isJump(anchor(0), motion, 1_600_000, after(1_000)));
+  assert.ok(isJump(anchor(0), motion, undefined, after(1_000)));
+  assert.ok(!isJump(anchor(undefined), motion, undefined, after(1_000)));
+});
