@@ -70,11 +70,11 @@ export interface Routes {
   stop(player: string): Done;
   next(player: string): Done;
   previous(player: string): Done;
-  seek(player: string, body: { readonly offset: number }): Done;
-  setPosition(player: string, body: { readonly position: number; readonly track_id?: string }): Done;
-  setPlayerVolume(player: string, body: { readonly volume: number }): Done;
-  setLoop(player: string, body: { readonly loop: 'None' | 'Track' | 'Playlist' }): Done;
-  setShuffle(player: string, body: { readonly shuffle: boolean }): Done;
+  seek(player: string, body: BodyOf<'seek'>): Done;
+  setPosition(player: string, body: BodyOf<'position'>): Done;
+  setPlayerVolume(player: string, body: BodyOf<'setVolume'>): Done;
+  setLoop(player: string, body: BodyOf<'loop'>): Done;
+  setShuffle(player: string, body: BodyOf<'shuffle'>): Done;
   /** `coverUrl` is what an `img` wants. */
   cover(player: string): Promise<Blob>;
 }
