@@ -40,7 +40,7 @@ test("README's program keeps volumes down, tells what plays, and outlives the da
     await says(/^plays: News$/m);
     await daemon.restart();
     await says(/^lost The service on the node has ended$/m);
-    await says(/^lost[^]*^live/m);
+    await says(/^lost[\s\S]*^live/m);
     await sound.pactl('set-sink-volume', 'kitchen', '90%');
     await areKeptDown();
     assert.equal(program.alive(), true);

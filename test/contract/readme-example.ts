@@ -11,7 +11,9 @@ export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 /** The only block in that language. */
 export function readmeExample(language: 'js' | 'html'): string {
   const readme = readFileSync(join(PROJECT, 'README.md'), 'utf8');
-  const [example, ...others] = [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))];
+  const [example, ...others] = [
+    ...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
+  ];
   assert.ok(example?.[1] !== undefined && others.length === 0, `one example in ${language}`);
   return example[1];
 }

@@ -1,0 +1,116 @@
+// The built client in a real browser: README's page, from another origin, through cuts, a restart and a time without network.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { AUDIO_ONLY } from '../contract/audio-node.js';
+import { Daemon } from '../contract/daemon.js';
+import { PROJECT, readmeExample } from '../contract/readme-example.js';
+import { openChromium } from '../page/chromium.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { startProxy } from './severable-proxy.js';
+
+/** Comes back within 5 s; on a busy machine it may take a second attempt. */
+const RETURN_MS_MAX = 30_000;
+
+/** Serves the page for a node at that port, and the client beside it. */
+async function serve(nodePort: () => number): Promise<{ origin: string; close(): void }> {
+  const client = readFileSync(join(PROJECT, 'dist-client/client.js'));
+  const server = createServer(({ url }, response) => {
+    const isClient = url === '/client.js';
+    response.setHeader('Content-Type', isClient ? 'text/javascript' : 'text/html');
+    const page = () =>
+      readmeExample('html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`);
+    response.end(isClient ? client : page());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+/** What the page shows: its status, and the sliders as `title volume`. */
+function shown(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`[
+    document.querySelector('#status').textContent,
+    ...[...document.querySelectorAll('input')].map(({ title, value }) => title + ' ' + value),
+  ]`);
+}
+
+/** Notes each status that the page shows from now on, however short a time. */
+async function noteLosses(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(`{
+    const status = document.querySelector('#status');
+    window.losses = 0;
+    new MutationObserver(() => { if (status.textContent === 'lost') window.losses += 1; }).observe(status, { childList: true });
+  }`);
+  return () => page.evaluate('window.losses');
+}
+
+test("README's page in Chromium is live, comes back from every loss, and sets volumes", {
+  skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
+}, async () => {
+  const sound = await startPulseAudio();
+  const site = await serve(() => proxy.port);
+  const api = `cors: {origins: ['${site.origin}']}`;
+  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api });
+  const proxy = await startProxy(daemon.port);
+  const browser = await openChromium();
+  try {
+    await daemon.backend('audio', 'up');
+    const page = await browser.context.newPage();
+    await page.goto(site.origin);
+    const shows = (...expected: readonly string[]) =>
+      until(
+        expected.join(),
+        async () => assert.deepEqual(await shown(page), expected) ?? true,
+        RETURN_MS_MAX,
+      );
+    const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
+    await shows('live', 'Living room 1', 'Kitchen 1');
+    await kitchen(30);
+    await shows('live', 'Living room 1', 'Kitchen 0.3');
+
+    await page.evaluate(`{
+      const [slider] = document.querySelectorAll('input');
+      slider.value = 0.4;
+      slider.dispatchEvent(new Event('change'));
+    }`);
+    await until('the sound server has it', async () => {
+      const living = (await sound.sinks()).find(({ name }) => name === 'living');
+      return living?.volume['front-left']?.value_percent === '40%';
+    });
+
+    const losses = await noteLosses(page);
+    proxy.sever();
+    await kitchen(50);
+    await shows('live', 'Living room 0.4', 'Kitchen 0.5');
+    assert.ok((await losses()) >= 1);
+
+    await daemon.restart();
+    await kitchen(60);
+    await shows('live', 'Living room 0.4', 'Kitchen 0.6');
+    assert.ok((await losses()) >= 2);
+
+    await browser.context.setOffline(true);
+    await shows('lost', 'Living room 0.4', 'Kitchen 0.6');
+    await kitchen(70);
+    await browser.context.setOffline(false);
+    await shows('live', 'Living room 0.4', 'Kitchen 0.7');
+  } finally {
+    await browser.close();
+    await proxy.close();
+    site.close();
+    await daemon.stop();
+    await sound.stop();
+  }
+});
