@@ -15,6 +15,7 @@ const SUITE = 'trixie';
 const PACKAGES = [
   ...['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'dbus-user-session', 'polkitd', 'nodejs'],
   ...['pulseaudio', 'pulseaudio-utils', 'pipewire', 'pipewire-pulse', 'wireplumber'],
+  ...['mpv', 'mpv-mpris', 'cmus'],
   ...['curl', 'hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps'],
 ];
 
