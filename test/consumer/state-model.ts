@@ -16,7 +16,6 @@ export class StateModel {
   readonly outputs: Collection = new Map();
   readonly clients: Collection = new Map();
   readonly services: Collection = new Map();
-  /** By bus name; the rest of the state is compared without them. */
   readonly players: Collection = new Map();
   readonly backends = new Map<string, string>();
   /** The status without `run`, `can_*`. */
@@ -59,6 +58,7 @@ export class StateModel {
       outputs: sorted(this.outputs),
       clients: sorted(this.clients),
       services: sorted(this.services),
+      players: sorted(this.players),
       backends: Object.fromEntries([...this.backends].sort()),
       upgradeStatus: this.upgradeStatus,
       upgradeRun: this.upgradeRun,

@@ -1,0 +1,134 @@
+// Real players that come, go, stand still and share a bus (contract, section 10): what is shown is true, and nobody else waits.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { Mpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, type Player, PlayersNode } from '../players/node.js';
+import { Session, TONES } from '../players/session.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+
+const skip = lacks({ programs: PLAYER_PROGRAMS });
+
+const MPV = 'org.mpris.MediaPlayer2.mpv';
+const ACTIVATABLE = 'org.mpris.MediaPlayer2.asleep';
+const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
+
+/** Until it has opened the file, its title is the file's name. */
+const plays =
+  (title: string) =>
+  ({ metadata }: Player): boolean =>
+    metadata?.['xesam:title'] === title;
+
+describe('two mpv on one bus', { skip }, () => {
+  let node: PlayersNode;
+  let one: Mpv;
+  let other: Mpv;
+
+  const start = (title: string, name: string): Promise<Mpv> =>
+    Mpv.start(node.session, [node.session.tone(title)], name);
+  const names = async (): Promise<readonly string[]> =>
+    (await node.players()).map(({ bus_name }) => bus_name).sort();
+  const isPaused = async (mpv: Mpv): Promise<boolean> => (await mpv.get('pause')) === true;
+
+  before(async () => {
+    const session = await Session.start();
+    offerActivation(session);
+    node = await PlayersNode.start(session);
+    one = await start(first.title, 'one');
+    other = await start(second.title, 'other');
+  });
+  after(async () => {
+    await one.program.end();
+    await other.program.end();
+    await node.stop();
+  });
+
+  test('are two players, each with its own tone, pid and commands', async () => {
+    const plain = await node.player(MPV, `playing ${first.title}`, plays(first.title));
+    const instance = await node.player(other.instanceName, `playing ${second.title}`, plays(second.title));
+    assert.deepEqual(await names(), [MPV, other.instanceName]);
+    assert.deepEqual([plain.pid, instance.pid], [one.program.pid, other.program.pid]);
+    await node.change(`mpv.instance${other.program.pid}`, 'pause');
+    await until('the other one is paused', () => isPaused(other));
+    assert.equal(await isPaused(one), false);
+    await node.player(other.instanceName, 'paused', (player) => player.playback_status === 'Paused');
+    assert.equal((await node.player(MPV)).playback_status, 'Playing');
+  });
+
+  test('one that stands still is shown as it was, its commands are 504, and the other does not wait', async () => {
+    const before = await node.player(MPV);
+    one.program.signal('SIGSTOP');
+    let frozenAnswered = false;
+    const frozen = node.daemon.post('/players/mpv/pause').finally(() => {
+      frozenAnswered = true;
+    });
+    await node.change(other.instanceName, 'play');
+    await until('the other one plays', async () => !(await isPaused(other)));
+    await node.player(other.instanceName, 'playing', (player) => player.playback_status === 'Playing');
+    assert.deepEqual(await node.player(MPV), before);
+    assert.equal(frozenAnswered, false, 'all that came while the frozen one was still waited for');
+    assert.equal((await frozen).status, 504);
+    await node.daemon.backend('players', 'up');
+    one.program.signal('SIGCONT');
+    // What it had been told before it stood still reaches it now.
+    await node.player(MPV, 'paused', (player) => player.playback_status === 'Paused');
+    await node.change('mpv', 'play');
+    await until('it plays', async () => !(await isPaused(one)));
+    await node.player(MPV, 'playing', (player) => player.playback_status === 'Playing');
+    await node.streamTellsTheTruth();
+  });
+
+  test('one that stands still when the daemon comes is shown when it goes on, the other one at once', async () => {
+    one.program.signal('SIGSTOP');
+    await node.daemon.restart();
+    await node.player(other.instanceName);
+    assert.deepEqual(await names(), [other.instanceName]);
+    one.program.signal('SIGCONT');
+    await node.player(MPV, 'playing', (player) => player.playback_status === 'Playing');
+    await node.stream.reconnect();
+    await node.streamTellsTheTruth();
+  });
+
+  test('one that is killed is gone, and back with true state when it is started again', async () => {
+    await one.program.end('SIGKILL');
+    await until('it is not listed', async () => (await names()).join() === other.instanceName);
+    assert.deepEqual(node.stream.dataOf('player.removed'), [{ bus_name: MPV }]);
+    assert.equal((await node.daemon.post('/players/mpv/play')).status, 404);
+    one = await start(second.title, 'one');
+    const player = await node.player(MPV, `playing ${second.title}`, plays(second.title));
+    assert.deepEqual([player.pid, player.playback_status], [one.program.pid, 'Playing']);
+    await node.streamTellsTheTruth();
+  });
+
+  test('a name that the bus could start a program for is no player, and nothing is started', async () => {
+    assert.equal((await node.daemon.post('/players/asleep/play')).status, 404);
+    assert.deepEqual(await names(), [MPV, other.instanceName]);
+  });
+
+  test('when the bus goes all are removed, and those that come back are shown as they are', async () => {
+    await node.session.restartBus(async () => {
+      await node.stream.until(({ model }) => model.players.size === 0, 'removals');
+      assert.equal((await node.daemon.get('/players')).status, 503);
+      await until('both have ended with it', () => !one.program.alive() && !other.program.alive());
+    });
+    await node.daemon.backend('players', 'up');
+    assert.deepEqual(await node.players(), []);
+    one = await start(first.title, 'one');
+    await one.command('set_property', 'pause', true);
+    await node.player(MPV, 'paused', (player) => player.playback_status === 'Paused');
+    assert.deepEqual(await names(), [MPV]);
+    await node.change('mpv', 'play');
+    await until('it plays', async () => !(await isPaused(one)));
+    await node.streamTellsTheTruth();
+  });
+});
+
+/** A name that the bus knows how to start, as playerctld leaves one. The bus reads its folders when it is asked for it. */
+function offerActivation(session: Session): void {
+  const folder = session.path('dbus-1', 'services');
+  mkdirSync(folder, { recursive: true });
+  const text = `[D-BUS Service]\nName=${ACTIVATABLE}\nExec=/bin/false\n`;
+  writeFileSync(`${folder}/${ACTIVATABLE}.service`, text);
+}

@@ -1,0 +1,380 @@
+// Players as the contract shows them (section 10), on real ones: each field, each command by what it does in the player, and
+// what the stream tells of it.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Cmus } from '../players/cmus.js';
+import { Mpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, type Player, PlayersNode, reckoned } from '../players/node.js';
+import { ALBUM, Session, TONES } from '../players/session.js';
+import { COVER } from '../players/tones.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { Daemon } from './daemon.js';
+
+const run = promisify(execFile);
+const skip = lacks({ programs: PLAYER_PROGRAMS });
+
+const MPV = 'org.mpris.MediaPlayer2.mpv';
+const CMUS = 'org.mpris.MediaPlayer2.cmus';
+const SECOND_US = 1_000_000;
+/** What lies between a player's clock and what of it can be heard, and a busy machine. */
+const CLOCK_US = 2 * SECOND_US;
+
+const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
+
+/** A property of the player as busctl reads it. */
+async function onBus(node: PlayersNode, name: string, property: string): Promise<string> {
+  const address = `--address=${node.session.env['DBUS_SESSION_BUS_ADDRESS']}`;
+  const place = [name, '/org/mpris/MediaPlayer2', 'org.mpris.MediaPlayer2.Player', property];
+  return (await run('busctl', [address, 'get-property', ...place])).stdout.trim();
+}
+
+const near = (one: number, other: number): boolean => Math.abs(one - other) < SECOND_US / 2;
+
+/** A command, what of it mpv says on its own socket, and how the record is then. */
+interface Row {
+  readonly command: string;
+  readonly body?: object;
+  readonly property: string;
+  readonly value: unknown;
+  readonly shown: (player: Player) => boolean;
+}
+
+const seconds = (at: number): Pick<Row, 'property' | 'value' | 'shown'> => ({
+  property: 'time-pos',
+  value: at,
+  shown: ({ position = Number.NaN }) => near(position, at * SECOND_US),
+});
+const paused = (value: boolean): Pick<Row, 'property' | 'value' | 'shown'> => ({
+  property: 'pause',
+  value,
+  shown: ({ playback_status }) => playback_status === (value ? 'Paused' : 'Playing'),
+});
+const track = (value: number): Pick<Row, 'property' | 'value' | 'shown'> => ({
+  property: 'playlist-pos',
+  value,
+  shown: ({ metadata }) => metadata?.['xesam:title'] === TONES[value]?.title,
+});
+const loops = (
+  property: string,
+  value: unknown,
+  status: string,
+): Pick<Row, 'property' | 'value' | 'shown'> => ({
+  property,
+  value,
+  shown: ({ loop_status }) => loop_status === status,
+});
+
+/** In this order, from playing the first tone: paused where positions are compared. */
+const COMMANDS: readonly Row[] = [
+  { command: 'pause', ...paused(true) },
+  { command: 'play', ...paused(false) },
+  { command: 'play_pause', ...paused(true) },
+  { command: 'position', body: { position: 20 * SECOND_US }, ...seconds(20) },
+  { command: 'seek', body: { offset: 15 * SECOND_US }, ...seconds(35) },
+  { command: 'seek', body: { offset: -5 * SECOND_US }, ...seconds(30) },
+  { command: 'position', body: { position: 10 * SECOND_US, track_id: '/0' }, ...seconds(10) },
+  { command: 'volume', body: { volume: 0.4 }, property: 'volume', value: 40, shown: (p) => p.volume === 0.4 },
+  { command: 'loop', body: { loop: 'Track' }, ...loops('loop-file', 'inf', 'Track') },
+  { command: 'loop', body: { loop: 'Playlist' }, ...loops('loop-playlist', 'inf', 'Playlist') },
+  { command: 'loop', body: { loop: 'None' }, ...loops('loop-playlist', false, 'None') },
+  { command: 'next', ...track(1) },
+  { command: 'previous', ...track(0) },
+  {
+    command: 'stop',
+    property: 'idle-active',
+    value: true,
+    shown: ({ playback_status }) => playback_status === 'Stopped',
+  },
+];
+
+const CMUS_COMMANDS: readonly (readonly [
+  command: string,
+  body: object | undefined,
+  line: string,
+  value: string,
+  shown: (player: Player) => boolean,
+])[] = [
+  ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', ({ shuffle }) => shuffle === true],
+  ['shuffle', { shuffle: false }, 'set shuffle', 'off', ({ shuffle }) => shuffle === false],
+  ['loop', { loop: 'Playlist' }, 'set repeat', 'true', ({ loop_status }) => loop_status === 'Playlist'],
+  ['loop', { loop: 'Track' }, 'set repeat_current', 'true', ({ loop_status }) => loop_status === 'Track'],
+  ['loop', { loop: 'None' }, 'set repeat_current', 'false', ({ loop_status }) => loop_status === 'None'],
+  ['volume', { volume: 0.5 }, 'set vol_left', '50', ({ volume }) => volume === 0.5],
+  ['pause', undefined, 'status', 'paused', ({ playback_status }) => playback_status === 'Paused'],
+  ['position', { position: 20 * SECOND_US }, 'position', '20', (p) => near(p.position ?? 0, 20 * SECOND_US)],
+  ['seek', { offset: -5 * SECOND_US }, 'position', '15', (p) => near(p.position ?? 0, 15 * SECOND_US)],
+  [
+    'next',
+    undefined,
+    'tag title',
+    second.title,
+    ({ metadata }) => metadata?.['xesam:title'] === second.title,
+  ],
+  [
+    'previous',
+    undefined,
+    'tag title',
+    first.title,
+    ({ metadata }) => metadata?.['xesam:title'] === first.title,
+  ],
+  ['play', undefined, 'status', 'playing', ({ playback_status }) => playback_status === 'Playing'],
+  ['stop', undefined, 'status', 'stopped', ({ playback_status }) => playback_status === 'Stopped'],
+];
+
+describe('mpv', { skip }, () => {
+  let node: PlayersNode;
+  let mpv: Mpv;
+
+  before(async () => {
+    node = await PlayersNode.start(await Session.start());
+    mpv = await Mpv.start(
+      node.session,
+      TONES.map(({ title }) => node.session.tone(title)),
+    );
+  });
+  after(async () => {
+    await mpv.program.end();
+    await node.stop();
+  });
+
+  test('is shown with every field when it comes, and the stream says so', async () => {
+    const player = await node.player(
+      MPV,
+      'known',
+      ({ metadata }) => metadata?.['mpris:length'] !== undefined,
+    );
+    const { position, position_updated_at, ...rest } = player;
+    assert.deepEqual(rest, {
+      bus_name: MPV,
+      identity: 'mpv',
+      playback_status: 'Playing',
+      loop_status: 'None',
+      // mpv-mpris 0.7.1 asks mpv for a property that it does not have: the value is anything, and stays.
+      shuffle: (await onBus(node, MPV, 'Shuffle')) === 'b true',
+      volume: 1,
+      rate: 1,
+      metadata: {
+        'mpris:artUrl': `file://${node.session.cover}`,
+        'mpris:length': String(first.seconds * SECOND_US),
+        'mpris:trackid': '/0',
+        'xesam:album': ALBUM,
+        'xesam:artist': first.artist,
+        'xesam:title': first.title,
+        'xesam:url': encodeURI(`file://${node.session.tone(first.title)}`),
+      },
+      capabilities: {
+        can_play: true,
+        can_pause: true,
+        can_go_next: true,
+        can_go_previous: true,
+        can_seek: true,
+        can_control: true,
+      },
+      tracklist_supported: false,
+      pid: mpv.program.pid,
+      can_raise: false,
+      can_quit: true,
+    });
+    assert.ok(typeof position === 'number' && Number.isInteger(position));
+    assert.match(position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+    const added = node.stream.dataOf('player.added') as { data: Player; emitted_at: number }[];
+    assert.deepEqual(
+      added.map(({ data, emitted_at }) => [data.bus_name, typeof emitted_at]),
+      [[MPV, 'number']],
+    );
+  });
+
+  test('is nothing to a daemon that is to show none: it has no route for it, and is not on the bus', async (t) => {
+    const daemon = await Daemon.start({ env: node.session.env, config: 'systemd: {enabled: false}\n' });
+    t.after(() => daemon.stop());
+    await daemon.backend('audio', 'up');
+    assert.equal((await daemon.get('/players')).status, 404);
+    const address = `--address=${node.session.env['DBUS_SESSION_BUS_ADDRESS']}`;
+    const { stdout } = await run('busctl', [address, '--json=short', 'list']);
+    const pids = (JSON.parse(stdout) as readonly { pid: number | null }[]).map(({ pid }) => pid);
+    assert.deepEqual([pids.includes(node.daemon.pid), pids.includes(daemon.pid)], [true, false]);
+  });
+
+  test('is where a client reckons it to be, at double speed too', async () => {
+    for (const speed of [1, 2]) {
+      await mpv.command('set_property', 'speed', speed);
+      await node.player(MPV, `at rate ${speed}`, ({ rate }) => rate === speed);
+      // Long enough apart that a rate that is not counted in would be seen.
+      const from = Number(await mpv.get('time-pos'));
+      await until('it has played on', async () => Number(await mpv.get('time-pos')) > from + 3 * speed);
+      const player = await node.player(MPV);
+      const before = Date.now();
+      const really = Number(await mpv.get('time-pos')) * SECOND_US;
+      const [lowest, highest] = [
+        reckoned(player, before) - CLOCK_US,
+        reckoned(player, Date.now()) + CLOCK_US,
+      ];
+      assert.ok(lowest < really && really < highest, `${lowest} < ${really} < ${highest}`);
+    }
+    await mpv.command('set_property', 'speed', 1);
+  });
+
+  test('has the pid of its stream', async () => {
+    const clients = await node.daemon.read<{ props?: Record<string, string> }[]>('/audio/clients');
+    const pids = clients.map(({ props }) => props?.['application.process.id']);
+    assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
+  });
+
+  test('has a cover: the file beside its tone', async () => {
+    const cover = await node.daemon.get('/players/mpv/cover');
+    const { headers } = cover;
+    assert.deepEqual(
+      [cover.status, headers['content-type'], headers['content-length'], headers['x-content-type-options']],
+      [200, 'image/png', String(COVER.length), 'nosniff'],
+    );
+    const etag = String(headers['etag']);
+    const again = await node.daemon.get('/players/mpv/cover', { 'If-None-Match': etag });
+    assert.equal(again.status, 304);
+  });
+
+  test('is heard to pause and to play', async () => {
+    for (const [command, corked] of [
+      ['pause', true],
+      ['play', false],
+    ] as const) {
+      await node.change('mpv', command);
+      const heard = async (): Promise<boolean> => {
+        const [input] = JSON.parse(await node.session.sound.pactl('--format=json', 'list', 'sink-inputs'));
+        return input.corked === corked;
+      };
+      await until(`the stream is ${corked ? 'corked' : 'running'}`, heard);
+    }
+  });
+
+  for (const [at, { command, body, property, value, shown }] of COMMANDS.entries()) {
+    test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
+      // By either name.
+      await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
+      await until(`${property} of mpv is ${value}`, async () => {
+        const real = await mpv.get(property);
+        return typeof value === 'number' ? near(Number(real) * SECOND_US, value * SECOND_US) : real === value;
+      });
+      await node.player(MPV, 'shown so', shown);
+      await node.streamTellsTheTruth();
+    });
+  }
+
+  test('the stream has told each change, and each jump by its position', async () => {
+    const updates = node.stream.dataOf('player.updated') as { data: Player; emitted_at: number }[];
+    const has = (what: string, told: (player: Player) => boolean): void =>
+      assert.ok(
+        updates.some(({ data }) => told(data)),
+        what,
+      );
+    has('the pause', (player) => player.playback_status === 'Paused');
+    has('the volume', (player) => player.volume === 0.4);
+    has('the loop', (player) => player.loop_status === 'Track');
+    has('the rate', (player) => player.rate === 2);
+    has('the next tone', (player) => player.metadata?.['xesam:title'] === second.title);
+    has('the end', (player) => player.playback_status === 'Stopped');
+    assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
+    const jumps = node.stream.dataOf('player.position').flat() as {
+      bus_name: string;
+      position: number;
+      emitted_at: number;
+    }[];
+    for (const at of [20, 35, 30, 10]) {
+      assert.ok(
+        jumps.some(({ position }) => near(position, at * SECOND_US)),
+        `the jump to ${at} s in ${JSON.stringify(jumps)}`,
+      );
+    }
+    assert.ok(jumps.every(({ bus_name, emitted_at }) => bus_name === MPV && Number.isInteger(emitted_at)));
+  });
+
+  test('what no player is, and what no player takes, is refused', async () => {
+    for (const [path, body, status] of [
+      ['/players/nobody/play', undefined, 404],
+      ['/players/mpv/volume', { volume: 2 }, 400],
+      ['/players/mpv/seek', {}, 400],
+      ['/players/mpv/loop', { loop: 'Always' }, 400],
+    ] as const) {
+      assert.equal((await node.daemon.post(path, body)).status, status, path);
+    }
+    assert.equal((await node.daemon.get('/players/nobody/cover')).status, 404);
+  });
+
+  test('is gone when it ends, and the stream says so', async () => {
+    await mpv.command('quit');
+    await until('it is not listed', async () => (await node.players()).length === 0);
+    await node.stream.until(({ model }) => model.players.size === 0, 'the removal');
+    assert.deepEqual(node.stream.dataOf('player.removed'), [{ bus_name: MPV }]);
+  });
+});
+
+describe('cmus', { skip }, () => {
+  let node: PlayersNode;
+  let cmus: Cmus;
+
+  before(async () => {
+    const session = await Session.start();
+    // It is there before the daemon.
+    cmus = await Cmus.start(
+      session,
+      TONES.map(({ title }) => session.tone(title)),
+    );
+    node = await PlayersNode.start(session);
+  });
+  after(async () => {
+    await cmus.end();
+    await node.stop();
+  });
+
+  test('is shown with every field, though it was there first', async () => {
+    const player = await node.player(CMUS);
+    const { position, position_updated_at, metadata, ...rest } = player;
+    assert.deepEqual(rest, {
+      bus_name: CMUS,
+      identity: 'cmus',
+      playback_status: 'Playing',
+      loop_status: 'None',
+      shuffle: false,
+      volume: 1,
+      rate: 1,
+      capabilities: {
+        can_play: true,
+        can_pause: true,
+        can_go_next: true,
+        can_go_previous: true,
+        can_seek: true,
+        can_control: true,
+      },
+      tracklist_supported: false,
+      pid: cmus.pid,
+      can_raise: false,
+      can_quit: false,
+    });
+    assert.equal(metadata?.['xesam:title'], first.title);
+    assert.equal(metadata?.['xesam:artist'], first.artist);
+    assert.equal(metadata?.['mpris:length'], String(first.seconds * SECOND_US));
+    assert.ok(typeof position === 'number');
+    assert.ok(Date.parse(position_updated_at) > 0);
+    assert.deepEqual(
+      node.stream.dataOf('player.added').map((told) => (told as { data: Player }).data.bus_name),
+      [CMUS],
+      'the snapshot says so too',
+    );
+  });
+
+  test('has no cover', async () => {
+    assert.equal((await node.daemon.get('/players/cmus/cover')).status, 404);
+  });
+
+  for (const [command, body, line, value, shown] of CMUS_COMMANDS) {
+    test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
+      await node.change('cmus', command, body);
+      await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
+      await node.player(CMUS, 'shown so', shown);
+      await node.streamTellsTheTruth();
+    });
+  }
+});

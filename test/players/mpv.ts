@@ -1,0 +1,69 @@
+// mpv with Debian's mpv-mpris, as a test holds it: what it really does is asked on its own socket, not on the bus.
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { type Program, startProgram } from '../sound/program.js';
+import { until } from '../until.js';
+import type { Session } from './session.js';
+
+const REPLY_DEADLINE_MS = 10_000;
+
+interface Reply {
+  readonly request_id?: number;
+  readonly error: string;
+  readonly data?: unknown;
+}
+
+export class Mpv {
+  readonly program: Program;
+  readonly #socket: string;
+
+  private constructor(program: Program, socket: string) {
+    this.program = program;
+    this.#socket = socket;
+  }
+
+  /** Plays the files, one after the other, and stays when they are over. Resolves when it plays. */
+  static async start(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
+    const socket = session.path(`${name}.socket`);
+    const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
+    const program = startProgram('mpv', [...flags, `--input-ipc-server=${socket}`, ...files], {
+      env: session.env,
+      log: session.path(`${name}.log`),
+    });
+    const mpv = new Mpv(program, socket);
+    await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
+    return mpv;
+  }
+
+  /** Its second instance on a bus has its process id in the name. */
+  get instanceName(): string {
+    return `org.mpris.MediaPlayer2.mpv.instance${this.program.pid}`;
+  }
+
+  /** A property as mpv's manual names them. */
+  get(property: string): Promise<unknown> {
+    return this.command('get_property', property);
+  }
+
+  /** Rejects with mpv's own error, or when it does not answer. */
+  async command(...command: readonly (string | number | boolean)[]): Promise<unknown> {
+    const socket = connect({ path: this.#socket });
+    const signal = AbortSignal.timeout(REPLY_DEADLINE_MS);
+    try {
+      await once(socket, 'connect', { signal });
+      socket.write(`${JSON.stringify({ command, request_id: 1 })}\n`);
+      // Between the lines that answer stand those of events.
+      for await (const line of createInterface({ input: socket, signal })) {
+        const reply = JSON.parse(line) as Reply;
+        if (reply.request_id !== 1) continue;
+        if (reply.error !== 'success') throw new Error(`mpv: ${command.join(' ')}: ${reply.error}`);
+        return reply.data;
+      }
+      throw new Error('mpv closed its socket');
+    } finally {
+      socket.destroy();
+    }
+  }
+}

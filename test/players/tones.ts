@@ -1,0 +1,56 @@
+// Music for real players, made here: a sine in a WAV file with its title, artist and album, and a picture for a cover.
+
+import { writeFileSync } from 'node:fs';
+
+const RATE_HZ = 8000;
+const PITCH_HZ = 440;
+/** Of 127: unsigned bytes, silence is 128. */
+const LOUDNESS = 20;
+
+export interface Tone {
+  readonly title: string;
+  readonly artist: string;
+  readonly album: string;
+  readonly seconds: number;
+}
+
+/** A PNG of one pixel. */
+export const COVER = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A chunk of RIFF: name, length, content, padded to an even length. */
+function chunk(name: string, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  const head = Buffer.from(`${name}\0\0\0\0`, 'latin1');
+  head.writeUInt32LE(content.length, 4);
+  return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
+}
+
+function format(): Buffer {
+  const fields = Buffer.alloc(16);
+  // PCM, one channel, samples per second, bytes per second, bytes per sample, bits per sample.
+  fields.writeUInt16LE(1, 0);
+  fields.writeUInt16LE(1, 2);
+  fields.writeUInt32LE(RATE_HZ, 4);
+  fields.writeUInt32LE(RATE_HZ, 8);
+  fields.writeUInt16LE(1, 12);
+  fields.writeUInt16LE(8, 14);
+  return fields;
+}
+
+/** Writes a WAV file; its tags are those of RIFF's list INFO, in UTF-8. */
+export function writeTone(path: string, { title, artist, album, seconds }: Tone): void {
+  const samples = Buffer.from(
+    Uint8Array.from({ length: seconds * RATE_HZ }, (_, at) =>
+      Math.round(128 + LOUDNESS * Math.sin((2 * Math.PI * PITCH_HZ * at) / RATE_HZ)),
+    ),
+  );
+  const tags = Object.entries({ INAM: title, IART: artist, IPRD: album }).map(([name, value]) =>
+    chunk(name, Buffer.from(`${value}\0`)),
+  );
+  const info = chunk('LIST', Buffer.from('INFO'), ...tags);
+  const wave = [Buffer.from('WAVE'), chunk('fmt ', format()), info, chunk('data', samples)];
+  writeFileSync(path, chunk('RIFF', ...wave));
+}
