@@ -37,6 +37,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['an option without its value', ['--user', 'pi', '--bind'], 64, /--bind needs a value/],
   ['an empty value', ['--user', 'pi', '--unit='], 64, /a value is empty/],
   ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /holds a line feed/],
+  ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall takes/],
   [
     '--unit with --uninstall',
     ['--uninstall', '--user', 'pi', '--unit', 'a.service'],

@@ -1,0 +1,115 @@
+// Media players of pi's session: tonearm-setup shows them, mpv plays on the real sound server, and the session bus is restarted.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { COVER, writeTone } from '../../players/tones.js';
+import { until } from '../../until.js';
+import type { Node } from '../node.js';
+import { ask, read, watch } from './package-client.js';
+import { CONFIG, setUpPi, shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+const MPV = 'org.mpris.MediaPlayer2.mpv';
+const MUSIC = '/home/pi/Music';
+const TITLE = 'Sinus';
+const SECONDS = 120;
+
+/** It ends with its bus, as every player of GLib, and so comes back with it. */
+const UNIT = `[Unit]
+StartLimitIntervalSec=0
+[Service]
+ExecStart=/usr/bin/mpv --no-video --no-terminal --ao=pulse --loop-file ${MUSIC}/sinus.wav
+Restart=always
+RestartSec=100ms
+`;
+
+interface Player {
+  readonly bus_name: string;
+  readonly playback_status: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly pid?: number;
+}
+
+async function bringMusic(node: Node): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-music-'));
+  try {
+    writeTone(join(folder, 'sinus.wav'), { title: TITLE, artist: 'A', album: 'B', seconds: SECONDS });
+    writeFileSync(join(folder, 'cover.png'), COVER);
+    await node.install(folder, MUSIC);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const settled = (node: Node, what: string, condition: (player: Player) => boolean): Promise<Player> =>
+  until(
+    `mpv is ${what}`,
+    async () => {
+      const players = (await read(node, '/players')) as readonly Player[];
+      return players.find((player) => player.bus_name === MPV && condition(player));
+    },
+    DEADLINE_MS,
+  );
+
+const mainPid = async (node: Node): Promise<number> =>
+  Number((await node.user('systemctl', '--user', 'show', '--property=MainPID', '--value', 'player')).stdout);
+
+/** Until it has opened the file, its title is the file's name. */
+const plays = ({ playback_status, metadata }: Player): boolean =>
+  playback_status === 'Playing' && metadata?.['xesam:title'] === TITLE;
+
+export function playersScenarios(node: () => Node): void {
+  after(async () => {
+    await node().user('systemctl', '--user', 'stop', 'player.service');
+    await shell(node(), `rm -r ${MUSIC} /home/pi/.config/systemd/user/player.service`);
+    await node().user('systemctl', '--user', 'daemon-reload');
+  });
+
+  test('tonearm-setup --players shows them, and a later run keeps that', async () => {
+    assert.equal((await ask(node(), 'GET', '/players')).status, 404);
+    await setUpPi(node(), '--players');
+    assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
+    await setUpPi(node(), '--bind', 'lo');
+    assert.match(await shell(node(), `cat ${CONFIG}/conf.d/50-setup.yaml`), /^players: \{enabled: true\}$/m);
+    assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
+  });
+
+  test('a player of the session is shown, its cover served, and its stream stops when it is told so', async () => {
+    await bringMusic(node());
+    await node().writeUnit('user', 'player.service', UNIT);
+    await node().user('systemctl', '--user', 'start', 'player.service');
+    const player = await settled(node(), 'playing', plays);
+    assert.equal(player.pid, await mainPid(node()));
+    const pids = async (): Promise<readonly (string | undefined)[]> => {
+      const clients = (await read(node(), '/audio/clients')) as readonly { props?: Record<string, string> }[];
+      return clients.map(({ props }) => props?.['application.process.id']);
+    };
+    await until('its stream is shown', async () => (await pids()).includes(String(player.pid)));
+    assert.equal((await ask(node(), 'GET', '/players/mpv/cover')).status, 200);
+    assert.equal((await ask(node(), 'POST', '/players/mpv/pause')).status, 202);
+    await settled(node(), 'paused', ({ playback_status }) => playback_status === 'Paused');
+    await until('its stream is corked', async () => {
+      const listed = await node().user('pactl', 'list', 'sink-inputs');
+      return listed.stdout.includes('Corked: yes');
+    });
+  });
+
+  test('when the session bus is restarted players are removed, and back as they are', async (t) => {
+    const stream = await watch(node());
+    t.after(() => stream.close());
+    const before = await mainPid(node());
+    await node().user('systemctl', '--user', 'restart', 'dbus.service');
+    await stream.until('player.removed', /^\{"bus_name":"org\.mpris\.MediaPlayer2\.mpv"\}$/);
+    const player = await settled(
+      node(),
+      'back, another process, and playing',
+      (shown) => shown.pid !== before && plays(shown),
+    );
+    assert.equal(player.pid, await mainPid(node()));
+    assert.equal((await ask(node(), 'POST', '/players/mpv/pause')).status, 202);
+    await settled(node(), 'paused', ({ playback_status }) => playback_status === 'Paused');
+  });
+}
