@@ -1,8 +1,20 @@
-// A private sound server with two outputs and a playing stream, for trying tonearm where there is no sound server.
+// A private sound server with two outputs and a playing stream, and a private session bus with a player where one is at hand, for
+// trying tonearm where there is no sound server.
 // Only `npm start` uses it; the installed daemon never does.
 
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +27,11 @@ const KEPT_OUTPUT_BYTES = 8192;
 const PREFIX = 'tonearm-start-';
 
 const OUTPUTS = { living: 'Living room', kitchen: 'Kitchen' };
+
+/** What the player plays: files of nothing, which take no room. */
+const SILENCES = ['Evening show', 'Night show'];
+const SILENCE_BYTES = 8000 * 2 * 180;
+const RAW = ['--demuxer=rawaudio', '--demuxer-rawaudio-rate=8000', '--demuxer-rawaudio-channels=1'];
 
 function outputModule([name, description]) {
   return `module-null-sink sink_name=${name} sink_properties='device.description="${description}"'`;
@@ -39,6 +56,30 @@ function tail(path) {
   return bytes.toString('utf8', 0, length).trim();
 }
 
+/** Resolves when the bus has made its socket; without it the player would run, and be seen by nobody. */
+async function made(path) {
+  const until = Date.now() + READY_DEADLINE_MS;
+  while (!existsSync(path)) {
+    if (Date.now() > until) throw new Error('dbus-daemon: it did not listen in time');
+    await delay(POLL_MS);
+  }
+}
+
+/** mpv, when it and its part for MPRIS are there. Answers whether they are. */
+function startPlayer(directory, start) {
+  if (!existsSync('/usr/bin/mpv') || !existsSync('/etc/mpv/scripts/mpris.so')) return false;
+  const shows = join(directory, 'shows');
+  mkdirSync(shows);
+  const files = SILENCES.map((name) => join(shows, name));
+  for (const file of files) {
+    writeFileSync(file, '');
+    truncateSync(file, SILENCE_BYTES);
+  }
+  const flags = ['--no-config', '--script=/etc/mpv/scripts/mpris.so', '--no-video', '--no-terminal'];
+  start('mpv', [...flags, '--ao=pulse', '--idle', '--loop-playlist', ...RAW, ...files], 'ignore');
+  return true;
+}
+
 async function ready(env, server) {
   const until = Date.now() + READY_DEADLINE_MS;
   let ended;
@@ -55,10 +96,12 @@ async function ready(env, server) {
 
 /**
  * Starts the server and a stream of silence.
- * @returns {Promise<{ server: string, close: () => void }>} `server` is the value for PULSE_SERVER; `close` ends all and
- *   leaves nothing behind. Rejects, leaving nothing behind either, when the server does not come up.
+ * @param {{ bus: boolean }} wanted `bus`: a session bus too, with mpv on it where that is installed
+ * @returns {Promise<{ env: Record<string, string>, player: boolean, config: string, close: () => void }>} `env` is what the daemon
+ *   needs; `config` a configuration with players for a daemon that has none; `close` ends all and leaves nothing behind. Rejects,
+ *   leaving nothing behind either, when the server does not come up.
  */
-export async function openSandbox() {
+export async function openSandbox({ bus }) {
   sweep();
   const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   const log = join(directory, 'log');
@@ -68,7 +111,14 @@ export async function openSandbox() {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('PULSE_')),
   );
-  const env = { ...inherited, XDG_RUNTIME_DIR: directory, HOME: directory, PULSE_SERVER: server };
+  const address = `unix:path=${directory}/bus`;
+  const env = {
+    ...inherited,
+    XDG_RUNTIME_DIR: directory,
+    HOME: directory,
+    PULSE_SERVER: server,
+    DBUS_SESSION_BUS_ADDRESS: address,
+  };
   const children = [];
   const start = (command, args, stdin) => {
     // A group of its own: Ctrl-C on the terminal is for the daemon, the sandbox ends after it.
@@ -108,7 +158,14 @@ export async function openSandbox() {
     if (trouble !== undefined) throw new Error(`pulseaudio: ${trouble}\n${tail(log)}`);
     const stream = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=500'];
     start('pacat', [...stream, '--client-name=Radio', '--stream-name=Morning show', '-d', 'living'], silence);
-    return { server, close };
+    const config = join(directory, 'config.yaml');
+    writeFileSync(config, 'players: {enabled: true}\n');
+    if (!bus) return { env: { PULSE_SERVER: server }, player: false, config, close };
+    const flags = ['--session', '--nofork', '--nopidfile', `--address=${address}`];
+    start('dbus-daemon', flags, 'ignore');
+    await made(join(directory, 'bus'));
+    const player = startPlayer(directory, start);
+    return { env: { PULSE_SERVER: server, DBUS_SESSION_BUS_ADDRESS: address }, player, config, close };
   } catch (error) {
     close();
     throw error;

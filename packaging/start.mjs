@@ -69,8 +69,25 @@ function hostFor(bind) {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-function sandboxLine(server, settings) {
-  const base = `${hostFor(settings?.bind)}:${settings?.api?.port ?? 8018}`;
+/** Whether the daemon finds a configuration (contract, section 1). */
+function isConfigured(args) {
+  const folder = process.env.XDG_CONFIG_HOME || join(process.env.HOME || '/', '.config');
+  const files = [join(folder, 'tonearm/config.yaml'), '/etc/tonearm/config.yaml'];
+  return args.some((argument) => argument.startsWith('--config')) || files.some((file) => existsSync(file));
+}
+
+function hasSessionBus() {
+  const runtime = process.env.XDG_RUNTIME_DIR || `/run/user/${process.getuid()}`;
+  return Boolean(process.env.DBUS_SESSION_BUS_ADDRESS) || existsSync(join(runtime, 'bus'));
+}
+
+function playersLine(base, player) {
+  const try_ = player ? `; try: curl -s ${base}/players ; curl -X POST ${base}/players/mpv/next` : '';
+  const who = player ? 'mpv playing silence' : 'no player, as mpv and mpv-mpris are not installed';
+  return `start: there is no session bus either, so here is a private one with ${who}${try_}`;
+}
+
+function sandboxLine(server, base) {
   const volume = `curl -X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${base}/audio/outputs/living/volume`;
   return (
     'start: no sound server can be reached, so here is a private one with the outputs living and kitchen and a playing stream; ' +
@@ -78,9 +95,9 @@ function sandboxLine(server, settings) {
   );
 }
 
-/** The private server's address when one was started, and how to end it. */
+/** What the daemon is given of a private sound server, when one was started, and how to end it. */
 async function soundServer(args) {
-  const none = { env: {}, close: () => undefined };
+  const none = { env: {}, args, close: () => undefined };
   if ((await reachableSoundServer()) !== undefined) return none;
   const settings = await effectiveSettings(args);
   if (settings?.pulseaudio?.enabled === false) return none;
@@ -89,9 +106,14 @@ async function soundServer(args) {
     return none;
   }
   try {
-    const { server, close } = await openSandbox();
-    console.log(sandboxLine(server, settings));
-    return { env: { PULSE_SERVER: server }, close };
+    const configured = isConfigured(args);
+    const withPlayers = !configured || settings?.players?.enabled === true;
+    const bus = withPlayers && !hasSessionBus() && existsSync('/usr/bin/dbus-daemon');
+    const { env, player, config, close } = await openSandbox({ bus });
+    const base = `${hostFor(settings?.bind)}:${settings?.api?.port ?? 8018}`;
+    console.log(sandboxLine(env.PULSE_SERVER, base));
+    if (bus) console.log(playersLine(base, player));
+    return { env, args: configured ? args : [...args, '--config', config], close };
   } catch (error) {
     console.log(
       `start: no sound server can be reached, and a private one could not be started: ${error.message}`,
@@ -156,10 +178,10 @@ async function start(args) {
   // Until the daemon runs, a signal ends the start; the sandbox is taken down by its exit handler.
   const quit = (_signal, number) => process.exit(128 + number);
   for (const signal of SIGNALS) process.on(signal, quit);
-  const { env, close } = await soundServer(allArgs);
+  const { env, args: withConfig, close } = await soundServer(allArgs);
   for (const signal of SIGNALS) process.off(signal, quit);
   try {
-    return await run(allArgs, env);
+    return await run(withConfig, env);
   } finally {
     close();
   }

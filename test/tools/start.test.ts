@@ -1,13 +1,14 @@
 // `npm start` where there is no sound server: the daemon gets a private one, and nothing of it is left.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { until } from '../until.js';
 import { lacks } from './requirements.js';
 
@@ -15,6 +16,9 @@ const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.
 /** What npm's scripts go through. */
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] });
+const withPlayer = {
+  skip: lacks({ programs: ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'], root: true }),
+};
 
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -26,6 +30,9 @@ function freePort(): Promise<number> {
     });
   });
 }
+
+/** Every other backend is off. */
+const BARE = 'systemd: { enabled: false }\n';
 
 interface Started {
   readonly process: ChildProcess;
@@ -44,21 +51,24 @@ interface Surroundings {
   /** What comes before start.mjs. */
   readonly entry?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Besides the port. Null: no configuration at all. */
+  readonly config?: string | null;
 }
 
-/** Runs it in an empty home and runtime directory, with every other backend off. */
+/** Runs it in an empty home and runtime directory. */
 async function start(
   t: TestContext,
   args: readonly string[] = [],
-  { parent = [], entry = [process.execPath], env = {} }: Surroundings = {},
+  { parent = [], entry = [process.execPath], env = {}, config = BARE }: Surroundings = {},
 ): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), 'tonearm-home-'));
   const temporary = join(home, 'tmp');
   mkdirSync(temporary);
   const port = await freePort();
-  const config = join(home, 'config.yaml');
-  writeFileSync(config, `api: { port: ${port} }\nsystemd: { enabled: false }\n`);
-  const [program = '', ...rest] = [...parent, ...entry, START, '--config', config, ...args];
+  const file = join(home, 'config.yaml');
+  const configured = config === null ? [] : ['--config', file];
+  if (config !== null) writeFileSync(file, `api: { port: ${port} }\n${config}`);
+  const [program = '', ...rest] = [...parent, ...entry, START, ...configured, ...args];
   const process_ = spawn(program, rest, {
     env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -104,6 +114,35 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     assert.deepEqual(await started.ended, [0, null]);
     assert.deepEqual(started.left(), []);
   });
+
+  test(
+    'gives a daemon that nobody has configured players too, with mpv on a bus of its own',
+    withPlayer,
+    async (t) => {
+      // Its port is the default one: in a network of its own, where it is asked too.
+      const inside = 'ip link set lo up && exec "$@"';
+      const started = await start(t, [], {
+        parent: ['unshare', '--net', 'sh', '-c', inside, 'net'],
+        config: null,
+      });
+      const asked = [
+        '-t',
+        String(started.process.pid),
+        '--net',
+        'curl',
+        '-s',
+        'http://localhost:8018/players',
+      ];
+      await until('mpv is shown', async () => {
+        const { stdout } = await promisify(execFile)('nsenter', asked);
+        return stdout.includes('"bus_name":"org.mpris.MediaPlayer2.mpv"');
+      });
+      assert.match(started.printed(), /^start: there is no session bus either.*mpv playing.*8018\/players/m);
+      started.process.kill('SIGTERM');
+      assert.deepEqual(await started.ended, [0, null]);
+      assert.deepEqual(started.left(), []);
+    },
+  );
 
   test('ends with npm, also when that is killed', async (t) => {
     // Not the shell's last command, which it would turn into.
