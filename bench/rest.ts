@@ -1,5 +1,5 @@
-// The daemon at rest, 60 s after its start, on the real node: all four backends connected to a real sound server, real
-// buses, systemd and logind. Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
+// The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server, real
+// buses, systemd and logind; and once more with the players' backend, which shows what that one costs. Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
 //   node build/bench/rest.js        (needs root and systemd-container)
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -46,8 +46,13 @@ function health(door: string): Promise<Health> {
   });
 }
 
-/** Starts the daemon inside and waits until its four backends are connected. */
-async function ours(node: Node, { what, flags, env }: Launch, port: number): Promise<Resting> {
+/** Starts the daemon inside and waits until its backends are connected. */
+async function ours(
+  node: Node,
+  { what, flags, env }: Launch,
+  players: boolean,
+  port: number,
+): Promise<Resting> {
   const config = `/opt/tonearm-bench/${port}.yaml`;
   const home = '/home/pi/.local/state';
   await node.writeFile(
@@ -56,6 +61,7 @@ async function ours(node: Node, { what, flags, env }: Launch, port: number): Pro
       `api: {port: ${port}}`,
       'systemd: {system: [dbus.service], user: [pulseaudio.service]}',
       'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
+      `players: {enabled: ${players}}`,
       `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
       '',
     ].join('\n'),
@@ -76,7 +82,7 @@ async function ours(node: Node, { what, flags, env }: Launch, port: number): Pro
         ({ backends }) => Object.values(backends).map(({ state }) => state),
         () => [],
       );
-      return states.length === THREADS && states.every((state) => state === 'up');
+      return states.length === THREADS + Number(players) && states.every((state) => state === 'up');
     },
     UP_DEADLINE_MS,
   ).catch((cause: unknown) => {
@@ -85,7 +91,7 @@ async function ours(node: Node, { what, flags, env }: Launch, port: number): Pro
   // nsenter is the child that was spawned; the daemon is the child of that one.
   const [pid] = childrenOf(entered.pid ?? 0);
   if (pid === undefined) throw new Error('the daemon is not found');
-  return { what: 'tonearm, 4 backends', node: what, pid };
+  return { what: `tonearm, 4 backends${players ? ' and players' : ''}`, node: what, pid };
 }
 
 function bare({ what, flags, env }: Launch): { resting: Resting; child: ChildProcess } {
@@ -128,7 +134,9 @@ async function main(): Promise<void> {
   try {
     await node.install(dirname(ENTRY));
     const all: Resting[] = [];
-    for (const [at, launch] of LAUNCHES.entries()) all.push(await ours(node, launch, FIRST_PORT + at));
+    for (const players of [false, true]) {
+      for (const launch of LAUNCHES) all.push(await ours(node, launch, players, FIRST_PORT + all.length));
+    }
     all.push(...bares.map(({ resting }) => resting));
     all.push({ what: 'uWS alone', node: 'plain', pid: uws.forked.pid });
     console.table(await measure(all));
