@@ -48,6 +48,8 @@ upgrade:
   enabled: false
   progressSocket: /run/user/1000/tonearm/upgrade.sock
   stateFile: /home/pi/.local/state/tonearm/upgrade-run.json
+players:
+  enabled: false
 discovery:
   enabled: false
   name: tonearm on kitchen
