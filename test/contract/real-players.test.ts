@@ -20,8 +20,8 @@ const skip = lacks({ programs: PLAYER_PROGRAMS });
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';
 const SECOND_US = 1_000_000;
-/** What lies between a player's clock and what of it can be heard, and a busy machine. */
-const CLOCK_US = 2 * SECOND_US;
+/** How far from each other what a player has played, what is heard of it and what it says may be. */
+const AWAY_US = SECOND_US;
 
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
@@ -32,7 +32,7 @@ async function onBus(node: PlayersNode, name: string, property: string): Promise
   return (await run('busctl', [address, 'get-property', ...place])).stdout.trim();
 }
 
-const near = (one: number, other: number): boolean => Math.abs(one - other) < SECOND_US / 2;
+const near = (one: number, other: number): boolean => Math.abs(one - other) < AWAY_US;
 
 /** A command, what of it mpv says on its own socket, and how the record is then. */
 interface Row {
@@ -199,23 +199,23 @@ describe('mpv', { skip }, () => {
     assert.deepEqual([pids.includes(node.daemon.pid), pids.includes(daemon.pid)], [true, false]);
   });
 
-  test('is where a client reckons it to be, at double speed too', async () => {
+  test('is where a client reckons it to be, at double speed too', async (t) => {
+    // PulseAudio's sinks that lead nowhere take two seconds at once, for which mpv's own clock stands still.
+    const quiet = await Mpv.start(node.session, ['--ao=null', node.session.tone(first.title)], 'quiet');
+    t.after(() => quiet.program.end());
     for (const speed of [1, 2]) {
-      await mpv.command('set_property', 'speed', speed);
-      await node.player(MPV, `at rate ${speed}`, ({ rate }) => rate === speed);
-      // Long enough apart that a rate that is not counted in would be seen.
-      const from = Number(await mpv.get('time-pos'));
-      await until('it has played on', async () => Number(await mpv.get('time-pos')) > from + 3 * speed);
-      const player = await node.player(MPV);
+      await quiet.command('set_property', 'speed', speed);
+      await node.player(quiet.instanceName, `at rate ${speed}`, ({ rate }) => rate === speed);
+      // Long enough that a rate that is not counted in would be seen.
+      const from = Number(await quiet.get('time-pos'));
+      await until('it has played on', async () => Number(await quiet.get('time-pos')) > from + 2 * speed);
+      const player = await node.player(quiet.instanceName);
       const before = Date.now();
-      const really = Number(await mpv.get('time-pos')) * SECOND_US;
-      const [lowest, highest] = [
-        reckoned(player, before) - CLOCK_US,
-        reckoned(player, Date.now()) + CLOCK_US,
-      ];
+      const really = Number(await quiet.get('time-pos')) * SECOND_US;
+      const lowest = reckoned(player, before) - AWAY_US;
+      const highest = reckoned(player, Date.now()) + AWAY_US;
       assert.ok(lowest < really && really < highest, `${lowest} < ${really} < ${highest}`);
     }
-    await mpv.command('set_property', 'speed', 1);
   });
 
   test('has the pid of its stream', async () => {
@@ -250,6 +250,18 @@ describe('mpv', { skip }, () => {
     }
   });
 
+  test('is where it has jumped by itself', async () => {
+    await mpv.command('set_property', 'pause', true);
+    await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
+    // More than once: at the first one the position may still be read because of the pause.
+    for (const at of [45, 5, 25]) {
+      await mpv.command('seek', at, 'absolute');
+      await node.player(MPV, `at ${at} s`, seconds(at).shown);
+    }
+    await mpv.command('set_property', 'pause', false);
+    await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
+  });
+
   for (const [at, { command, body, property, value, shown }] of COMMANDS.entries()) {
     test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
       // By either name.
@@ -282,13 +294,15 @@ describe('mpv', { skip }, () => {
       position: number;
       emitted_at: number;
     }[];
-    for (const at of [20, 35, 30, 10]) {
+    for (const at of [45, 20, 35, 30, 10]) {
       assert.ok(
         jumps.some(({ position }) => near(position, at * SECOND_US)),
         `the jump to ${at} s in ${JSON.stringify(jumps)}`,
       );
     }
-    assert.ok(jumps.every(({ bus_name, emitted_at }) => bus_name === MPV && Number.isInteger(emitted_at)));
+    assert.ok(
+      jumps.every(({ bus_name, emitted_at }) => bus_name.startsWith(MPV) && Number.isInteger(emitted_at)),
+    );
   });
 
   test('what no player is, and what no player takes, is refused', async () => {
@@ -307,7 +321,7 @@ describe('mpv', { skip }, () => {
     await mpv.command('quit');
     await until('it is not listed', async () => (await node.players()).length === 0);
     await node.stream.until(({ model }) => model.players.size === 0, 'the removal');
-    assert.deepEqual(node.stream.dataOf('player.removed'), [{ bus_name: MPV }]);
+    assert.deepEqual(node.stream.dataOf('player.removed').at(-1), { bus_name: MPV });
   });
 });
 

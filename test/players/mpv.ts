@@ -24,7 +24,7 @@ export class Mpv {
     this.#socket = socket;
   }
 
-  /** Plays the files, one after the other, and stays when they are over. Resolves when it plays. */
+  /** Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. */
   static async start(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
     const socket = session.path(`${name}.socket`);
     const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];

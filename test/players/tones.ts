@@ -2,7 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 
-const RATE_HZ = 8000;
+/** Players read some KiB at a time, and jump no more exactly than to the beginning of one such portion. */
+const RATE_HZ = 48_000;
 const PITCH_HZ = 440;
 /** Of 127: unsigned bytes, silence is 128. */
 const LOUDNESS = 20;
@@ -42,11 +43,10 @@ function format(): Buffer {
 
 /** Writes a WAV file; its tags are those of RIFF's list INFO, in UTF-8. */
 export function writeTone(path: string, { title, artist, album, seconds }: Tone): void {
-  const samples = Buffer.from(
-    Uint8Array.from({ length: seconds * RATE_HZ }, (_, at) =>
-      Math.round(128 + LOUDNESS * Math.sin((2 * Math.PI * PITCH_HZ * at) / RATE_HZ)),
-    ),
+  const second = Uint8Array.from({ length: RATE_HZ }, (_, at) =>
+    Math.round(128 + LOUDNESS * Math.sin((2 * Math.PI * PITCH_HZ * at) / RATE_HZ)),
   );
+  const samples = Buffer.alloc(seconds * RATE_HZ, second);
   const tags = Object.entries({ INAM: title, IART: artist, IPRD: album }).map(([name, value]) =>
     chunk(name, Buffer.from(`${value}\0`)),
   );
