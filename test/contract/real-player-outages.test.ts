@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { Mpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, type Player, PlayersNode } from '../players/node.js';
+import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
 import { Session, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -18,7 +19,7 @@ const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 /** Until it has opened the file, its title is the file's name. */
 const plays =
   (title: string) =>
-  ({ metadata }: Player): boolean =>
+  ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
 
 describe('two mpv on one bus', { skip }, () => {

@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { Cmus } from '../players/cmus.js';
 import { Mpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, type Player, PlayersNode, reckoned } from '../players/node.js';
+import { PLAYER_PROGRAMS, PlayersNode, reckoned } from '../players/node.js';
 import { ALBUM, Session, TONES } from '../players/session.js';
 import { COVER } from '../players/tones.js';
 import { lacks } from '../tools/requirements.js';
@@ -40,7 +41,7 @@ interface Row {
   readonly body?: object;
   readonly property: string;
   readonly value: unknown;
-  readonly shown: (player: Player) => boolean;
+  readonly shown: (player: PlayerRecord) => boolean;
 }
 
 const seconds = (at: number): Pick<Row, 'property' | 'value' | 'shown'> => ({
@@ -96,7 +97,7 @@ const CMUS_COMMANDS: readonly (readonly [
   body: object | undefined,
   line: string,
   value: string,
-  shown: (player: Player) => boolean,
+  shown: (player: PlayerRecord) => boolean,
 ])[] = [
   ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', ({ shuffle }) => shuffle === true],
   ['shuffle', { shuffle: false }, 'set shuffle', 'off', ({ shuffle }) => shuffle === false],
@@ -181,7 +182,7 @@ describe('mpv', { skip }, () => {
     });
     assert.ok(typeof position === 'number' && Number.isInteger(position));
     assert.match(position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
-    const added = node.stream.dataOf('player.added') as { data: Player; emitted_at: number }[];
+    const added = node.stream.dataOf('player.added') as { data: PlayerRecord; emitted_at: number }[];
     assert.deepEqual(
       added.map(({ data, emitted_at }) => [data.bus_name, typeof emitted_at]),
       [[MPV, 'number']],
@@ -276,8 +277,8 @@ describe('mpv', { skip }, () => {
   }
 
   test('the stream has told each change, and each jump by its position', async () => {
-    const updates = node.stream.dataOf('player.updated') as { data: Player; emitted_at: number }[];
-    const has = (what: string, told: (player: Player) => boolean): void =>
+    const updates = node.stream.dataOf('player.updated') as { data: PlayerRecord; emitted_at: number }[];
+    const has = (what: string, told: (player: PlayerRecord) => boolean): void =>
       assert.ok(
         updates.some(({ data }) => told(data)),
         what,
@@ -373,7 +374,7 @@ describe('cmus', { skip }, () => {
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
     assert.deepEqual(
-      node.stream.dataOf('player.added').map((told) => (told as { data: Player }).data.bus_name),
+      node.stream.dataOf('player.added').map((told) => (told as { data: PlayerRecord }).data.bus_name),
       [CMUS],
       'the snapshot says so too',
     );

@@ -1,6 +1,7 @@
 // A daemon on a session with real players, and one consumer of its stream that has watched from the start.
 
 import assert from 'node:assert/strict';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { Daemon } from '../contract/daemon.js';
 import { until } from '../until.js';
@@ -8,23 +9,8 @@ import type { Session } from './session.js';
 
 export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
 
-/** As the contract has it, section 10. */
-export interface Player {
-  readonly bus_name: string;
-  readonly identity: string;
-  readonly playback_status: string;
-  readonly loop_status?: string;
-  readonly shuffle?: boolean;
-  readonly volume?: number;
-  readonly position?: number;
-  readonly position_updated_at: string;
-  readonly rate?: number;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly pid?: number;
-}
-
 /** Where a client of the contract takes the player to be at a time in milliseconds since the epoch. */
-export function reckoned(player: Player, atMs: number): number {
+export function reckoned(player: PlayerRecord, atMs: number): number {
   const sinceMs = player.playback_status === 'Playing' ? atMs - Date.parse(player.position_updated_at) : 0;
   return (player.position ?? Number.NaN) + sinceMs * 1000 * (player.rate ?? 1);
 }
@@ -47,7 +33,7 @@ export class PlayersNode {
     return new PlayersNode(session, daemon, await daemon.events('?snapshot=1'));
   }
 
-  players(): Promise<readonly Player[]> {
+  players(): Promise<readonly PlayerRecord[]> {
     return this.daemon.read('/players');
   }
 
@@ -55,8 +41,8 @@ export class PlayersNode {
   player(
     busName: string,
     what = 'listed',
-    condition: (player: Player) => boolean = () => true,
-  ): Promise<Player> {
+    condition: (player: PlayerRecord) => boolean = () => true,
+  ): Promise<PlayerRecord> {
     return until(`${busName} is ${what}`, async () => {
       const found = (await this.players()).find(({ bus_name }) => bus_name === busName);
       return found !== undefined && condition(found) && found;
@@ -73,8 +59,8 @@ export class PlayersNode {
   /** Waits until what the stream has told equals what the route says. */
   async streamTellsTheTruth(): Promise<void> {
     await until('the stream has told the true state', async () => {
-      const players = [...(await this.players())].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
-      assert.deepEqual(this.stream.model.state()['players'], players);
+      const players = new Map((await this.players()).map((player) => [player.bus_name, player]));
+      assert.deepEqual(this.stream.model.players, players);
       return true;
     });
   }

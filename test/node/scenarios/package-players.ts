@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
@@ -26,13 +27,6 @@ Restart=always
 RestartSec=100ms
 `;
 
-interface Player {
-  readonly bus_name: string;
-  readonly playback_status: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly pid?: number;
-}
-
 async function bringMusic(node: Node): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-music-'));
   try {
@@ -44,11 +38,15 @@ async function bringMusic(node: Node): Promise<void> {
   }
 }
 
-const settled = (node: Node, what: string, condition: (player: Player) => boolean): Promise<Player> =>
+const settled = (
+  node: Node,
+  what: string,
+  condition: (player: PlayerRecord) => boolean,
+): Promise<PlayerRecord> =>
   until(
     `mpv is ${what}`,
     async () => {
-      const players = (await read(node, '/players')) as readonly Player[];
+      const players = (await read(node, '/players')) as readonly PlayerRecord[];
       return players.find((player) => player.bus_name === MPV && condition(player));
     },
     DEADLINE_MS,
@@ -58,7 +56,7 @@ const mainPid = async (node: Node): Promise<number> =>
   Number((await node.user('systemctl', '--user', 'show', '--property=MainPID', '--value', 'player')).stdout);
 
 /** Until it has opened the file, its title is the file's name. */
-const plays = ({ playback_status, metadata }: Player): boolean =>
+const plays = ({ playback_status, metadata }: PlayerRecord): boolean =>
   playback_status === 'Playing' && metadata?.['xesam:title'] === TITLE;
 
 export function playersScenarios(node: () => Node): void {
