@@ -1,5 +1,6 @@
 // The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server, real
-// buses, systemd and logind; and once more with the players' backend, which shows what that one costs. Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
+// buses, systemd and logind; and once more with the players' backend, which shows what that one costs. Against Node with
+// four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
 //   node build/bench/rest.js        (needs root and systemd-container)
 
 import { type ChildProcess, spawn } from 'node:child_process';
