@@ -170,7 +170,7 @@ describe('where a player is', () => {
 });
 
 describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  const BACKENDS = ['audio', 'systemd', 'upgrade'] as const;
+  const BACKENDS = ['audio', 'systemd', 'upgrade', 'players'] as const;
   type Told = readonly [type: string, data: unknown];
 
   const change = (random: SeededRandom): Told => {
@@ -189,6 +189,13 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
       ['server.info', 'love'],
     ]);
   };
+  /** Players are only changed and removed while they are there. */
+  const playerChange = (random: SeededRandom, known: ReadonlyMap<string, unknown>): Told => {
+    const bus_name = `p${random.below(3)}`;
+    if (known.has(bus_name) && random.chance(0.4)) return ['player.removed', { bus_name }];
+    const told = { data: { bus_name, identity: `i${random.below(3)}` }, emitted_at: 0 };
+    return [known.has(bus_name) ? 'player.updated' : 'player.added', told];
+  };
   /** As the daemon begins a stream that cannot be resumed: removals, then of each backend a mark and its records. */
   const snapshot = (random: SeededRandom): readonly Told[] => [
     ['server.info', 'connected'],
@@ -200,14 +207,15 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
       ),
     ]),
   ];
-  const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/ } as const;
+  const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/, players: /^player/ } as const;
 
   test('what is known is what the model knows, after every event and every whole snapshot', () => {
     const random = new SeededRandom(SEED);
     for (let round = 0; round < ROUNDS; round += 1) {
       const [store, model] = [new Store(0), new StateModel()];
-      const step = () => (random.chance(0.04) ? snapshot(random) : [change(random)]);
-      for (const events of [snapshot(random), ...Array.from({ length: STEPS }, step)]) {
+      const one = () => (random.chance(0.2) ? playerChange(random, model.players) : change(random));
+      for (let step = 0; step < STEPS; step += 1) {
+        const events = step === 0 || random.chance(0.04) ? snapshot(random) : [one()];
         for (const [type, data] of events) {
           store.apply({ type, data } as NodeEvent);
           model.apply({ type, data: JSON.stringify(data) });
@@ -217,6 +225,7 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
         assert.deepEqual(new Map([...outputs].map(([id, each]) => [String(id), each])), model.outputs);
         assert.deepEqual(new Map([...clients].map(([id, each]) => [String(id), each])), model.clients);
         assert.deepEqual(units, model.services);
+        assert.deepEqual(store.state.players, model.players);
         assert.deepEqual(new Map([...backends].map(([name, { state }]) => [name, state])), model.backends);
         assert.deepEqual([run, status], [model.upgradeRun, model.upgradeStatus ?? {}]);
       }

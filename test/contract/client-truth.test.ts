@@ -6,9 +6,13 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { Variant } from 'dbus-next';
 import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
+import type { PlayerRecord } from '../../src/client/records.js';
 import { tonearm } from '../../src/client/routes.js';
-import type { NodeState, Slice } from '../../src/client/store.js';
+import { type NodeState, positionOf, type Slice } from '../../src/client/store.js';
+import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
+import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
@@ -22,16 +26,20 @@ import { allKnowTheTruth } from './stream-truth.js';
 
 const STEPS = 150;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
-const CHANCE = 0.1;
+const CHANCE = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
 const RETURN_MS_MAX = 40_000;
 
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+/** The daemon's record of a player and the client's may be of different moments, as the stream tells of a jump by itself. */
+const POSITION_US_MAX = 1_000_000;
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl', 'dbus-daemon'] });
 
 /** What each connection asks for, and which slices it then keeps true. */
 const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
-  [{}, ['outputs', 'clients', 'backends', 'upgrade']],
-  [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade']],
+  [{}, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
+  [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
+  [{ backend: ['players'] }, ['players']],
   [{ backend: ['audio'] }, ['outputs', 'clients']],
   [{ backend: ['upgrade'], types: ['audio.output.updated', 'audio.output.removed'] }, ['outputs', 'upgrade']],
   [{ types: ['audio.updated', 'audio.removed'] }, ['clients']],
@@ -63,9 +71,23 @@ class Watched {
     const { state } = this.live;
     assert.equal(state.connection.status, 'live');
     for (const slice of this.slices) {
-      assert.deepEqual(plain(state[slice]), truth[slice], slice);
+      if (slice === 'players') assertSamePlayers(state.players, truth.players);
+      else assert.deepEqual(plain(state[slice]), truth[slice], slice);
       assert.equal(this.heard[slice], state[slice], `${slice} as it was told`);
     }
+  }
+}
+
+function assertSamePlayers(players: NodeState['players'], truth: unknown): void {
+  const unmoved = (all: readonly PlayerRecord[]) =>
+    all.map((player) => ({ ...player, position: undefined, position_updated_at: undefined }));
+  const expected = truth as readonly PlayerRecord[];
+  const byName = [...players.values()].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
+  assert.deepEqual(unmoved(byName), unmoved(expected));
+  const now = Date.now();
+  for (const [at, player] of byName.entries()) {
+    const apart = Math.abs((positionOf(player, now) ?? 0) - (positionOf(expected[at] ?? player, now) ?? 0));
+    assert.ok(apart < POSITION_US_MAX, `${player.bus_name}: ${apart} us`);
   }
 }
 
@@ -83,14 +105,21 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let consumer: EventConsumer;
   let watched: readonly Watched[] = [];
   let resultFile = '';
+  /** By the name that each has while it is there. */
+  const players = new Map<string, ScriptedPlayer>();
+  const present = new Set<string>();
+  let bus: PrivateBus;
+  const endOfBus: (() => unknown)[] = [];
 
   before(async () => {
+    bus = await privateBus({ after: (end) => void endOfBus.push(end as () => unknown) });
     sound = await startPulseAudio();
     resultFile = join(sound.directory, 'upgrade.json');
+    const env = { ...sound.env, DBUS_SESSION_BUS_ADDRESS: bus.address };
     const upgrade = `upgrade: {enabled: true, resultFile: ${resultFile}}`;
-    daemon = await Daemon.start({ env: sound.env, config: `systemd: {enabled: false}\n${upgrade}\n` });
-    await daemon.backend('audio', 'up');
-    await daemon.backend('upgrade', 'up');
+    const config = `systemd: {enabled: false}\nplayers: {enabled: true}\n${upgrade}\n`;
+    daemon = await Daemon.start({ env, config });
+    for (const backend of ['audio', 'upgrade', 'players']) await daemon.backend(backend, 'up');
     proxy = await startProxy(daemon.port);
     storm = await Storm.over(sound, random);
     consumer = await daemon.events('?snapshot=1');
@@ -104,6 +133,8 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     await proxy.close();
     await daemon.stop();
     await sound.stop();
+    for (const player of players.values()) player.leave();
+    for (const end of endOfBus) await end();
   });
 
   /** As the routes have it, by slice. */
@@ -116,6 +147,9 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),
       upgrade: await daemon.read('/upgrade'),
+      players: (await daemon.read<PlayerRecord[]>('/players')).sort((a, b) =>
+        a.bus_name < b.bus_name ? -1 : 1,
+      ),
       backends: plain(new Map(Object.entries(backends).map(([name, { state }]) => [name, { state }]))),
     };
   }
@@ -151,11 +185,34 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     socket.destroy();
   }
 
+  /** One of three comes, goes, or does something. */
+  async function aPlayer(): Promise<void> {
+    const name = random.pick(['one', 'two', 'three']);
+    const player = players.get(name) ?? (await ScriptedPlayer.connect(bus.address));
+    players.set(name, player);
+    if (!present.has(name)) {
+      present.add(name);
+      await player.own(name);
+    } else if (random.chance(0.2)) {
+      present.delete(name);
+      await player.disown(name);
+    } else {
+      random.pick<() => void>([
+        () =>
+          player.change({ PlaybackStatus: new Variant('s', random.pick(['Playing', 'Paused', 'Stopped'])) }),
+        () => player.change({ Metadata: metadata({ 'xesam:title': `Song ${random.below(9)}` }) }),
+        () => player.seeked(random.below(100) * 1_000_000),
+      ])();
+    }
+  }
+
   async function aMoment(): Promise<void> {
     const percent = random.below(100);
     await random.pick<() => unknown>([
       () => watched[random.below(watched.length)]?.renew(),
       newResult,
+      aPlayer,
+      aPlayer,
       () => progress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
       () => progress({ event: 'end', success: random.chance(0.5) }),
     ])();
@@ -195,7 +252,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     test(`is the true one after a storm, ${what}, and a storm`, async () => {
       await storms();
       await blow();
-      await daemon.backend('audio', 'up');
+      for (const backend of ['audio', 'players']) await daemon.backend(backend, 'up');
       await storms();
       await allAreTrue();
     });
