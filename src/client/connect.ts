@@ -26,7 +26,7 @@ export interface ConnectOptions {
 /** A live connection to one node, until `close`. */
 export interface Live {
   readonly node: Tonearm;
-  /** As it is now. */
+  /** As it was told last; a snapshot counts when it is whole. */
   readonly state: NodeState;
   /** `listener` hears each change of one slice, not its value now. The answer ends that. */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
@@ -50,6 +50,8 @@ class LiveNode implements Live {
   readonly #stream: ReconnectingStream;
   /** As it was told last. */
   #told: NodeState;
+  /** No part of a snapshot is missing in the store. */
+  #isWhole = true;
   #levels: boolean;
   #saidBye = false;
   /** How far this device's clock is ahead of the node's, in ms, and the way of an event: the least that was seen. */
@@ -59,19 +61,22 @@ class LiveNode implements Live {
     this.node = node;
     this.#options = options;
     this.#levels = options.levels ?? false;
-    this.#told = this.state;
+    this.#told = this.#store.state;
     this.#stream = new ReconnectingStream({
       fetch: node.transport.fetch,
       url: `${node.transport.base}/events`,
       query: () => this.#query(),
       onEvent: (event) => this.#take({ type: event.type, data: JSON.parse(event.data) } as NodeEvent),
-      onRead: (whole) => whole && this.#tell(),
+      onRead: (whole) => {
+        this.#isWhole = whole;
+        this.#tell();
+      },
       onLost: (problem) => this.#lost(problem),
     });
   }
 
   get state(): NodeState {
-    return this.#store.state;
+    return this.#told;
   }
 
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void {
@@ -95,6 +100,7 @@ class LiveNode implements Live {
   close(): void {
     if (this.state.connection.status === 'closed') return;
     this.#stream.close();
+    this.#forgetPart();
     this.#connection('closed');
     this.#tell();
   }
@@ -130,24 +136,33 @@ class LiveNode implements Live {
   }
 
   #lost(problem: ProblemError): void {
+    this.#forgetPart();
     this.#forgetLevels();
-    const { status } = this.state.connection;
+    const { status } = this.#store.state.connection;
     this.#connection(status === 'connecting' ? status : 'lost', this.#saidBye ? ownProblem('bye') : problem);
+    this.#saidBye = false;
     this.#tell();
   }
 
   #connection(status: NodeState['connection']['status'], problem?: ProblemError): void {
-    const before = this.state.connection;
+    const before = this.#store.state.connection;
     const since = before.status === status ? before.since : Date.now();
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
+  /** Of a snapshot that broke off: it will come anew, and until then what was known before is worth more. */
+  #forgetPart(): void {
+    if (!this.#isWhole) this.#store.set(this.#told);
+    this.#isWhole = true;
+  }
+
   #forgetLevels(): void {
-    if (this.state.levels.size > 0) this.#store.set({ levels: new Map() });
+    if (this.#store.state.levels.size > 0) this.#store.set({ levels: new Map() });
   }
 
   #tell(): void {
-    const [before, state] = [this.#told, this.state];
+    if (!this.#isWhole) return;
+    const [before, { state }] = [this.#told, this.#store];
     this.#told = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
     if (changed.length === 0) return;
@@ -166,7 +181,7 @@ class LiveNode implements Live {
     };
     if (hasCome('power')) void this.#ask('power', () => this.node.power());
     if (hasCome('upgrade')) {
-      const { upgrade } = this.state;
+      const { upgrade } = this.#store.state;
       void this.#ask('upgrade', async () => this.#completed(upgrade, await this.node.upgrade()));
     }
   }
@@ -178,7 +193,7 @@ class LiveNode implements Live {
 
   /** Of what the stream has told meanwhile, the stream knows better. */
   #completed(asked: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
-    const { upgrade } = this.state;
+    const { upgrade } = this.#store.state;
     const { can_check, can_upgrade } = record;
     return upgrade === asked ? record : { ...upgrade, can_check, can_upgrade };
   }
@@ -188,7 +203,7 @@ class LiveNode implements Live {
     slice: S,
     question: () => Promise<NodeState[S]>,
   ): Promise<void> {
-    const value = await question().catch(() => this.state[slice]);
+    const value = await question().catch(() => this.#store.state[slice]);
     if (this.state.connection.status === 'closed') return;
     this.#store.set({ [slice]: value });
     this.#tell();

@@ -148,7 +148,7 @@ const RULES: Rules = {
   }),
 };
 
-/** The events that change what is known. */
+/** Every event but `server.info`. */
 export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
 
 /** The state of a node as told by one stream after another. */

@@ -129,6 +129,31 @@ describe('it tells', () => {
       assert.ok(scripted.changes[0]?.includes(slice));
   });
 
+  test('nothing of a snapshot that is not whole, whatever else there is to tell, and whoever asks', async (t) => {
+    const scripted = await connected(t);
+    let answer: (server: unknown) => void = () => undefined;
+    scripted.answers.set('/server', () => new Promise((resolve) => (answer = resolve)));
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1', 'audio.output.updated', [record(1), record(2)]);
+    await scripted.stream().end();
+    await scripted.tick(RETRY_MS);
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1.7', 'backend.updated', mark('audio'));
+    await scripted.stream().event('b-1.7', 'audio.output.updated', [record(1)]);
+    scripted.changes.length = 0;
+    answer({ hostname: 'node' });
+    await settled();
+    assert.deepEqual([scripted.changes.length, ids(scripted)], [0, [1, 2]]);
+    await scripted.stream().end();
+    assert.deepEqual([scripted.live.state.connection.status, ids(scripted)], ['lost', [1, 2]]);
+    await scripted.tick(2 * RETRY_MS);
+    assert.equal(scripted.stream().lastEventId, 'b-1.7');
+    await hello(scripted.stream());
+    await scripted.stream().event('b-1.7', 'backend.updated', mark('audio'));
+    await scripted.stream().event('b-7', 'audio.output.updated', [record(3)]);
+    assert.deepEqual(ids(scripted), [3]);
+  });
+
   test('a subscriber its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
     const scripted = await connected(t);
     const heard: NodeState['outputs'][] = [];
@@ -233,12 +258,15 @@ describe('it is lost', () => {
       await lose(scripted);
       const { status, problem } = scripted.live.state.connection;
       assert.deepEqual([status, problem?.type], ['lost', `urn:tonearm:problem:${code}`]);
+      scripted.refusals.push(new Response('', { status: 502 }));
       assert.deepEqual(ids(scripted), [1]);
       assert.deepEqual(
         scripted.streams.map(({ aborted }) => aborted),
         [true],
       );
       await scripted.tick(RETRY_MS);
+      assert.equal(scripted.live.state.connection.problem?.status, 502, 'the newest reason counts');
+      await scripted.tick(2 * RETRY_MS);
       assert.equal(scripted.streams.length, 2);
       await hello(scripted.stream());
       assert.equal(scripted.live.state.connection.status, 'live');
