@@ -7,7 +7,7 @@ import { prepare, stage } from './harness.js';
 const DEADLINE = { timeout: 60_000 };
 
 test('a command that rejects is an internal fault, and the thread lives on', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'rejects-command' });
+  const { say, witness } = stage(t, { audio: 'obedient' });
   await witness.untilState('audio', 'up');
   const first = await say('audio', 'who');
   const answer = await say('audio', 'fail');
@@ -23,7 +23,7 @@ test('a command that rejects is an internal fault, and the thread lives on', DEA
 });
 
 test('an answer behind the deadline is a time-out, and its lateness harms nobody', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'answers-late' }, { askWithinMs: 100 });
+  const { say, witness } = stage(t, { audio: 'obedient' }, { askWithinMs: 100 });
   await witness.untilState('audio', 'up');
   assert.deepEqual(await say('audio', 'keep'), {
     ok: false,
@@ -61,7 +61,7 @@ test(
 );
 
 test('no more than 256 commands wait for one child, and the bound is per child', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'throws-in-command', power: 'obedient' });
+  const { say, witness } = stage(t, { audio: 'obedient', power: 'obedient' });
   await witness.untilState('audio', 'up');
   let settled = 0;
   const waiting = Array.from({ length: 256 }, () => say('audio', 'wait').finally(() => (settled += 1)));
@@ -76,7 +76,7 @@ test(
   'a batch arrives whole and in order: changes before the state behind them, and before the answer',
   DEADLINE,
   async (t) => {
-    const { say, witness } = stage(t, { audio: 'changes' });
+    const { say, witness } = stage(t, { audio: 'obedient' });
     await witness.untilState('audio', 'up');
     witness.story.length = 0;
     await say('audio', 'publish');

@@ -28,37 +28,34 @@ async function neighbour({ say, witness }: Stage): Promise<string> {
 }
 
 interface DeathRow {
-  readonly fixture: string;
   readonly detail: RegExp;
   readonly options?: StageOptions;
 }
 
-const DEATHS_ON_COMMAND: readonly DeathRow[] = [
-  { fixture: 'throws-in-timer', detail: /^thread ended: thrown later$/ },
-  { fixture: 'throws-in-command', detail: /^thread ended: thrown in a command$/ },
-  { fixture: 'rejects-later', detail: /^thread ended: rejected later$/ },
-  { fixture: 'exits', detail: /^thread ended: exit code 7$/ },
-  {
-    fixture: 'runs-out-of-memory',
+const DEATHS_ON_COMMAND: Readonly<Record<string, DeathRow>> = {
+  'throw later': { detail: /^thread ended: thrown later$/ },
+  throw: { detail: /^thread ended: thrown in a command$/ },
+  'reject later': { detail: /^thread ended: rejected later$/ },
+  exit: { detail: /^thread ended: exit code 7$/ },
+  exhaust: {
     detail: /^thread ended: out of memory$/,
     options: { heapLimits: { maxOldGenerationSizeMb: 16 } },
   },
-  {
-    fixture: 'hangs',
+  hang: {
     detail: /^thread ended: hung: busy and no answer to a ping for \d+ s$/,
     options: { heartbeat: QUICK_PULSE },
   },
-  { fixture: 'floods', detail: /^thread ended: flooded the main thread with messages$/ },
-];
+  flood: { detail: /^thread ended: flooded the main thread with messages$/ },
+};
 
-for (const { fixture, detail, options } of DEATHS_ON_COMMAND) {
-  test(`an actor that ${fixture} is replaced, and its neighbour lives on`, DEADLINE, async (t) => {
-    const scene = stage(t, { audio: fixture, power: 'obedient' }, options);
+for (const [word, { detail, options }] of Object.entries(DEATHS_ON_COMMAND)) {
+  test(`an actor that is told to ${word} is replaced, and its neighbour lives on`, DEADLINE, async (t) => {
+    const scene = stage(t, { audio: 'obedient', power: 'obedient' }, options);
     const { say, witness } = scene;
     const before = await neighbour(scene);
     await witness.untilState('audio', 'up');
     const first = textOf(await say('audio', 'who'));
-    const dying = say('audio', 'die');
+    const dying = say('audio', word);
     await witness.untilState('audio', 'restarting', 1);
     assert.match(witness.now('audio')?.detail ?? '', detail);
     assert.ok(['none', 'unavailable'].includes(faultOf(await dying)));
@@ -73,7 +70,7 @@ for (const { fixture, detail, options } of DEATHS_ON_COMMAND) {
   });
 }
 
-const DEATHS_AT_BIRTH: readonly DeathRow[] = [
+const DEATHS_AT_BIRTH: readonly (DeathRow & { readonly fixture: string })[] = [
   { fixture: 'throws-at-load', detail: THREW_AT_LOAD },
   { fixture: 'throws-at-start', detail: /^thread ended: cannot start$/ },
   {
@@ -128,9 +125,9 @@ test(
 );
 
 test('a long speech before the death is heard to its end', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'speaks-then-exits' });
+  const { say, witness } = stage(t, { audio: 'obedient' });
   await witness.untilState('audio', 'up');
-  const dying = say('audio', 'die');
+  const dying = say('audio', 'speak and exit');
   // The main thread is busy elsewhere: speech and death wait for it together.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   await dying;
@@ -164,7 +161,7 @@ test('the log tells of each state once, and of the stack', DEADLINE, async (t) =
 });
 
 test('asks that wait for a dying thread are answered unavailable, oldest first', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'throws-in-command' });
+  const { say, witness } = stage(t, { audio: 'obedient' });
   await witness.untilState('audio', 'up');
   const order: number[] = [];
   const waiting = [1, 2, 3].map(async (number) => {
@@ -172,14 +169,14 @@ test('asks that wait for a dying thread are answered unavailable, oldest first',
     order.push(number);
     return faultOf(answer);
   });
-  const dying = say('audio', 'die');
+  const dying = say('audio', 'throw');
   assert.deepEqual(await Promise.all(waiting), ['unavailable', 'unavailable', 'unavailable']);
   assert.equal(faultOf(await dying), 'unavailable');
   assert.deepEqual(order, [1, 2, 3]);
 });
 
 test('fifty deaths leave no thread, port or timer behind', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'throws-in-command', power: 'obedient' });
+  const { say, witness } = stage(t, { audio: 'obedient', power: 'obedient' });
   const resources = (): Record<string, number> => {
     const count: Record<string, number> = {};
     for (const kind of process.getActiveResourcesInfo()) count[kind] = (count[kind] ?? 0) + 1;
@@ -187,11 +184,11 @@ test('fifty deaths leave no thread, port or timer behind', DEADLINE, async (t) =
   };
   await witness.untilState('power', 'up');
   await witness.untilState('audio', 'up');
-  await say('audio', 'die');
+  await say('audio', 'throw');
   await witness.untilState('audio', 'up', 1);
   const before = resources();
   for (let deaths = 2; deaths <= 51; deaths += 1) {
-    await say('audio', 'die');
+    await say('audio', 'throw');
     await witness.untilState('audio', 'up', deaths);
   }
   const after = resources();

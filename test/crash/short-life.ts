@@ -21,14 +21,14 @@ function takeAll(): number[] {
 const { status, stderr } = spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${DESCRIPTORS}:`]);
 if (status !== 0) throw new Error(`prlimit: ${stderr.toString()}`);
 const { supervisor, witness, say } = prepare(
-  { audio: 'throws-in-command', power: 'obedient' },
+  { audio: 'obedient', power: 'obedient' },
   { restarts: RESTARTS },
 );
 supervisor.start(witness);
 await witness.untilState('audio', 'up');
 await witness.untilState('power', 'up');
 const taken = takeAll();
-const dying = say('audio', 'die');
+const dying = say('audio', 'throw');
 // The first death is the command's; the second is that of a thread that could not load anything.
 await witness.untilState('audio', 'restarting', 2);
 const { detail } = witness.now('audio') ?? {};

@@ -40,12 +40,12 @@ class Refusal {
 
 test('refused a thread at all, the child is back when there is one', { timeout: DEADLINE_MS }, async (t) => {
   const heapLimits = new Refusal();
-  const cast = { audio: 'throws-in-command', power: 'obedient' };
+  const cast = { audio: 'obedient', power: 'obedient' };
   const { witness, say } = stage(t, cast, { restarts: RESTARTS, heapLimits });
   await witness.untilState('audio', 'up');
   await witness.untilState('power', 'up');
   heapLimits.refuses = true;
-  const dying = say('audio', 'die');
+  const dying = say('audio', 'throw');
   await witness.untilState('audio', 'restarting', 2);
   assert.equal(witness.now('audio')?.detail, 'thread ended: no more threads');
   assert.equal((await say('power', 'who')).ok, true);

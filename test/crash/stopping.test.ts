@@ -78,18 +78,18 @@ test('a child that waits for its restart is not started while another stops', DE
 });
 
 test('a child that dies while another stops stays down', DEADLINE, async (t) => {
-  const cast: Cast = { audio: 'throws-in-command', power: 'ignores-stop' };
+  const cast: Cast = { audio: 'obedient', power: 'ignores-stop' };
   const { supervisor, witness, say } = stage(t, cast, { stopWithinMs: 1000 });
   await witness.untilState('audio', 'up');
   await witness.untilState('power', 'up');
   const stopping = supervisor.stop();
-  await say('audio', 'die');
+  await say('audio', 'throw');
   assert.deepEqual(await stopping, { late: ['power'] });
   assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
 });
 
 test('asks that wait at the stop are answered, and later ones at once', DEADLINE, async (t) => {
-  const { supervisor, witness, say } = stage(t, { audio: 'throws-in-command' });
+  const { supervisor, witness, say } = stage(t, { audio: 'obedient' });
   await witness.untilState('audio', 'up');
   const waiting = say('audio', 'wait');
   const stopping = supervisor.stop();

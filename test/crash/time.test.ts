@@ -54,10 +54,10 @@ test(
 
 test('a thread that is younger than a beat is not pinged', DEADLINE, async (t) => {
   const clock = new ManualClock();
-  const { witness, say } = stage(t, { audio: 'throws-in-command' }, { clock });
+  const { witness, say } = stage(t, { audio: 'obedient' }, { clock });
   await witness.untilState('audio', 'up');
   clock.advance(1000);
-  await say('audio', 'die');
+  await say('audio', 'throw');
   clock.advance(0);
   await witness.untilState('audio', 'up', 1);
   clock.advance(29_000);

@@ -3,7 +3,7 @@
 import { prepare } from './harness.js';
 
 const { supervisor, witness, say } = prepare(
-  { audio: 'hangs', systemd: 'ignores-stop', power: 'throws-at-load', upgrade: 'obedient' },
+  { audio: 'obedient', systemd: 'ignores-stop', power: 'throws-at-load', upgrade: 'obedient' },
   { stopWithinMs: 500 },
 );
 supervisor.start(witness);
@@ -11,7 +11,7 @@ await witness.untilState('audio', 'up');
 await witness.untilState('systemd', 'up');
 await witness.untilState('upgrade', 'up');
 await witness.untilState('power', 'restarting', 3);
-const hanging = say('audio', 'die');
+const hanging = say('audio', 'hang');
 const report = await supervisor.stop();
 await hanging;
 process.stdout.write(`${JSON.stringify(report)}\n`);
