@@ -161,7 +161,6 @@ function playerRoute<T>(
   return post({
     path: `/players/{player}/${verb}`,
     summary,
-    exists: withPlayers,
     backend: 'players',
     body,
     command: (params, value) => command(playerOf(params), value),

@@ -1,10 +1,9 @@
 // How many connections there may be: the arithmetic, the counting, and real sockets.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { ConnectionShares, connectionLimits, LOOPBACK, peerOf } from '../../src/gateway/connection-limits.js';
-import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
@@ -146,46 +145,6 @@ describe('sharing', () => {
     assert.equal(house.enter(...many('d', 4)), 'd1');
     assert.deepEqual(house.told, ['a', 'd']);
   });
-});
-
-/** Of this process: both ends of each connection. */
-const openDescriptors = (): number => readdirSync('/proc/self/fd').length;
-
-const REQUEST = 'GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-
-/** Connections that have been answered once each, and stay. */
-async function answered(port: number, count: number): Promise<readonly RawConnection[]> {
-  const connections = Array.from({ length: count }, () => new RawConnection(port).write(REQUEST));
-  await Promise.all(connections.map((connection) => connection.until((text) => text.includes('}'))));
-  return connections;
-}
-
-test('of connections beyond the bound the longest silent are closed, the others are served, and streams stay', async (context) => {
-  const bound = 20;
-  const told = 'warn too many connections: the longest silent ones are closed';
-  const under = new GatewayUnderTest(SETTINGS, 2 * bound);
-  context.after(() => under.close());
-  for (let spell = 1; spell <= 2; spell += 1) {
-    const before = openDescriptors();
-    const stream = new RawConnection(under.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-    await stream.until((text) => text.includes('connected'));
-    const silent = [new RawConnection(under.port)];
-    await until('it has come', () => openDescriptors() === before + 4);
-    const seated = await answered(under.port, bound - 2);
-    const further = await answered(under.port, 5);
-    assert.equal(await silent[0]?.closed(), '');
-    await Promise.all(seated.slice(0, 4).map((connection) => connection.closed()));
-    const rest = [...seated.slice(4), ...further];
-    await Promise.all(
-      rest.map((connection) => {
-        const once = connection.received.length;
-        return connection.write(REQUEST).until((text) => text.length === 2 * once);
-      }),
-    );
-    assert.deepEqual(under.logged, Array(spell).fill(told));
-    for (const connection of [...rest, stream]) connection.destroy();
-    await until('all have left', () => openDescriptors() <= before);
-  }
 });
 
 test('streams leave connections for requests where descriptors are few, and the log says so', async (context) => {

@@ -58,119 +58,71 @@ function root(t: TestContext): string {
   return folder;
 }
 
-/** Waits for `path` without a delay that would end it; `before` is what lies there unless said otherwise. */
-function waitFor(t: TestContext, path: string, before = fileIdentity(path)): Promise<boolean> {
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  return socketOrDelay([{ path, before }], NEVER_MS, stop.signal);
-}
-
 function make(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, '');
 }
 
-describe('the wait ends when the socket', DEADLINE, () => {
-  test('appears', async (t) => {
-    const path = join(root(t), 'native');
-    const waited = waitFor(t, path);
-    make(path);
-    assert.equal(await waited, true);
-  });
+function replace(path: string): void {
+  make(`${path}.new`);
+  renameSync(`${path}.new`, path);
+}
 
-  test('is replaced', async (t) => {
-    const path = join(root(t), 'native');
-    make(path);
-    const waited = waitFor(t, path);
-    make(`${path}.new`);
-    renameSync(`${path}.new`, path);
-    assert.equal(await waited, true);
-  });
+const nothing = (): void => undefined;
 
-  test('was replaced before the wait began', async (t) => {
-    const path = join(root(t), 'native');
-    make(path);
-    assert.equal(await waitFor(t, path, 'another'), true);
-  });
+/** What is done before the wait, what lay there then as the waiter knows it, what is done meanwhile, and for how long it is waited. */
+const WAITS: readonly (readonly [
+  what: string,
+  first: (path: string) => void,
+  known: 'what lies there' | 'nothing' | 'another',
+  then: (path: string) => void,
+  delayMs: number,
+  ends: boolean,
+])[] = [
+  ['it appears', nothing, 'what lies there', make, NEVER_MS, true],
+  ['it is replaced', make, 'what lies there', replace, NEVER_MS, true],
+  ['it was replaced before', make, 'another', nothing, NEVER_MS, true],
+  ['it appeared before', make, 'nothing', nothing, NEVER_MS, true],
+  ['other files appear', nothing, 'nothing', (path) => make(`${path}.other`), 50, false],
+  ['it is still the same', make, 'what lies there', nothing, 20, false],
+  ['it goes', make, 'what lies there', (path) => rmSync(path), 50, false],
+];
 
-  test('appeared before the wait began', async (t) => {
-    const path = join(root(t), 'native');
-    const before = fileIdentity(path);
-    make(path);
-    assert.equal(await socketOrDelay([{ path, before }], NEVER_MS, new AbortController().signal), true);
-  });
+describe('the wait for a socket', DEADLINE, () => {
+  for (const [what, first, known, then, delayMs, ends] of WAITS) {
+    test(`${ends ? 'ends when' : 'lasts though'} ${what}`, async (t) => {
+      const path = join(root(t), 'a', 'native');
+      first(path);
+      const before = { 'what lies there': fileIdentity(path), nothing: undefined, another: 'another' }[known];
+      const stop = new AbortController();
+      t.after(() => stop.abort());
+      const waited = socketOrDelay([{ path, before }], delayMs, stop.signal);
+      then(path);
+      assert.equal(await waited, ends);
+    });
+  }
 
-  test('appears in a directory that was missing', async (t) => {
-    const path = join(root(t), 'a', 'native');
-    const waited = waitFor(t, path);
-    make(path);
-    assert.equal(await waited, true);
-  });
-
-  test('is one of several', async (t) => {
+  test('is for any of several', async (t) => {
     const folder = root(t);
     const paths = ['a', 'b'].map((name) => join(folder, name, 'native'));
-    const stop = new AbortController();
-    const waited = socketOrDelay(
-      paths.map((path) => ({ path, before: undefined })),
-      NEVER_MS,
-      stop.signal,
-    );
+    const sockets = paths.map((path) => ({ path, before: undefined }));
+    const waited = socketOrDelay(sockets, NEVER_MS, new AbortController().signal);
     make(join(folder, 'b', 'native'));
     assert.equal(await waited, true);
   });
-});
 
-describe('the wait goes on', DEADLINE, () => {
-  test('when other files appear, until the delay is over', async (t) => {
-    const path = join(root(t), 'native');
-    const waited = socketOrDelay([{ path, before: undefined }], 50, new AbortController().signal);
-    make(`${path}.other`);
-    make(join(dirname(path), 'pid'));
-    assert.equal(await waited, false);
+  test('lasts where nothing can be watched', async () => {
+    const nowhere = [{ path: '/proc/self/no/such/native', before: undefined }];
+    assert.equal(await socketOrDelay(nowhere, 20, new AbortController().signal), false);
   });
 
-  test('when the same socket is still there', async (t) => {
-    const path = join(root(t), 'native');
-    make(path);
-    assert.equal(
-      await socketOrDelay([{ path, before: fileIdentity(path) }], 20, new AbortController().signal),
-      false,
-    );
-  });
-
-  test('when the socket goes', async (t) => {
-    const path = join(root(t), 'native');
-    make(path);
-    const waited = socketOrDelay([{ path, before: fileIdentity(path) }], 50, new AbortController().signal);
-    rmSync(path);
-    assert.equal(await waited, false);
-  });
-
-  test('where nothing can be watched', async () => {
-    const stop = new AbortController().signal;
-    assert.equal(
-      await socketOrDelay([{ path: '/proc/self/no/such/native', before: undefined }], 20, stop),
-      false,
-    );
-  });
-});
-
-describe('the wait ends without a socket', DEADLINE, () => {
-  test('when it is told to', async (t) => {
+  test('ends when it is told to, also when it was told before', async (t) => {
+    const socket = { path: join(root(t), 'native'), before: undefined };
     const stop = new AbortController();
-    const waited = socketOrDelay(
-      [{ path: join(root(t), 'native'), before: undefined }],
-      NEVER_MS,
-      stop.signal,
-    );
+    const waited = socketOrDelay([socket], NEVER_MS, stop.signal);
     stop.abort();
     assert.equal(await waited, false);
-  });
-
-  test('at once when it was told before', async (t) => {
-    const path = join(root(t), 'native');
-    assert.equal(await socketOrDelay([{ path, before: undefined }], NEVER_MS, AbortSignal.abort()), false);
+    assert.equal(await socketOrDelay([socket], NEVER_MS, AbortSignal.abort()), false);
   });
 });
 
