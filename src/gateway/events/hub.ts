@@ -110,12 +110,9 @@ export class EventHub {
     if (batch.length > 0) this.#deliver(batch);
   }
 
-  /**
-   * Opens a stream and writes its first bytes before it returns. `full`: there are too many streams, or the daemon is
-   * shutting down; the sink was not touched.
-   */
+  /** Opens a stream and writes its first bytes before it returns. `full`: there are too many streams; the sink was not touched. */
   open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
-    if (this.#farewell !== undefined || this.#streams.size >= this.#options.maxClients) return 'full';
+    if (this.#streams.size >= this.#options.maxClients) return 'full';
     const { boot, clock } = this.#options;
     const stream = new EventStream({
       sink,
