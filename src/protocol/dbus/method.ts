@@ -1,8 +1,11 @@
 // What a row of the D-Bus tables is: a method with its signatures and what it may change, a signal, a match rule. What a call takes
 // and gives, as TypeScript types, follows from its signature. Pure.
 
-/** What a method changes: nothing; units of a manager; the power state of the machine; media players. A bus connection is made for one. */
-export type Effect = 'none' | 'units' | 'power' | 'players';
+/**
+ * What a method changes: nothing; units of a manager; the power state of the machine; media players; what the network is told of us.
+ * A bus connection is made for one.
+ */
+export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   /** The well-known bus name that is called. */
@@ -18,15 +21,15 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
   readonly types?: (args: Args) => Result;
 }
 
-/** Makes the rows of one interface on one fixed object. */
-export function methodsOf(destination: string, path: string, iface: string) {
+/** Makes the rows of one interface, on one fixed object or on paths that are given with each call. */
+export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <const I extends string, const O extends string, const E extends Effect>(
     member: string,
     signatures: readonly [input: I, output: O],
     effect: E,
   ): Method<Values<I>, MethodReply<O>, E> => ({
     destination,
-    path,
+    ...(path !== undefined && { path }),
     interface: iface,
     member,
     in: signatures[0],

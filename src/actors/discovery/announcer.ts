@@ -1,0 +1,199 @@
+// The discovery bridge: has Avahi announce the service where it is served, and keeps it so when addresses, avahi-daemon, the bus or
+// the owner of the name change. Whatever happens asks for one more round, which compares what is announced with what should be; one
+// round at a time. It asks nothing of the node.
+
+import { type Clock, Timers } from '../../clock.js';
+import type { Notice, Tidings } from '../../protocol/actor/messages.js';
+import type { DiscoverySettings } from '../../protocol/actor/settings.js';
+import {
+  AVAHI_ENTRY_GROUP,
+  AVAHI_ERRORS,
+  AVAHI_METHODS,
+  AVAHI_NAME,
+  AVAHI_SERVER,
+  AVAHI_SIGNALS,
+  GROUP_STATES,
+  SERVER_RUNNING,
+} from '../../protocol/dbus/avahi.js';
+import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { AvahiBus } from '../bus/avahi.js';
+import type { BusOptions, BusOwner } from '../bus/bus.js';
+import { type BusError, sentence } from '../bus/fault.js';
+import type { BridgeActor, NodeLink } from '../runtime.js';
+import { Announcement } from './announcement.js';
+import { type Interfaces, placesOf } from './places.js';
+
+/** avahi-daemon answers at once, or hangs. */
+const CALL_DEADLINE_MS = 4_000;
+/**
+ * The contract allows 10 s. Who listens everywhere is not told that an interface came, and nobody is told of one that was replaced
+ * by another with the same addresses.
+ */
+const LOOK_EVERY_MS = 8_000;
+
+export interface AnnouncerWorld {
+  /** Of this moment. */
+  readonly interfaces: () => Interfaces;
+  readonly clock: Clock;
+  readonly bus: BusOptions;
+}
+
+type Served = Extract<Notice, { readonly kind: 'served' }>;
+type Listener = Pick<NodeLink, 'status' | 'log'>;
+
+export class Announcer implements BridgeActor, BusOwner {
+  readonly #settings: DiscoverySettings;
+  readonly #node: Listener;
+  readonly #world: AnnouncerWorld;
+  readonly #timers: Timers<'look'>;
+  readonly #bus: AvahiBus;
+  readonly #announcement: Announcement;
+  #served: Served | undefined;
+  /** Undefined while the bus is away, or has not said. */
+  #isAvahiThere: boolean | undefined;
+  #name: string;
+  /** Somebody else has it. */
+  #isNameTaken = false;
+  #isUnderWay = false;
+  #isDue = false;
+
+  constructor(settings: DiscoverySettings, node: Listener, world: AnnouncerWorld) {
+    this.#settings = settings;
+    this.#node = node;
+    this.#world = world;
+    this.#timers = new Timers(world.clock);
+    this.#name = settings.name;
+    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS, ...world.bus }, this);
+    this.#announcement = new Announcement(this.#bus);
+  }
+
+  hear({ notices }: Tidings): void {
+    for (const notice of notices) if (notice.kind === 'served') this.#served = notice;
+    this.#look();
+  }
+
+  /** Avahi withdraws what a connection announced as the connection ends. */
+  async stop(): Promise<void> {
+    this.#timers.cancelAll();
+    this.#bus.stop();
+  }
+
+  async up(): Promise<void> {
+    const watched = await Promise.all(
+      [AVAHI_SERVER, AVAHI_ENTRY_GROUP].map((iface) =>
+        this.#bus.watch({ sender: AVAHI_NAME, interface: iface, member: 'StateChanged' }),
+      ),
+    );
+    if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
+    // Not by calling it: that would start one that was stopped on purpose.
+    const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
+    // A change that came meanwhile is newer.
+    this.#isAvahiThere ??= owner.ok;
+    this.#look();
+  }
+
+  down(reason: string): void {
+    this.#isAvahiThere = undefined;
+    this.#beginAnew();
+    this.#node.status('connecting', reason);
+  }
+
+  ownerChanged(_name: string, owned: boolean): void {
+    this.#isAvahiThere = owned;
+    this.#beginAnew();
+    this.#look();
+  }
+
+  signal(signal: Signal): void {
+    if (signalValues(AVAHI_SIGNALS.server, signal) !== undefined) {
+      this.#announcement.outdated();
+      this.#look();
+      return;
+    }
+    const state = this.#announcement.isAt(signal.path)
+      ? signalValues(AVAHI_SIGNALS.group, signal)
+      : undefined;
+    if (state !== undefined) this.#groupIs(...state);
+  }
+
+  #groupIs(state: number, error: string): void {
+    if (state === GROUP_STATES.established) {
+      this.#node.status('up', `announced as ${this.#name}`);
+    } else if (state === GROUP_STATES.collision) {
+      this.#isNameTaken = true;
+      this.#look();
+    } else if (state === GROUP_STATES.failure) {
+      this.#bus.reconnect(`avahi-daemon could not announce the service: ${error}`);
+    }
+  }
+
+  #beginAnew(): void {
+    this.#announcement.ended();
+    this.#name = this.#settings.name;
+    this.#isNameTaken = false;
+  }
+
+  #look(): void {
+    this.#isDue = true;
+    if (!this.#isUnderWay) void this.#rounds();
+  }
+
+  async #rounds(): Promise<void> {
+    this.#isUnderWay = true;
+    while (this.#isDue) {
+      this.#isDue = false;
+      const reason = await this.#round();
+      // Avahi forgets all that the connection has told it. If something has happened meanwhile, that may be the reason.
+      if (reason !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${reason}`);
+    }
+    this.#isUnderWay = false;
+  }
+
+  /** Why it could not be done. Undefined: it is done, or whatever it waits for will be told. */
+  async #round(): Promise<string | undefined> {
+    if (this.#served === undefined || this.#isAvahiThere === undefined) return undefined;
+    if (!this.#isAvahiThere) {
+      this.#node.status('connecting', 'avahi-daemon is not running');
+      return undefined;
+    }
+    const { port, addresses } = this.#served;
+    const places = placesOf(addresses, this.#world.interfaces());
+    this.#timers.set('look', LOOK_EVERY_MS, () => this.#look());
+    if (places.length === 0) return this.#announceNothing();
+    const state = await this.#bus.call(AVAHI_METHODS.getState, []);
+    if (!state.ok) return sentence(state.error);
+    if (state.value !== SERVER_RUNNING) {
+      this.#node.status('connecting', 'avahi-daemon has no host name yet');
+      return undefined;
+    }
+    const failure =
+      (await this.#chooseName()) ?? (await this.#announcement.renew({ name: this.#name, port, places }));
+    if (failure === undefined) return undefined;
+    if (failure.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return sentence(failure);
+    // A service of this very avahi-daemon.
+    this.#isNameTaken = true;
+    this.#isDue = true;
+    return undefined;
+  }
+
+  async #announceNothing(): Promise<string | undefined> {
+    const failure = await this.#announcement.withdraw();
+    if (failure !== undefined) return sentence(failure);
+    this.#node.status('up', 'nothing to announce: nothing beyond loopback is served');
+    return undefined;
+  }
+
+  async #chooseName(): Promise<BusError | undefined> {
+    if (!this.#isNameTaken) return undefined;
+    const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [this.#name]);
+    if (!next.ok) return next.error;
+    this.#node.log('warn', 'somebody else on the network has the name', {
+      name: this.#name,
+      next: next.value,
+    });
+    this.#name = next.value;
+    this.#isNameTaken = false;
+    return undefined;
+  }
+}

@@ -1,0 +1,160 @@
+// The daemon with discovery on the node, the node's network, its avahi-daemon and another one on the same link. For the scenarios of
+// discovery.
+
+import assert from 'node:assert/strict';
+import { until } from '../../until.js';
+import { NODE_PROGRAM } from '../node.js';
+import { DIST, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
+
+const PROGRAM = '/opt/tonearm';
+const CONFIG = '/opt/tonearm-discovery/config.yaml';
+const PID = '/tmp/tonearm-discovery.pid';
+
+export const LAN_ADDRESS = '192.168.77.5';
+
+/** One line of `avahi-browse --resolve`. */
+export interface Found {
+  readonly at: string;
+  readonly name: string;
+  readonly port: string;
+  readonly txt: readonly string[];
+}
+
+/** Another host: a network namespace behind a veth pair, with an avahi-daemon of its own, which announces a file. */
+const NEIGHBOUR = `
+mount -t tmpfs tmpfs /run/avahi-daemon
+mount -t tmpfs tmpfs /etc/avahi/services
+cat > /etc/avahi/services/taken.service <<END
+<?xml version="1.0" standalone='no'?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
+<service-group><name>$1</name><service><type>_http._tcp</type><port>80</port></service></service-group>
+END
+printf "[server]\\nhost-name=neighbour\\nenable-dbus=no\\n" > /run/avahi-daemon/conf
+chmod 755 /run/avahi-daemon
+exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
+`;
+
+export class DiscoveryDaemon extends HeldDaemon {
+  #said = '';
+
+  /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
+  async prepare(): Promise<void> {
+    await this.node.install(DIST, PROGRAM);
+    await this.root(`ip netns add neighbour
+      ip link add lan0 type veth peer name far0 netns neighbour
+      ip netns exec neighbour sh -c 'ip addr add 192.168.77.9/24 dev far0; ip link set far0 up'
+      ip addr add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up
+      systemctl start avahi-daemon`);
+  }
+
+  async clear(): Promise<void> {
+    await this.end();
+    await this.root(
+      'systemctl stop avahi-daemon.socket avahi-daemon; ip link del lan0; ip netns del neighbour',
+    );
+  }
+
+  /** An interface `lan1` comes, with an address. */
+  async plugIn(): Promise<void> {
+    await this.root(`ip link add lan1 type veth peer name far1 netns neighbour
+      ip netns exec neighbour ip link set far1 up
+      ip addr add 192.168.78.5/24 dev lan1; ip link set lan1 up`);
+  }
+
+  async unplug(): Promise<void> {
+    await this.root('ip link del lan1');
+  }
+
+  async root(script: string): Promise<string> {
+    const ran = await this.node.root('sh', '-ec', script);
+    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
+    return ran.stdout;
+  }
+
+  /** Starts the daemon anew; `bind` and `name` in YAML. */
+  async begin(bind: string, name?: string): Promise<void> {
+    await this.end();
+    const discovery = `discovery: {enabled: true${name === undefined ? '' : `, name: ${name}`}}`;
+    const off = 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}';
+    await this.node.writeFile(CONFIG, `bind: ${bind}\n${discovery}\n${off}\n`);
+    const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
+    const child = this.node.spawnUser('sh', '-c', `echo $$ > ${PID}; exec "$@"`, 'tonearm', ...daemon);
+    this.#said = '';
+    for (const from of [child.stdout, child.stderr]) {
+      from.on('data', (text: Buffer) => {
+        this.#said += text;
+      });
+    }
+  }
+
+  /** Ends the daemon, if there is one, and waits for its end. */
+  async end(signal = 'TERM'): Promise<void> {
+    this.stopListening();
+    await this.root(
+      `[ ! -e ${PID} ] || { pid=$(cat ${PID}); kill -${signal} $pid || true; while kill -0 $pid 2>/dev/null; do sleep 0.02; done; rm ${PID}; }`,
+    );
+  }
+
+  /** Waits until discovery's state and its detail are these. */
+  async is(state: string, detail: RegExp): Promise<void> {
+    let last = '';
+    await until(
+      `discovery is ${state} ${detail}`,
+      async () => {
+        const reply = await this.ask('GET', '/health').catch(() => undefined);
+        last = reply?.text ?? 'no answer';
+        const found = reply?.status === 200 ? JSON.parse(reply.text).backends.discovery : undefined;
+        return found?.state === state && detail.test(found.detail ?? '');
+      },
+      SEEN_WITHIN_MS,
+    ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}; it said ${this.#said}`));
+  }
+
+  /** What the network is told by us: not the neighbour's. */
+  async found(): Promise<readonly Found[]> {
+    const lines = (await this.root('avahi-browse -rptk _http._tcp')).split('\n');
+    return lines
+      .map((line) => line.split(';'))
+      .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
+      .map(([, at = '', protocol, name = '', , , , , port = '', txt = '']) => ({
+        at: `${at} ${protocol}`,
+        name: name.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code))),
+        port,
+        txt: [...txt.matchAll(/"([^"]*)"/g)].map(([, pair = '']) => pair).sort(),
+      }));
+  }
+
+  /** Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines. */
+  async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
+    let last: readonly Found[] = [];
+    return await until(
+      `it is announced at ${places.join(', ') || 'none'}`,
+      async () => {
+        last = await this.found();
+        const seen = last.map(({ at }) => at).sort();
+        return seen.join() === [...places].sort().join() ? { first: last[0] } : undefined;
+      },
+      SEEN_WITHIN_MS,
+    )
+      .catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${JSON.stringify(last)}`))
+      .then(({ first }) => first);
+  }
+
+  /** Another host on the same link has a service of this name, until the answer is called. */
+  async neighbour(name: string): Promise<() => Promise<void>> {
+    const child = this.node.spawnRoot('ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name);
+    let said = '';
+    child.stderr.on('data', (text: Buffer) => {
+      said += text;
+    });
+    await until(
+      'the neighbour',
+      () => /Service "[^"]*" .*successfully established/.test(said),
+      SEEN_WITHIN_MS,
+    ).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${said}`));
+    return async () => {
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      await this.root('kill $(ip netns pids neighbour)');
+      await gone;
+    };
+  }
+}

@@ -1,0 +1,109 @@
+// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and back (contract, section 8).
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import type { Node } from '../node.js';
+import { DiscoveryDaemon } from './discovery-daemon.js';
+
+const NAME = 'tonearm on tonearm-node';
+
+export function discoveryScenarios(node: () => Node): void {
+  const daemon = new DiscoveryDaemon(node);
+  before(() => daemon.prepare());
+  after(() => daemon.clear());
+
+  test('only loopback: nothing is announced', async () => {
+    await daemon.begin('lo');
+    await daemon.is('up', /^nothing to announce: nothing beyond loopback is served$/);
+    await daemon.isFoundAt();
+  });
+
+  test('it is found under its name, with port and TXT, where it is served and nowhere else', async () => {
+    await daemon.begin('[lo, lan0]');
+    const found = await daemon.isFoundAt('lan0 IPv4');
+    const { version } = JSON.parse((await daemon.ask('GET', '/health')).text);
+    assert.deepEqual(found, {
+      at: 'lan0 IPv4',
+      name: NAME,
+      port: '8018',
+      txt: ['api=tonearm', 'path=/ui', `version=${version}`],
+    });
+    await daemon.is('up', new RegExp(`^announced as ${NAME}$`));
+    const server = JSON.parse((await daemon.ask('GET', '/server')).text);
+    assert.equal(server.backends.zeroconf, true);
+  });
+
+  test('everywhere, where it listens everywhere, and withdrawn everywhere', async () => {
+    await daemon.begin('all');
+    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
+    await daemon.plugIn();
+    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4', 'lan1 IPv6', 'lo IPv4');
+    await daemon.end('KILL');
+    await daemon.isFoundAt();
+    await daemon.unplug();
+  });
+
+  for (const signal of ['TERM', 'KILL']) {
+    test(`it is withdrawn by SIG${signal}`, async () => {
+      await daemon.begin('[lo, lan0]');
+      await daemon.isFoundAt('lan0 IPv4');
+      await daemon.end(signal);
+      await daemon.isFoundAt();
+    });
+  }
+
+  test('an address that comes is announced, also on an interface in place of another, and one that goes is not', async () => {
+    await daemon.begin('[lo, lan0, lan1]');
+    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.plugIn();
+    await daemon.root('ip addr add fd00:77::5/64 dev lan0 nodad');
+    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
+    await daemon.unplug();
+    await daemon.plugIn();
+    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
+    await daemon.root('ip addr del fd00:77::5/64 dev lan0');
+    await daemon.unplug();
+    await daemon.isFoundAt('lan0 IPv4');
+  });
+
+  test('a name that another host has gets a number', async () => {
+    await daemon.end();
+    const leave = await daemon.neighbour(NAME);
+    await daemon.begin('[lo, lan0]');
+    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
+    await daemon.is('up', new RegExp(`^announced as ${NAME} #2$`));
+    await leave();
+  });
+
+  test('and so does a name that another service of this host has', async () => {
+    const other = daemon.node.spawnRoot('avahi-publish', '-s', 'kitchen', '_http._tcp', '80');
+    other.stdout.resume();
+    await daemon.begin('[lo, lan0]', 'kitchen');
+    await daemon.is('up', /^announced as kitchen #2$/);
+    await daemon.root('kill $(pidof avahi-publish)');
+    await once(other, 'close');
+  });
+
+  test('it comes back with avahi-daemon, which nobody is delayed by', async () => {
+    await daemon.begin('[lo, lan0]');
+    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.root('systemctl restart avahi-daemon');
+    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
+    await daemon.is('connecting', /^avahi-daemon is not running$/);
+    await daemon.root('systemctl start avahi-daemon');
+    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, NAME);
+    await daemon.is('up', /^announced/);
+  });
+
+  test('an avahi-daemon that hangs is said so, and waited for', async () => {
+    await daemon.end();
+    await daemon.root('kill -STOP $(cat /run/avahi-daemon/pid)');
+    await daemon.begin('[lo, lan0]');
+    await daemon.is('connecting', /^avahi-daemon: no answer in time$/);
+    await daemon.root('kill -CONT $(cat /run/avahi-daemon/pid)');
+    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.is('up', /^announced/);
+  });
+}
