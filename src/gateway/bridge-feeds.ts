@@ -9,7 +9,7 @@ import {
   type ChildName,
 } from '../protocol/actor/backends.js';
 import { COLLECTIONS } from '../protocol/actor/collections.js';
-import { type Bridges, type Change, HEARD, type Notice, type Tidings } from '../protocol/actor/messages.js';
+import type { Bridges, Change, HEARD, Notice, Tidings } from '../protocol/actor/messages.js';
 import { ENTRY_OVERHEAD_BYTES, QUEUE_BYTES_MAX } from './events/queue.js';
 import type { Mirror } from './mirror.js';
 
@@ -17,6 +17,7 @@ type Served = Extract<Notice, { readonly kind: 'served' }>;
 
 export interface BridgeFeedParts {
   readonly bridges: Bridges;
+  readonly heard: typeof HEARD;
   readonly mirror: Pick<Mirror, 'records' | 'allHealth'>;
   /** Where HTTP is served now. */
   readonly served: () => Omit<Served, 'kind'>;
@@ -55,7 +56,7 @@ export class BridgeFeeds {
 
   #begin(bridge: Bridge): Feed {
     const feed = new Feed({
-      hears: HEARD[bridge],
+      hears: this.#parts.heard[bridge],
       whole: () => this.#whole(),
       tell: (tidings) => this.#parts.bridges.tell(bridge, tidings),
     });

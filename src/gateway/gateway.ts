@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
-import type { Backends, Bridges, ChildListener } from '../protocol/actor/messages.js';
+import { type Backends, type Bridges, type ChildListener, HEARD } from '../protocol/actor/messages.js';
 import type { Interfaces } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
 import { BridgeRequests } from './bridge-requests.js';
@@ -102,7 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     port: sockets?.port ?? settings.api.port,
     addresses: sockets?.state.listening ?? [],
   });
-  const feeds = new BridgeFeeds({ bridges: options.bridges, mirror, served });
+  const feeds = new BridgeFeeds({ bridges: options.bridges, heard: HEARD, mirror, served });
   const handler = new RequestHandler({
     router: new Router(routes),
     identity: new HostIdentity(() => node.hostname, {

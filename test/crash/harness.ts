@@ -5,14 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import type {
-  BridgeReply,
-  BridgeRequest,
-  Change,
-  ChildListener,
-  LogFields,
-  LogLevel,
-} from '../../src/protocol/actor/messages.js';
+import type { Change, ChildListener, LogFields, LogLevel } from '../../src/protocol/actor/messages.js';
 import type { ChildSpec } from '../../src/supervisor/children.js';
 import type { Logger } from '../../src/supervisor/log.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
@@ -76,9 +69,11 @@ export class Witness implements ChildListener, Logger {
     this.#look();
   }
 
-  asked(_child: ChildName, { method, path, body = '' }: BridgeRequest): Promise<BridgeReply> {
-    return Promise.resolve({ status: 200, body: `${method} ${path} ${body}` });
-  }
+  /** What bridges ask is answered with itself. */
+  asked: ChildListener['asked'] = async (_child, { method, path, body = '' }) => ({
+    status: 200,
+    body: `${method} ${path} ${body}`,
+  });
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
     this.lines.push({ level, message, fields });

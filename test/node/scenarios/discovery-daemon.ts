@@ -109,9 +109,9 @@ export class DiscoveryDaemon extends HeldDaemon {
     ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}; it said ${this.#said}`));
   }
 
-  /** What the network is told by us: not the neighbour's. */
+  /** What the network is told by us: not the neighbour's. avahi-browse waits for ever for what goes while it is resolved (seen). */
   async found(): Promise<readonly Found[]> {
-    const lines = (await this.root('avahi-browse -rptk _http._tcp')).split('\n');
+    const lines = (await this.root('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
     return lines
       .map((line) => line.split(';'))
       .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')

@@ -1,0 +1,54 @@
+// From what is listened on to where it is announced: a row per kind of address.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Interface, type Place, placesOf } from '../../../src/actors/discovery/places.js';
+
+function at(name: string, index: number, ...addresses: readonly string[]): Interface {
+  return {
+    name,
+    index,
+    addresses: addresses.map((address) => ({ address, family: address.includes(':') ? 'IPv6' : 'IPv4' })),
+  };
+}
+
+const LAN = at('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');
+const WLAN = at('wlan0', 3, '192.168.78.5', '192.168.78.6');
+
+const ROWS: readonly [what: string, listening: readonly string[], places: readonly Place[]][] = [
+  ['loopback', ['127.0.0.1', '::1'], []],
+  ['an address that is gone', ['192.168.77.9'], []],
+  ['an IPv4 address', ['127.0.0.1', '192.168.77.5'], [[2, 0]]],
+  ['an IPv6 address', ['fd00::5'], [[2, 1]]],
+  ['a link-local address', ['fe80::5%lan0'], [[2, 1]]],
+  ["another interface's link-local address", ['fe80::5%wlan0'], []],
+  ['both protocols of an interface', ['192.168.77.5', 'fd00::5', 'fe80::5%lan0'], [[2, -1]]],
+  ['two addresses of one protocol', ['192.168.78.5', '192.168.78.6'], [[3, 0]]],
+  [
+    'two interfaces',
+    ['192.168.77.5', '192.168.78.5'],
+    [
+      [2, 0],
+      [3, 0],
+    ],
+  ],
+  ['every address', ['::'], [[-1, -1]]],
+  ['every IPv4 address', ['0.0.0.0'], [[-1, 0]]],
+  [
+    'every IPv4 address, and one of IPv6',
+    ['0.0.0.0', 'fd00::5'],
+    [
+      [-1, 0],
+      [2, 1],
+    ],
+  ],
+];
+for (const [what, listening, places] of ROWS) {
+  test(`${what} is announced at ${JSON.stringify(places)}`, () => {
+    assert.deepEqual(placesOf(listening, [LAN, WLAN]), places);
+  });
+}
+
+test('a machine that has loopback alone announces nothing, though it listens everywhere', () => {
+  assert.deepEqual(placesOf(['::'], []), []);
+});
