@@ -18,7 +18,7 @@ import {
 import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { AvahiBus } from '../bus/avahi.js';
-import type { BusOptions, BusOwner } from '../bus/bus.js';
+import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { Announcement } from './announcement.js';
@@ -36,7 +36,6 @@ export interface AnnouncerWorld {
   /** Of this moment. */
   readonly interfaces: () => Interfaces;
   readonly clock: Clock;
-  readonly bus: BusOptions;
 }
 
 type Served = Extract<Notice, { readonly kind: 'served' }>;
@@ -64,7 +63,7 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#world = world;
     this.#timers = new Timers(world.clock);
     this.#name = settings.name;
-    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS, ...world.bus }, this);
+    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS }, this);
     this.#announcement = new Announcement(this.#bus);
   }
 

@@ -3,19 +3,11 @@
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
-import { backoffMs } from '../backoff.js';
 import { runBridge } from '../runtime.js';
 import { Announcer } from './announcer.js';
 import { interfacesNow } from './interfaces.js';
 
 export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
-  return runBridge<'discovery'>(
-    task,
-    (settings, node) =>
-      new Announcer(settings, node, {
-        interfaces: interfacesNow,
-        clock: systemClock,
-        bus: { backoffMs: (attempt) => backoffMs(attempt, systemClock.random()) },
-      }),
-  );
+  const world = { interfaces: interfacesNow, clock: systemClock };
+  return runBridge<'discovery'>(task, (settings, node) => new Announcer(settings, node, world));
 }
