@@ -21,7 +21,7 @@ const gateway = createGateway({
     discovery: { ...off, name: 'bench' },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
-  backends: { ask: () => Promise.resolve({ ok: true }) },
+  backends: { ask: () => Promise.resolve({ ok: true }), watch: () => undefined },
   bridges: { tell: () => undefined },
   interfaces: networkInterfaces,
   version: '0',

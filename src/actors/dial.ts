@@ -8,6 +8,8 @@ import { Session, type SessionEvents, type SessionOptions } from '../protocol/pu
 
 /** Requests that the server has not taken from the socket. More than a few kB means that it has stopped reading. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
+/** What is taken from the socket at a time, into one buffer: nothing of it is kept, and a buffer for each read costs as much as the read. */
+const READ_BYTES = 64 * 1024;
 
 export interface DialOptions {
   readonly path: string;
@@ -33,15 +35,12 @@ export class Link {
         events.onClosed(reason);
       },
     });
-    this.#socket = connect({ path: options.path });
+    const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: this.#read };
+    this.#socket = connect({ path: options.path, onread });
     this.#timer = setTimeout(() => this.#fail('no connection in time'), options.connectDeadlineMs);
     this.#socket.on('connect', () => {
       clearTimeout(this.#timer);
       this.#session.open(performance.now());
-      this.#flush();
-    });
-    this.#socket.on('data', (chunk) => {
-      this.#session.receive(chunk, performance.now());
       this.#flush();
     });
     this.#socket.on('error', (error) => this.#fail(error.message));
@@ -64,6 +63,21 @@ export class Link {
   close(reason: ClosedReason): void {
     this.#session.close(reason);
   }
+
+  /** Leaves what comes with the kernel until `resume`, also the end of the connection. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  readonly #read = (length: number, buffer: Uint8Array): boolean => {
+    this.#session.receive(buffer.subarray(0, length), performance.now());
+    this.#flush();
+    return true;
+  };
 
   #fail(detail: string): void {
     this.close({ kind: 'transport-failed', detail });

@@ -3,7 +3,7 @@
 // that ends the thread.
 
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
-import type { ActionEvent, Collection } from '../protocol/actor/collections.js';
+import type { Collection, GaugeEvent, PassingEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import {
   type ActorTask,
@@ -36,7 +36,8 @@ export interface Publisher extends Speaker {
   /** Adds or replaces the record `key`; `json` is its whole text. `rank`: listed in another order than that of coming. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
-  event(type: ActionEvent, json: string): void;
+  /** A gauge's while it is watched only. */
+  event(type: PassingEvent, json: string): void;
 }
 
 /** How a bridge speaks to the rest of the node. */
@@ -48,6 +49,8 @@ export interface NodeLink extends Speaker {
 export interface Actor<C> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
+  /** Where it has a gauge: whether anybody listens. `true` again: somebody new, who is to be told everything. */
+  watch?(gauge: GaugeEvent, watched: boolean): void;
   /** Called once. When it settles the actor holds nothing open any more. */
   stop(): Promise<void>;
 }
@@ -77,7 +80,7 @@ class BatchPublisher implements Publisher {
     this.say({ kind: 'drop', collection, key });
   }
 
-  event(type: ActionEvent, json: string): void {
+  event(type: PassingEvent, json: string): void {
     this.say({ kind: 'event', type, json });
   }
 
@@ -173,9 +176,10 @@ export async function runActor<B extends Backend>(
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
-    await served<Exclude<ToActor<B>, ToChild>>(port, publisher, ({ id, command }) =>
-      carryOut(actor, publisher, id, command),
-    );
+    await served<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
+      if (message.kind === 'command') carryOut(actor, publisher, message.id, message.command);
+      else actor.watch?.(message.gauge, message.watched);
+    });
     await actor.stop();
   } finally {
     // The last words leave also when it ends badly: they say why.

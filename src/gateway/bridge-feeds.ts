@@ -8,7 +8,7 @@ import {
   type Bridge,
   type ChildName,
 } from '../protocol/actor/backends.js';
-import { COLLECTIONS } from '../protocol/actor/collections.js';
+import { COLLECTIONS, GAUGES } from '../protocol/actor/collections.js';
 import type { Bridges, Change, HEARD, Notice, Tidings } from '../protocol/actor/messages.js';
 import { ENTRY_OVERHEAD_BYTES, QUEUE_BYTES_MAX } from './events/queue.js';
 import type { Mirror } from './mirror.js';
@@ -113,7 +113,7 @@ class Feed {
     for (const notice of notices) {
       // All of it will be in the whole.
       if (this.#owesWhole) return;
-      if (this.#options.hears.includes(notice.kind)) this.#put(notice);
+      if (this.#options.hears.includes(notice.kind) && !isReading(notice)) this.#put(notice);
     }
     this.#flush();
   }
@@ -180,6 +180,11 @@ class Feed {
         return 'served';
     }
   }
+}
+
+/** Of a gauge: nobody outside streams is told of those. */
+function isReading(notice: Notice): boolean {
+  return notice.kind === 'event' && notice.type in GAUGES;
 }
 
 /** As in the queue of a stream. */

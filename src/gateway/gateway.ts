@@ -92,7 +92,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const responses = new ResponseMaker(boot);
   const mirror = new Mirror(enabledChildren(settings), responses, clock.date);
   const limits = limitsOf(options);
-  const hub = new EventHub({ boot, clock, maxClients: limits.streams, source: mirror });
+  const hub = new EventHub({
+    boot,
+    clock,
+    maxClients: limits.streams,
+    source: mirror,
+    watch: (gauge, watched) => options.backends.watch(gauge, watched),
+  });
   const routes = ROUTES.filter((route) => route.exists(settings));
   const answers = new PendingCount();
   const backends = counting(options.backends, answers);

@@ -5,9 +5,9 @@ import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/act
 import { COLLECTIONS, type Collection, type CollectionSpec } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 import {
-  actionEvent,
   backendEvent,
   eventOf,
+  passingEvent,
   type RecordChange,
   recordEvents,
   type SnapshotSource,
@@ -77,7 +77,7 @@ export class Mirror implements SnapshotSource {
     for (const change of changes) {
       if (change.kind === 'event') {
         tell();
-        events.push(actionEvent(change.type, change.json));
+        events.push(passingEvent(change.type, change.json));
         continue;
       }
       const taken = this.#take(change);

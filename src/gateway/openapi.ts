@@ -38,6 +38,7 @@ const COMPONENTS = {
   Outputs: Type.Array(schemas.OutputRecord),
   Client: schemas.ClientRecord,
   Clients: Type.Array(schemas.ClientRecord),
+  AudioLevel: schemas.AudioLevelRecord,
   Power: schemas.PowerRecord,
   Upgrade: schemas.UpgradeRecord,
   UpgradeStatus: schemas.UpgradeStatus,
@@ -87,7 +88,11 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
 ];
 
 const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter('types', 'These events, separated by commas', Type.String()),
+  queryParameter(
+    'types',
+    'These events, separated by commas; audio.level is sent only if it is among them',
+    Type.String(),
+  ),
   queryParameter(
     'backend',
     'Events of these backends, separated by commas; together with types: both',

@@ -4,6 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.js';
 import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
+import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type {
   Change,
@@ -40,6 +41,8 @@ export interface ChildContext {
   readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
+  /** The gauges that somebody listens to now. */
+  readonly watched: ReadonlySet<GaugeEvent>;
   /** The child has said something, or has ended. */
   readonly onSign: () => void;
 }
@@ -118,6 +121,11 @@ export class Child {
 
   tell(tidings: Tidings): void {
     this.#incarnation?.send({ kind: 'tell', ...tidings });
+  }
+
+  /** Tells the thread whether anybody listens to a gauge of its backend; the next thread is told when it is spawned. */
+  watch(gauge: GaugeEvent): void {
+    this.#incarnation?.send({ kind: 'watch', gauge, watched: this.#around.watched.has(gauge) });
   }
 
   ping(policy: HeartbeatPolicy): boolean {
@@ -242,6 +250,7 @@ export class Child {
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;
+    for (const gauge of this.#around.watched) if (GAUGES[gauge] === this.name) this.watch(gauge);
   }
 
   #report(stack: string | undefined): void {

@@ -3,6 +3,7 @@
 
 import { type Clock, systemClock } from '../clock.js';
 import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
+import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type { Backends, Bridges, ChildListener, Tidings } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
@@ -45,6 +46,7 @@ export class Supervisor implements Backends, Bridges {
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
+  readonly #watched = new Set<GaugeEvent>();
   #unstarted: Child[] = [];
   #starting: Child | undefined;
   #cancelNext: (() => void) | undefined;
@@ -62,7 +64,16 @@ export class Supervisor implements Backends, Bridges {
   start(listener: ChildListener): void {
     const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
     const { children = CHILDREN, askWithinMs = ASK_DEADLINE_MS } = this.#options;
-    const around = { root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs };
+    const around = {
+      root,
+      threads,
+      clock: this.#clock,
+      logger,
+      listener,
+      restarts,
+      askWithinMs,
+      watched: this.#watched,
+    };
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
         ...around,
@@ -84,6 +95,12 @@ export class Supervisor implements Backends, Bridges {
 
   tell(bridge: Bridge, tidings: Tidings): void {
     this.#children.get(bridge)?.tell(tidings);
+  }
+
+  watch(gauge: GaugeEvent, watched: boolean): void {
+    if (watched) this.#watched.add(gauge);
+    else this.#watched.delete(gauge);
+    this.#children.get(GAUGES[gauge])?.watch(gauge);
   }
 
   /** Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive. Never rejects. */

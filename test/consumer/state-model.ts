@@ -23,6 +23,8 @@ export class StateModel {
   upgradeRun: Json | undefined;
   /** `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
+  /** Peaks by output: what was told last. No part of the state, as no snapshot tells it. */
+  levels: ReadonlyMap<number, readonly number[]> = new Map();
   /** How often a backend's part of a snapshot has begun. */
   snapshots = 0;
 
@@ -32,6 +34,7 @@ export class StateModel {
     'audio.removed': (data) => drop(this.clients, list(data), byId),
     'audio.output.updated': (data) => put(this.outputs, list(data), byId),
     'audio.output.removed': (data) => drop(this.outputs, list(data), byId),
+    'audio.level': (data) => this.#level(object(data)),
     'service.updated': (data) => put(this.services, [object(data)], byScopeAndName),
     'upgrade.info': (data) => this.#upgrade(object(data)),
     'player.added': (data) => this.#player(object(data), false),
@@ -63,6 +66,15 @@ export class StateModel {
       upgradeStatus: this.upgradeStatus,
       upgradeRun: this.upgradeRun,
     };
+  }
+
+  #level({ outputs }: Json): void {
+    this.levels = new Map(
+      list(outputs).map(({ id, peak }) => {
+        assert.ok(Array.isArray(peak), 'a list of peaks');
+        return [Number(id), peak.map(Number)];
+      }),
+    );
   }
 
   #upgrade(info: Json): void {

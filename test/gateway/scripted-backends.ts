@@ -2,7 +2,7 @@
 // Scripted on purpose: the boundary is a message interface, and the real actors have tests of their own.
 
 import type { Backend } from '../../src/protocol/actor/backends.js';
-import type { Collection } from '../../src/protocol/actor/collections.js';
+import type { Collection, GaugeEvent } from '../../src/protocol/actor/collections.js';
 import type { Answer, Command } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
 
@@ -13,6 +13,8 @@ export interface Asked {
 
 export class ScriptedBackends implements Backends {
   readonly asked: Asked[] = [];
+  /** Who began or ended to listen. */
+  readonly watched: (readonly [gauge: GaugeEvent, watched: boolean])[] = [];
   /** What the next commands are answered with; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true };
   /** Breaks the promise of the interface: the next commands reject. */
@@ -22,6 +24,10 @@ export class ScriptedBackends implements Backends {
     this.asked.push({ backend, command });
     if (this.isBroken) throw new Error('a secret of the scripted backend');
     return this.answer;
+  }
+
+  watch(gauge: GaugeEvent, watched: boolean): void {
+    this.watched.push([gauge, watched]);
   }
 }
 

@@ -23,6 +23,7 @@ class Scene {
     clock: this.clock,
     maxClients: 10,
     source: new NodeWorld(),
+    watch: () => undefined,
   });
   /** What the server counts: exchanges without an answer. */
   readonly exchanges = new PendingCount();

@@ -26,7 +26,8 @@ export interface PlayOptions {
   readonly name?: string;
   readonly sink?: string;
   readonly props?: Readonly<Record<string, string>>;
-  readonly channels?: number;
+  /** File of 16-bit little-endian stereo samples at 8000 Hz; silence without end unless given. */
+  readonly samples?: string;
 }
 
 export interface Playing {
@@ -51,7 +52,7 @@ export interface SoundServer {
   /** Adds a null sink and waits until it is listed; it comes back with each restart. Its description is its name if not given. */
   addSink(name: string, description?: string): Promise<void>;
   removeSink(name: string): Promise<void>;
-  /** A stream of silence played by pacat, which is running when the promise resolves. */
+  /** A stream played by pacat, of silence unless told otherwise, which is running when the promise resolves. */
   play(options?: PlayOptions): Promise<Playing>;
   /** A connection for streams that cost next to nothing. */
   streams(application?: string): Promise<StreamClient>;
@@ -156,15 +157,15 @@ class PrivateServer implements SoundServer {
     await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
   }
 
-  async play(options: PlayOptions = {}): Promise<Playing> {
+  async play({ samples = '/dev/zero', ...options }: PlayOptions = {}): Promise<Playing> {
     const flags = [
-      ...['--playback', '--raw', '--format=s16le', '--rate=8000', `--channels=${options.channels ?? 2}`],
+      ...['--playback', '--raw', '--format=s16le', '--rate=8000', '--channels=2'],
       ...(options.app === undefined ? [] : [`--client-name=${options.app}`]),
       ...(options.name === undefined ? [] : [`--stream-name=${options.name}`]),
       ...(options.sink === undefined ? [] : [`--device=${options.sink}`]),
       ...Object.entries(options.props ?? {}).map(([key, value]) => `--property=${key}=${value}`),
     ];
-    const player = startProgram('pacat', flags, { env: this.env, log: this.#log, stdin: '/dev/zero' });
+    const player = startProgram('pacat', flags, { env: this.env, log: this.#log, stdin: samples });
     this.#players.add(player);
     const own = async (): Promise<Listed | undefined> =>
       (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
@@ -242,10 +243,7 @@ class PrivateServer implements SoundServer {
       return true;
     });
     // PipeWire chooses its default later than it lists the sink.
-    await until(
-      'the first sink is the default',
-      async () => (await this.pactl('get-default-sink')).trim() === first,
-    );
+    await until('it is the default', async () => (await this.pactl('get-default-sink')).trim() === first);
   }
 
   async #end(): Promise<void> {

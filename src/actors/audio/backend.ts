@@ -2,6 +2,7 @@
 // inner life is connection.ts; here is only when there is one, and what is said about it.
 
 import { backoffMs } from '../../clock.js';
+import type { GaugeEvent } from '../../protocol/actor/collections.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
@@ -90,6 +91,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
+  #isWatched = false;
   /** Why there is no connection; undefined until that has been said. */
   #detail: string | undefined;
 
@@ -117,6 +119,11 @@ export class AudioBackend implements Actor<AudioCommand> {
     if (this.#live !== undefined) return this.#live.executor.run(command);
     const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
     return { ok: false, fault: 'unavailable', detail };
+  }
+
+  watch(_gauge: GaugeEvent, watched: boolean): void {
+    this.#isWatched = watched;
+    this.#live?.meters.watch(watched);
   }
 
   /** For ever: connect, serve until the connection ends, wait for the back-off or for a socket to appear. */
@@ -183,6 +190,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         state: this.#state,
         publisher: this.#publisher,
         timing: this.#timing,
+        tellLevel: (level) => this.#publish.event('audio.level', level),
         onWhole: () => {
           stopWatching();
           leaveUp = this.#up(connection, path);
@@ -201,6 +209,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const kind = server === undefined ? 'unknown' : kindOfServer(server);
     this.#live = connection;
     this.#publish.status('up');
+    if (this.#isWatched) connection.meters.watch(true);
     this.#publish.log('info', 'connected to the sound server', { path, kind });
     return (detail) => {
       clearInterval(reconcile);

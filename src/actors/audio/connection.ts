@@ -7,6 +7,7 @@ import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/records
 import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
+import { Meters } from './meters.js';
 import type { SoundPublisher } from './publisher.js';
 import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
 import type { SoundState } from './state.js';
@@ -62,6 +63,8 @@ interface ConnectionContext {
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly timing: CommandTiming;
+  /** Takes the data of `audio.level`. */
+  readonly tellLevel: (level: string) => void;
   /** Called once, when everything has been read and published for the first time. */
   readonly onWhole: () => void;
 }
@@ -69,6 +72,7 @@ interface ConnectionContext {
 export class SoundConnection implements Performer {
   readonly state: SoundState;
   readonly executor: Executor;
+  readonly meters: Meters;
   readonly #link: Link;
   readonly #publisher: SoundPublisher;
   readonly #waker: Waker;
@@ -84,12 +88,13 @@ export class SoundConnection implements Performer {
   #pumping = false;
   #ended = false;
 
-  constructor({ link, openLink, state, publisher, timing, onWhole }: ConnectionContext) {
+  constructor({ link, openLink, state, publisher, timing, tellLevel, onWhole }: ConnectionContext) {
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#link = link;
     this.#publisher = publisher;
     this.#waker = new Waker(openLink, state);
+    this.meters = new Meters(openLink, state, tellLevel);
     this.#onWhole = onWhole;
   }
 
@@ -131,6 +136,7 @@ export class SoundConnection implements Performer {
   end(): void {
     this.#ended = true;
     this.#waker.stop();
+    this.meters.stop();
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
   }
 
@@ -228,6 +234,7 @@ export class SoundConnection implements Performer {
     if (this.#unread.size > 0) return;
     this.#publisher.update(this.state);
     this.#waker.onRead();
+    this.meters.onRead();
     if (before > 0) this.#onWhole();
   }
 

@@ -3,11 +3,10 @@
 // nowhere: a step would be counted from the wrong volume. Capturing its monitor for a moment is enough: with the first reading that
 // is idle or running comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
 
-import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { SessionEvents } from '../../protocol/pulse/session.js';
-import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { Link } from '../dial.js';
+import { peakStream } from './levels.js';
 import type { SoundState } from './state.js';
 import { kindOfServer } from './view.js';
 
@@ -15,11 +14,8 @@ import { kindOfServer } from './view.js';
 export type OpenLink = (events: SessionEvents) => Link;
 
 const DO_NOTHING = (): void => undefined;
-/** PA_SAMPLE_FLOAT32LE, of 4 bytes, and PA_CHANNEL_POSITION_MONO. */
-const FLOAT32 = 5;
-const FLOAT32_BYTES = 4;
+/** PA_CHANNEL_POSITION_MONO. */
 const MONO = 0;
-const PEAKS_PER_SECOND = 25;
 
 /**
  * Whether the output keeps its volume and mute to itself. What belongs to a card has them there, asleep or not (the flag
@@ -31,39 +27,6 @@ export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   return (
     virtual && state.neverAwake(sink.index) && server !== undefined && kindOfServer(server) === 'pipewire'
   );
-}
-
-/** As little as a stream can carry: one number, 25 times a second. Nobody listens to it. */
-function capture(source: number): RequestArgs<'CREATE_RECORD_STREAM'> {
-  return {
-    sampleSpec: { format: FLOAT32, channels: 1, rate: PEAKS_PER_SECOND },
-    channelMap: [MONO],
-    source,
-    maxLength: undefined,
-    corked: false,
-    fragmentLength: FLOAT32_BYTES,
-    noRemap: false,
-    noRemix: false,
-    fixFormat: false,
-    fixRate: false,
-    fixChannels: false,
-    noMove: true,
-    variableRate: false,
-    peakDetect: true,
-    adjustLatency: true,
-    props: { 'media.name': 'Wake up' },
-    directOnInput: undefined,
-    earlyRequests: false,
-    noInhibitAutoSuspend: false,
-    failOnSuspend: false,
-    formats: [],
-    volume: [RAW_NORM],
-    muted: false,
-    volumeSet: false,
-    mutedSet: false,
-    relativeVolume: false,
-    passthrough: false,
-  };
 }
 
 /**
@@ -94,7 +57,7 @@ export class Waker {
     return new Promise((resolve) => {
       const link = this.#open({
         onReady: () =>
-          link.request('CREATE_RECORD_STREAM', capture(source), (result) => {
+          link.request('CREATE_RECORD_STREAM', peakStream(source, [MONO], 'Wake up', false), (result) => {
             if (!result.ok) this.#stop();
           }),
         onEvent: () => undefined,

@@ -3,12 +3,12 @@
 
 import type { BackendHealth, ChildName } from '../../protocol/actor/backends.js';
 import {
-  ACTIONS,
-  type ActionEvent,
   COLLECTIONS,
   type Collection,
   type CollectionSpec,
   type EventType,
+  PASSING,
+  type PassingEvent,
 } from '../../protocol/actor/collections.js';
 import { bitsOf, type Filter } from './query.js';
 
@@ -24,7 +24,7 @@ const REACHED = /^(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,14}))?$/;
 
 /** What one event says of one thing; `json` was encoded by its actor. */
 export interface EventRecord {
-  /** Names the thing, for conflation; an action has none and is never conflated, never reordered. */
+  /** Names the thing, for conflation; an action has none and is never conflated, never reordered; a gauge has none either. */
   readonly slot?: string;
   /** For a removal it is the record's last text. */
   readonly json: string;
@@ -119,8 +119,8 @@ function playerWords(name: string, text: string, removal: boolean, date: number)
   return removal ? JSON.stringify({ bus_name: name }) : `{"data":${text},"emitted_at":${date}}`;
 }
 
-export function actionEvent(type: ActionEvent, json: string): StreamEvent {
-  return { type, bits: bitsOf(type, ACTIONS[type]), listed: false, removal: false, records: [{ json }] };
+export function passingEvent(type: PassingEvent, json: string): StreamEvent {
+  return { type, bits: bitsOf(type, PASSING[type]), listed: false, removal: false, records: [{ json }] };
 }
 
 /** The state of a backend, which has no actor to encode it. */

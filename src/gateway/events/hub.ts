@@ -2,6 +2,7 @@
 // It does no I/O of its own and reads no clock but the one it is given.
 
 import type { Clock } from '../../clock.js';
+import { GAUGES, type GaugeEvent } from '../../protocol/actor/collections.js';
 import {
   dataOf,
   encode,
@@ -13,7 +14,7 @@ import {
   type SnapshotSource,
   type StreamEvent,
 } from './event.js';
-import { accepts, type EventQuery, type Filter } from './query.js';
+import { accepts, bitsOf, type EventQuery, type Filter, GAUGES_ONLY } from './query.js';
 import { type Backlog, entriesOf, Queue } from './queue.js';
 import { History, Replay, Tombstones } from './ring.js';
 import { beginning, snapshotOf } from './snapshot.js';
@@ -24,12 +25,16 @@ const BATCH_BYTES_MAX = 256 * 1024;
 /** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
+const GAUGE_NAMES = Object.keys(GAUGES) as readonly GaugeEvent[];
+
 export interface HubOptions {
   /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
   readonly clock: Clock;
   readonly maxClients: number;
   readonly source: SnapshotSource;
+  /** As of `Backends`. */
+  readonly watch: (gauge: GaugeEvent, watched: boolean) => void;
 }
 
 /**
@@ -99,6 +104,10 @@ export class EventHub {
     let batch: FramedEvent[] = [];
     let size = 0;
     for (const event of events) {
+      if (accepts(GAUGES_ONLY, event.bits)) {
+        this.#deliverReading(event);
+        continue;
+      }
       const framed = this.#frame(event);
       batch.push(framed);
       size += framed.frame.byteLength;
@@ -124,6 +133,7 @@ export class EventHub {
       onEnd: (ended, ending) => this.#ended(ended, ending),
     });
     this.#streams.add(stream);
+    for (const gauge of gaugesIn(query.filter)) this.#options.watch(gauge, true);
     stream.start(hello(clock.random()), this.#backlogFor(query));
     if (this.#streams.has(stream)) this.#keepAlive.added(stream);
     return stream;
@@ -161,6 +171,12 @@ export class EventHub {
       if (!pieces.has(filter)) pieces.set(filter, joined(events, filter));
       stream.deliver(pieces.get(filter), events);
     }
+  }
+
+  /** Without a number, and known to nothing but the streams that want it: behind those of the same batch it may be out of order. */
+  #deliverReading({ type, bits, records }: StreamEvent): void {
+    const bytes = encode(frame(type, dataOf(false, records)));
+    for (const stream of this.#streams) if (accepts(stream.filter, bits)) stream.deliverReading(type, bytes);
   }
 
   #backlogFor(query: EventQuery): Backlog | undefined {
@@ -205,10 +221,18 @@ export class EventHub {
 
   #ended(stream: EventStream, ending: Ending): void {
     this.#streams.delete(stream);
+    for (const gauge of gaugesIn(stream.filter)) {
+      const isWatched = [...this.#streams].some(({ filter }) => gaugesIn(filter).includes(gauge));
+      if (!isWatched) this.#options.watch(gauge, false);
+    }
     if (ending === 'slow') this.#closedSlow += 1;
     this.#keepAlive.removed();
     if (this.#streams.size === 0) this.#allLeft();
   }
+}
+
+function gaugesIn(filter: Filter): readonly GaugeEvent[] {
+  return GAUGE_NAMES.filter((gauge) => accepts(filter, bitsOf(gauge, GAUGES[gauge])));
 }
 
 /** Undefined: none of the events passes. */

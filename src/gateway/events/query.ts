@@ -8,6 +8,8 @@ import {
   type CollectionSpec,
   EVENTS,
   type EventType,
+  GAUGES,
+  PASSING,
 } from '../../protocol/actor/collections.js';
 
 const KEEPALIVE_S_MIN = 10;
@@ -30,7 +32,7 @@ export type ParsedEventQuery =
 /**
  * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend`
  * unite, `exclude` takes away. A list that names nothing at all (`types=`) is as good as absent, one that names only what
- * this version does not know lets nothing in but `server.info`. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * this version does not know lets nothing in but `server.info`. A gauge is let in by its name in `types` alone. A repeated `keepalive` or `snapshot` is ambiguous and refused.
  * Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
@@ -50,13 +52,12 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
   const types = names(parameters, 'types');
   const backends = names(parameters, 'backend');
   const isAll = types === undefined && backends === undefined;
-  const filter = filterOf(
-    (type, backend) =>
-      (isAll ||
-        types?.includes(type) ||
-        backends?.includes(backend) ||
-        backends?.includes(BACKEND_ALIASES[backend] ?? '')) === true && !excluded.includes(type),
-  );
+  const filter = filterOf((type, backend) => {
+    const isNamed = types?.includes(type) === true;
+    const isOf = backends?.includes(backend) || backends?.includes(BACKEND_ALIASES[backend] ?? '');
+    const isMeant = isNamed || (!(type in GAUGES) && (isAll || isOf === true));
+    return isMeant && !excluded.includes(type);
+  });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
   const parsed = { filter, keepaliveMs, snapshot };
   return { ok: true, query: lastEventId === undefined ? parsed : { ...parsed, lastEventId } };
@@ -116,7 +117,7 @@ const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players:
 type EventKind = readonly [type: EventType, of: ChildName];
 
 const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
-const ACTION_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = ACTIONS;
+const PASSING_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = PASSING;
 
 /** Every type is of one backend, but for `backend.updated`, which is of each child; `server.info` is of none, and always sent. */
 const KINDS: readonly EventKind[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
@@ -138,6 +139,9 @@ export function filterOf(wants: (type: EventType, backend: ChildName) => boolean
 /** Lets in what is an action, and nothing else. */
 export const ACTIONS_ONLY: Filter = filterOf((type) => type in ACTIONS);
 
+/** Lets in what is a gauge, and nothing else. */
+export const GAUGES_ONLY: Filter = filterOf((type) => type in GAUGES);
+
 export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
 }
@@ -145,6 +149,6 @@ export function accepts(filter: Filter, bits: Filter): boolean {
 function backendsOf(type: EventType): readonly ChildName[] {
   if (type === 'backend.updated') return CHILD_NAMES;
   const spec = SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
-  const owner = spec?.backend ?? ACTION_BACKENDS[type];
+  const owner = spec?.backend ?? PASSING_BACKENDS[type];
   return owner === undefined ? [] : [owner];
 }

@@ -1,6 +1,7 @@
 // One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
 
 import type { Clock } from '../../clock.js';
+import type { EventType } from '../../protocol/actor/collections.js';
 import { BYE, type FramedEvent } from './event.js';
 import type { Filter } from './query.js';
 import { type Backlog, Queue } from './queue.js';
@@ -53,6 +54,8 @@ export class EventStream implements OpenStream {
   readonly #options: StreamOptions;
   #state: StreamState = 'flowing';
   #backlog: Backlog | undefined;
+  /** Of each gauge the newest reading that could not be written: told when nothing else is owed. */
+  #readings: Map<EventType, Uint8Array> | undefined;
   #spokeAt: number;
 
   constructor(options: StreamOptions) {
@@ -86,6 +89,18 @@ export class EventStream implements OpenStream {
     } else if (this.#state === 'behind') {
       this.#backlog ??= new Queue(this.#options.boot, this.#options.filter);
       if (!this.#backlog.add(events)) this.#cut('slow');
+    }
+  }
+
+  /**
+   * A gauge's reading, framed. It does not count as speech: it has no id, and the id of "love" must come however long sound plays.
+   */
+  deliverReading(gauge: EventType, bytes: Uint8Array): void {
+    if (this.#state === 'flowing') {
+      this.#options.sink.cork(() => this.#put(bytes));
+    } else if (this.#state === 'behind') {
+      this.#readings ??= new Map();
+      this.#readings.set(gauge, bytes);
     }
   }
 
@@ -135,6 +150,10 @@ export class EventStream implements OpenStream {
       if (this.#backlog?.drained) this.#backlog = undefined;
       if (!taken) return;
     }
+    for (const [gauge, bytes] of this.#readings ?? []) {
+      this.#readings?.delete(gauge);
+      if (!this.#put(bytes)) return;
+    }
     this.#caughtUp();
   }
 
@@ -153,6 +172,11 @@ export class EventStream implements OpenStream {
   /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
   #write(bytes: Uint8Array): boolean {
     this.#spokeAt = this.#options.clock.monotonic();
+    return this.#put(bytes);
+  }
+
+  /** As `#write`, without breaking the silence. */
+  #put(bytes: Uint8Array): boolean {
     const taken = this.#options.sink.write(bytes);
     if (!taken && this.#state === 'flowing') this.#state = 'behind';
     return taken && this.#isOpen();

@@ -11,6 +11,7 @@ export const EVENTS = {
   'audio.removed': 'Clients',
   'audio.output.updated': 'Outputs',
   'audio.output.removed': 'Outputs',
+  'audio.level': 'AudioLevel',
   'power.action': 'PowerAction',
   'upgrade.info': 'UpgradeInfo',
   'upgrade.progress': 'UpgradeProgress',
@@ -87,3 +88,16 @@ export const ACTIONS = {
 } as const satisfies Partial<Record<EventType, Backend>>;
 
 export type ActionEvent = keyof typeof ACTIONS;
+
+/**
+ * Events that are a reading of what never stands still, and whose they are: only streams whose `types` names them are told, without
+ * id, the newest reading only; none is kept (contract, section 5). A backend takes readings while somebody listens.
+ */
+export const GAUGES = { 'audio.level': 'audio' } as const satisfies Partial<Record<EventType, Backend>>;
+
+export type GaugeEvent = keyof typeof GAUGES;
+
+/** Every event that is not the change of a record. */
+export const PASSING = { ...ACTIONS, ...GAUGES } as const;
+
+export type PassingEvent = keyof typeof PASSING;

@@ -3,10 +3,10 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, Bridge, ChildName } from './backends.js';
-import type { ActionEvent, Collection } from './collections.js';
+import type { Collection, GaugeEvent, PassingEvent } from './collections.js';
 import type { Answer, Command } from './commands.js';
 
-/** A change of published state, in the order in which it happened. `json` is encoded in the actor's thread, once. */
+/** A change of published state, or what passes, in the order in which it happened. `json` is encoded in the actor's thread, once. */
 export type Change =
   | {
       readonly kind: 'put';
@@ -17,7 +17,7 @@ export type Change =
       readonly rank?: number;
     }
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string }
-  | { readonly kind: 'event'; readonly type: ActionEvent; readonly json: string };
+  | { readonly kind: 'event'; readonly type: PassingEvent; readonly json: string };
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
@@ -48,6 +48,8 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 /** From the main thread to the actor of backend `B`. */
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
+  /** Whether anybody listens. Said again for each who comes: a reading is not kept, and they have none yet. */
+  | { readonly kind: 'watch'; readonly gauge: GaugeEvent; readonly watched: boolean }
   | ToChild;
 
 /** From the main thread to a bridge. */
@@ -141,6 +143,8 @@ export type ChildListener = BackendListener & BridgeListener;
 /** How the gateway reaches the backends. Every promise settles, within the deadline of contract section 3, and none rejects. */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
+  /** Whether anybody listens to a gauge: to be called with `true` for each who comes. Later threads of its backend are told too. */
+  watch(gauge: GaugeEvent, watched: boolean): void;
 }
 
 /** How the gateway reaches the bridges. What one without a thread is told is lost: its next thread pulls anew. */

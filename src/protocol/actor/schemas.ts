@@ -165,6 +165,21 @@ export const AudioRecord = Type.Object(
   Closed,
 );
 
+export const AudioLevelRecord = Type.Object(
+  {
+    outputs: Type.Array(
+      Type.Object(
+        {
+          id: Type.Integer({ minimum: 0 }),
+          peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
+        },
+        Closed,
+      ),
+    ),
+  },
+  Closed,
+);
+
 export const PowerRecord = Type.Object({ reboot: Type.Boolean(), power_off: Type.Boolean() }, Closed);
 
 export const UpgradeRun = Type.Object(

@@ -114,9 +114,10 @@ export const REQUESTS = {
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
-  /** What becomes of a record stream. Who needs one knows it from its data, or by a deadline. */
+  /** The server has ended a record stream: its source has gone, or somebody wanted it to. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
+  /** What else becomes of a record stream says nothing to one that only reads. */
   RECORD_STREAM_SUSPENDED: 77,
   RECORD_STREAM_MOVED: 79,
   /** Sent unasked when a policy module addresses a client; it says nothing to one without streams. */

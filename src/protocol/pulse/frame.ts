@@ -4,7 +4,7 @@ import { WireError } from './wire.js';
 
 /** Five u32, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other carries audio data of the stream of that number, which nobody here listens to. */
+/** The channel of commands. Any other carries audio data of the stream of that number. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /** What both servers enforce on us. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
@@ -15,19 +15,23 @@ const NOTHING = new Uint8Array(0);
 
 interface Header {
   readonly length: number;
-  readonly control: boolean;
+  readonly channel: number;
 }
+
+/** Takes what a frame carries, and the channel that it came on. The payload is valid during the call only. */
+type Deliver = (payload: Uint8Array, channel: number) => void;
 
 function readHeader(bytes: Uint8Array): Header {
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
   const length = view.getUint32(0);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  if (view.getUint32(4) !== CONTROL_CHANNEL) return { length, control: false };
+  const channel = view.getUint32(4);
+  if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and shared memory, which we did not agree to.
   if (view.getUint32(8) !== 0 || view.getUint32(12) !== 0 || view.getUint32(16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
-  return { length, control: true };
+  return { length, channel };
 }
 
 export class Framer {
@@ -35,41 +39,30 @@ export class Framer {
   #staging: Uint8Array = NOTHING;
   #held = 0;
   #header: Header | undefined;
-  /** Bytes of ignored payload that are still to come. */
-  #skip = 0;
 
   /**
-   * Takes the next bytes of the stream and delivers the payloads of the command frames that they complete, in order.
-   * A payload is valid during the call only. Throws WireError for a header that no server may send; the stream
-   * is then lost.
+   * Takes the next bytes of the stream and delivers the frames that they complete, in order. Throws WireError for a header
+   * that no server may send; the stream is then lost.
    */
-  push(chunk: Uint8Array, deliver: (payload: Uint8Array) => void): void {
+  push(chunk: Uint8Array, deliver: Deliver): void {
     let rest = chunk;
     while (rest.length > 0) {
-      if (this.#skip > 0) {
-        const skipped = Math.min(this.#skip, rest.length);
-        this.#skip -= skipped;
-        rest = rest.subarray(skipped);
-      } else if (this.#held > 0 || rest.length < HEADER_BYTES) {
-        rest = this.#stage(rest, deliver);
-      } else {
-        rest = this.#direct(rest, deliver);
-      }
+      const isSplit = this.#held > 0 || rest.length < HEADER_BYTES;
+      rest = isSplit ? this.#stage(rest, deliver) : this.#direct(rest, deliver);
     }
   }
 
   /** A header at the start of the chunk. A frame that lies wholly in the chunk is delivered without a copy. */
-  #direct(chunk: Uint8Array, deliver: (payload: Uint8Array) => void): Uint8Array {
-    const header = readHeader(chunk);
-    if (!header.control) return this.#ignore(header.length, chunk.subarray(HEADER_BYTES));
-    const end = HEADER_BYTES + header.length;
+  #direct(chunk: Uint8Array, deliver: Deliver): Uint8Array {
+    const { length, channel } = readHeader(chunk);
+    const end = HEADER_BYTES + length;
     if (chunk.length < end) return this.#stage(chunk, deliver);
-    deliver(chunk.subarray(HEADER_BYTES, end));
+    deliver(chunk.subarray(HEADER_BYTES, end), channel);
     return chunk.length === end ? NOTHING : chunk.subarray(end);
   }
 
   /** Adds to the frame that came in pieces, first up to the end of its header, then up to its own. */
-  #stage(chunk: Uint8Array, deliver: (payload: Uint8Array) => void): Uint8Array {
+  #stage(chunk: Uint8Array, deliver: Deliver): Uint8Array {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
     const taken = chunk.subarray(0, target - this.#held);
     const rest = chunk.subarray(taken.length);
@@ -78,25 +71,16 @@ export class Framer {
     this.#held += taken.length;
     if (this.#held < target) return rest;
     if (this.#header === undefined) {
-      const header = readHeader(this.#staging);
-      if (header.control) this.#header = header;
-      else {
-        this.#held = 0;
-        return this.#ignore(header.length, rest);
-      }
+      this.#header = readHeader(this.#staging);
       return rest;
     }
+    const { channel } = this.#header;
     const payload = this.#staging.subarray(HEADER_BYTES, target);
     // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still read.
     this.#staging = NOTHING;
     this.#held = 0;
     this.#header = undefined;
-    deliver(payload);
-    return rest;
-  }
-
-  #ignore(length: number, rest: Uint8Array): Uint8Array {
-    this.#skip = length;
+    deliver(payload, channel);
     return rest;
   }
 

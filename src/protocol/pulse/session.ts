@@ -10,7 +10,7 @@ import {
   type RequestArgs,
   type RequestName,
 } from './commands.js';
-import { Framer } from './frame.js';
+import { CONTROL_CHANNEL, Framer } from './frame.js';
 import { type ClosedReason, type RequestError, type Result, serverFault } from './outcome.js';
 import { LATE, type PendingRequest, PendingRequests } from './pending.js';
 import { Reader } from './reader.js';
@@ -40,6 +40,10 @@ export interface SessionEvents {
   /** The handshake is done: requests may be made. */
   onReady(version: number): void;
   onEvent(event: SubscriptionEvent): void;
+  /** Audio data of a record stream, by the number that its creation was answered with. Valid during the call only. */
+  onData?(stream: number, data: Uint8Array): void;
+  /** The server has ended a record stream. */
+  onStreamKilled?(stream: number): void;
   /** Exactly once, after everything pending was settled. */
   onClosed(reason: ClosedReason): void;
 }
@@ -81,7 +85,7 @@ export class Session {
     if (this.#state.kind === 'closed') return;
     this.#receivedAt = now;
     try {
-      this.#framer.push(chunk, (payload) => this.#frame(payload));
+      this.#framer.push(chunk, (payload, channel) => this.#frame(payload, channel));
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.close({ kind: 'protocol-violation', detail: error.message });
@@ -201,10 +205,15 @@ export class Session {
     });
   }
 
-  /** One command of the server. */
-  #frame(payload: Uint8Array): void {
+  #frame(payload: Uint8Array, channel: number): void {
     // A receiver of an earlier frame in the same chunk may have closed us.
     if (this.#state.kind === 'closed') return;
+    if (channel === CONTROL_CHANNEL) this.#command(payload);
+    else this.#events.onData?.(channel, payload);
+  }
+
+  /** One command of the server. */
+  #command(payload: Uint8Array): void {
     const reader = new Reader(payload, this.#version, this.#texts);
     const command = reader.u32();
     const tag = reader.u32();
@@ -222,8 +231,13 @@ export class Session {
       case FROM_SERVER.SUBSCRIBE_EVENT:
         this.#event(reader);
         break;
+      case FROM_SERVER.RECORD_STREAM_KILLED: {
+        const stream = reader.u32();
+        reader.finish();
+        this.#events.onStreamKilled?.(stream);
+        break;
+      }
       case FROM_SERVER.CLIENT_EVENT:
-      case FROM_SERVER.RECORD_STREAM_KILLED:
       case FROM_SERVER.RECORD_STREAM_SUSPENDED:
       case FROM_SERVER.RECORD_STREAM_MOVED:
       case FROM_SERVER.RECORD_STREAM_EVENT:

@@ -8,6 +8,8 @@ import type { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src
 export class Recorder implements Publisher {
   /** Everything said, in order, as short lines: `put audio.clients 5`, `up`, `connecting: why`, `log info: what`. */
   readonly said: string[] = [];
+  /** The data of each `audio.level`, in order. */
+  readonly levels: string[] = [];
   readonly #texts = new Map<string, string>();
   #up = false;
 
@@ -21,8 +23,9 @@ export class Recorder implements Publisher {
     this.#texts.delete(`${collection} ${key}`);
   }
 
-  event(type: string): void {
+  event(type: string, json: string): void {
     this.said.push(`event ${type}`);
+    if (type === 'audio.level') this.levels.push(json);
   }
 
   status(state: 'connecting' | 'up', detail?: string): void {

@@ -27,6 +27,7 @@ export const COMMAND = {
   error: 0,
   reply: 2,
   createRecordStream: 5,
+  deleteRecordStream: 6,
   auth: 8,
   setClientName: 9,
   getServerInfo: 20,
@@ -39,6 +40,7 @@ export const COMMAND = {
   setInputVolume: 37,
   setSinkMute: 39,
   setDefault: 44,
+  recordStreamKilled: 65,
   event: 66,
   move: 67,
   setInputMute: 69,
@@ -123,25 +125,36 @@ export const sinkFields = (
 export interface InputFields {
   readonly volume?: readonly number[];
   readonly hasVolume?: boolean;
+  readonly corked?: boolean;
+  readonly sink?: number;
 }
 
 export const inputFields = (
   index: number,
   name: string,
-  { volume = [0x10000, 0x10000], hasVolume = true }: InputFields = {},
+  { volume = [0x10000, 0x10000], hasVolume = true, corked = false, sink = 0 }: InputFields = {},
 ): Buffer =>
   Buffer.concat([
-    ...[u32(index), string(name), u32(NONE), u32(1), u32(0), sampleSpec(2, 44_100), channelMap(2)],
+    ...[u32(index), string(name), u32(NONE), u32(1), u32(sink), sampleSpec(2, 44_100), channelMap(2)],
     ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(false)],
-    ...[properties({ 'media.name': name }), boolean(false), boolean(hasVolume), boolean(true), format()],
+    ...[properties({ 'media.name': name }), boolean(corked), boolean(hasVolume), boolean(true), format()],
   ]);
 
-/** The answer to a capture: stream 0. */
-export const recordStreamFields = (): Buffer =>
+/** The answer to a capture: stream 0 unless given. */
+export const recordStreamFields = (stream = 0): Buffer =>
   Buffer.concat([
-    ...[u32(0), u32(1), u32(0x400000), u32(4), sampleSpec(1, 25), channelMap(1), u32(0)],
+    ...[u32(stream), u32(1), u32(0x400000), u32(4), sampleSpec(1, 25), channelMap(1), u32(0)],
     ...[string('living.monitor'), boolean(false), usec(), format()],
   ]);
+
+/** A fragment of a peak stream. */
+export function peaks(stream: number, ...values: readonly number[]): Buffer {
+  const frame = Buffer.alloc(DESCRIPTOR_BYTES + 4 * values.length);
+  frame.writeUInt32BE(4 * values.length, 0);
+  frame.writeUInt32BE(stream, 4);
+  for (const [at, value] of values.entries()) frame.writeFloatLE(value, DESCRIPTOR_BYTES + 4 * at);
+  return frame;
+}
 
 /** A plain server: one sink `living` with index 0, one stream `News` with index 5. */
 export const ordinary: Handler = ({ command, tag }, { reply }) => {

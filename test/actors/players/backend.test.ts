@@ -310,9 +310,6 @@ test('20 000 changes in a burst cost some events, others are told, and the last 
   flooder.change({ Volume: new Variant('d', 0.5) });
   await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
 });
-  await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
-  assert.ok(readings < 200, `${readings} calls`);
-});
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   const { backend, recorder, start } = await followed(t);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actionEvent, type StreamEvent } from '../../../src/gateway/events/event.js';
+import { passingEvent, type StreamEvent } from '../../../src/gateway/events/event.js';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
 import { heard, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
@@ -43,7 +43,7 @@ const TABLE: readonly [
   [(world) => [world.action('power.action')], ['b-1 power.action {"n":1}']],
   [(world) => [world.put('upgrade.status', ['', { current: '1' }])], ['b-1 upgrade.info {"current":"1"}']],
   [(world) => [world.put('upgrade.run', ['', { state: 'idle' }])], ['b-1 upgrade.info {"state":"idle"}']],
-  [() => [[actionEvent('upgrade.progress', ' { "n" :  1 } ')]], ['b-1 upgrade.progress  { "n" :  1 } ']],
+  [() => [[passingEvent('upgrade.progress', ' { "n" :  1 } ')]], ['b-1 upgrade.progress  { "n" :  1 } ']],
   [
     (world) => [world.backend('audio', 'restarting')],
     ['b-1 backend.updated {"backend":"audio","state":"restarting"}'],
@@ -57,6 +57,71 @@ for (const [happen, expected] of TABLE) {
     assert.deepEqual(heard(consumer), expected);
   });
 }
+
+const LEVEL = (peak: number): StreamEvent =>
+  passingEvent('audio.level', `{"outputs":[{"id":1,"peak":[${peak}]}]}`);
+const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
+
+test('a reading goes to streams that name it, at once, without an id, and is not kept', () => {
+  const node = new NodeUnderTest();
+  const [named, audio, all] = ['types=audio.level', 'backend=audio', ''].map((query) => node.consumer(query));
+  assert.ok(named && audio && all);
+  node.publish([[LEVEL(0.5)], node.world.put('audio.clients', ['1', { id: 1 }]), [LEVEL(0.25)]]);
+  assert.deepEqual(heard(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
+  assert.deepEqual(heard(audio), ['b-1 audio.updated [{"id":1}]']);
+  assert.deepEqual(heard(all), ['b-1 audio.updated [{"id":1}]']);
+  const returned = node.consumer('types=audio.level,audio.updated', undefined, 'b-0');
+  assert.ok(!heard(returned).some((line) => line.includes('audio.level')));
+  const replayed = node.consumer('types=audio.level,power.action', undefined, 'b-1');
+  node.publish([node.world.action('power.action')]);
+  assert.deepEqual(heard(replayed), ['b-2 power.action {"n":1}']);
+});
+
+test('who reads slowly gets the newest reading, behind what else is owed', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('types=audio.level,audio.updated', 0);
+  for (const peak of [0.1, 0.2, 0.3]) node.publish([[LEVEL(peak)]]);
+  node.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
+  node.publish([[LEVEL(0.4)]]);
+  assert.deepEqual(heard(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
+  node.publish([[LEVEL(0.5)]]);
+  assert.deepEqual(heard(consumer).at(-1), `b-1 ${level(0.5)}`);
+});
+
+test('the newest reading survives a slow replay', () => {
+  const node = new NodeUnderTest();
+  node.progress(3);
+  const consumer = node.consumer('types=audio.level,upgrade.progress', 0, 'b-1');
+  node.publish([[LEVEL(0.1)]]);
+  node.publish([[LEVEL(0.2)]]);
+  assert.deepEqual(heard(consumer).at(-1), `b-3 ${level(0.2)}`);
+  assert.equal(heard(consumer).length, 3);
+});
+
+test('readings do not put off the love that brings the newest id', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('types=audio.level&keepalive=10');
+  for (let seconds = 0; seconds < 10; seconds += 1) {
+    node.noise(1);
+    node.publish([[LEVEL(seconds / 10)]]);
+    node.clock.advance(1000);
+  }
+  node.clock.advance(1000);
+  assert.ok(heard(consumer).includes('b-10 server.info "love"'));
+});
+
+test('a gauge is watched from its first listener to its last, and each newcomer is announced', () => {
+  const node = new NodeUnderTest();
+  const [plain, first, second] = ['backend=audio', 'types=audio.level', 'types=audio.level'].map((query) =>
+    node.consumer(query),
+  );
+  assert.deepEqual(node.watched, ['audio.level true', 'audio.level true']);
+  first?.connection.breakOff();
+  plain?.connection.breakOff();
+  assert.equal(node.watched.length, 2);
+  second?.connection.breakOff();
+  assert.deepEqual(node.watched.slice(2), ['audio.level false']);
+});
 
 test('a batch is one write, and streams that want the same get the same bytes', () => {
   const node = new NodeUnderTest();

@@ -10,6 +10,8 @@ export class NodeUnderTest {
   readonly world = new NodeWorld();
   readonly clock = new ManualClock();
   readonly hub: EventHub;
+  /** Who began or ended to listen to a gauge. */
+  readonly watched: string[] = [];
 
   constructor(maxClients = 256) {
     this.hub = new EventHub({
@@ -17,6 +19,7 @@ export class NodeUnderTest {
       clock: this.clock,
       maxClients,
       source: this.world,
+      watch: (gauge, watched) => this.watched.push(`${gauge} ${watched}`),
     });
   }
 

@@ -1,8 +1,8 @@
 // A node's true state and its history, as the hub hears of it: what tests compare consumers' states with.
 
 import {
-  actionEvent,
   backendEvent,
+  passingEvent,
   recordEvents,
   type SnapshotSource,
   type StreamEvent,
@@ -59,7 +59,7 @@ export class NodeWorld implements SnapshotSource {
 
   action(type: ActionEvent, fields: object = {}): readonly StreamEvent[] {
     this.actions += 1;
-    return [actionEvent(type, JSON.stringify({ n: this.actions, ...fields }))];
+    return [passingEvent(type, JSON.stringify({ n: this.actions, ...fields }))];
   }
 
   snapshot(): readonly StreamEvent[] {

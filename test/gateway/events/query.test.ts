@@ -6,7 +6,8 @@ import { type Filter, filterOf, parseEventQuery } from '../../../src/gateway/eve
 import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
 
-const ALL = filterOf(() => true);
+/** All but what has to be named. */
+const ALL = without();
 const NOTHING = filterOf(() => false);
 const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false };
 
@@ -15,11 +16,11 @@ function only(...types: readonly EventType[]): Filter {
 }
 
 function of(...backends: readonly ChildName[]): Filter {
-  return filterOf((_type, backend) => backends.includes(backend));
+  return filterOf((type, backend) => backends.includes(backend) && type !== 'audio.level');
 }
 
 function without(...types: readonly EventType[]): Filter {
-  return filterOf((type) => !types.includes(type));
+  return filterOf((type) => !types.includes(type) && type !== 'audio.level');
 }
 
 const ACCEPTED: readonly [query: string, expected: object][] = [
@@ -63,6 +64,14 @@ const ACCEPTED: readonly [query: string, expected: object][] = [
       filter: only('power.action', 'audio.updated', 'audio.output.updated', 'audio.output.removed'),
     },
   ],
+  ['types=audio.level', { ...PLAIN, filter: only('audio.level') }],
+  ['types=audio.level,audio.updated', { ...PLAIN, filter: only('audio.level', 'audio.updated') }],
+  [
+    'types=audio.level&backend=audio',
+    { ...PLAIN, filter: filterOf((_type, backend) => backend === 'audio') },
+  ],
+  ['types=audio.level&exclude=audio.level', { ...PLAIN, filter: NOTHING }],
+  ['exclude=audio.level', PLAIN],
   ['keepalive=10', { ...PLAIN, keepaliveMs: 10_000 }],
   ['keepalive=120', { ...PLAIN, keepaliveMs: 120_000 }],
   ['keepalive=30s', { ...PLAIN, keepaliveMs: 30_000 }],

@@ -172,6 +172,7 @@ function round(
     clock: { ...clock, random: () => random.next() },
     maxClients: 20,
     source: world,
+    watch: () => undefined,
   });
   // Where records are large the bound of bytes acts, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;

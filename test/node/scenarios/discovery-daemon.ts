@@ -10,7 +10,7 @@ const PROGRAM = '/opt/tonearm';
 const CONFIG = '/opt/tonearm-discovery/config.yaml';
 const PID = '/tmp/tonearm-discovery.pid';
 
-export const LAN_ADDRESS = '192.168.77.5';
+const LAN_ADDRESS = '192.168.77.5';
 
 /** One line of `avahi-browse --resolve`. */
 export interface Found {

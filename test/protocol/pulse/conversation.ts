@@ -18,21 +18,26 @@ export interface Conversation {
   readonly versions: number[];
   readonly events: SubscriptionEvent[];
   readonly closed: ClosedReason[];
+  /** Of record streams: their number, and their data or that they have ended. */
+  readonly data: (readonly [stream: number, data: number[] | 'killed'])[];
 }
 
 export function converse(options: Partial<SessionOptions> = {}): Conversation {
   const versions: number[] = [];
   const events: SubscriptionEvent[] = [];
   const closed: ClosedReason[] = [];
+  const data: (readonly [number, number[] | 'killed'])[] = [];
   const session = new Session(
     { ...OPTIONS, ...options },
     {
       onReady: (version) => versions.push(version),
       onEvent: (event) => events.push(event),
+      onData: (stream, payload) => data.push([stream, [...payload]]),
+      onStreamKilled: (stream) => data.push([stream, 'killed']),
       onClosed: (reason) => closed.push(reason),
     },
   );
-  return { session, versions, events, closed };
+  return { session, versions, events, closed, data };
 }
 
 /** A session whose handshake is done. Its next request has tag 2. */

@@ -2,16 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Framer, PAYLOAD_MAX_BYTES } from '../../../src/protocol/pulse/frame.js';
+import { CONTROL_CHANNEL, Framer, PAYLOAD_MAX_BYTES } from '../../../src/protocol/pulse/frame.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { framed } from './bytes.js';
 
 const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
 
-function payloads(...chunks: Uint8Array[]): number[][] {
+type Delivered = readonly [channel: number, payload: number[]];
+
+function payloads(...chunks: Uint8Array[]): Delivered[] {
   const framer = new Framer();
-  const delivered: number[][] = [];
-  for (const chunk of chunks) framer.push(chunk, (payload) => delivered.push([...payload]));
+  const delivered: Delivered[] = [];
+  for (const chunk of chunks)
+    framer.push(chunk, (payload, channel) => delivered.push([channel, [...payload]]));
   return delivered;
 }
 
@@ -22,9 +25,15 @@ const STREAM = join(
   framed(Array.from({ length: 300 }, (_, at) => at % 256)),
   framed([8, 8], { channel: 0 }),
 );
-const EXPECTED = [[1, 2, 3], [4], Array.from({ length: 300 }, (_, at) => at % 256)];
+const EXPECTED: readonly Delivered[] = [
+  [CONTROL_CHANNEL, [1, 2, 3]],
+  [5, [9, 9, 9, 9]],
+  [CONTROL_CHANNEL, [4]],
+  [CONTROL_CHANNEL, Array.from({ length: 300 }, (_, at) => at % 256)],
+  [0, [8, 8]],
+];
 
-test('frames come out whole and in order; audio data is skipped', () => {
+test('frames come out whole and in order, audio data with its channel', () => {
   assert.deepEqual(payloads(STREAM), EXPECTED);
 });
 

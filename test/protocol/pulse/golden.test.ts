@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { peaksOf } from '../../../src/actors/audio/levels.js';
 import { COMMANDS, type RequestName } from '../../../src/protocol/pulse/commands.js';
 import { Framer } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
@@ -294,10 +295,10 @@ const PEAK_REPLIES: Readonly<Record<string, object>> = {
 };
 
 for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefined)) {
-  test(`${capture.file} opens a record stream, passes over its data, and ends it, byte by byte`, () => {
+  test(`${capture.file} opens a record stream, brings its peaks, and ends it, byte by byte`, () => {
     const bytes = read(capture);
     assert.equal(bytes.length, capture.bytes);
-    const { session, closed } = ready();
+    const { session, closed, data } = ready();
     const results: unknown[] = [];
     session.request('CREATE_RECORD_STREAM', PEAKS, 0, (result) => results.push(result));
     session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, (result) => results.push(result));
@@ -313,6 +314,13 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
       },
     });
     const isReplied = capture.frames.some(({ tag }) => tag === 3);
+    const peaks = data.map(([stream, said]) => [
+      stream,
+      ...(said === 'killed' ? [] : peaksOf(Uint8Array.from(said), 2)),
+    ]);
+    assert.ok(peaks.length > 5);
+    // A sine of these amplitudes, from its beginning on.
+    assert.deepEqual(peaks.at(-1), [0, 0.5, 0.25]);
     assert.deepEqual(deleted, isReplied ? [{ ok: true, value: undefined }] : []);
     assert.deepEqual(closed, []);
   });

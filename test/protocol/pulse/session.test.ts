@@ -305,12 +305,22 @@ for (const [what, bytes, detail] of VIOLATIONS) {
   });
 }
 
-test('what a server may send to any client, and audio data, is ignored', () => {
+test('audio data and the end of a record stream are told, by its number', () => {
+  const { session, data, closed } = ready();
+  session.receive(wire.framed([1, 2, 3], { channel: 4 }), 0);
+  session.receive(wire.command(65, 0xffffffff, u32(4)), 0);
+  assert.deepEqual(data, [
+    [4, [1, 2, 3]],
+    [4, 'killed'],
+  ]);
+  assert.deepEqual(closed, []);
+});
+
+test('what a server may send to any client is ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()), 0);
-  // What becomes of a record stream: killed, suspended, moved, an event, another buffer.
-  for (const code of [65, 77, 79, 93, 95]) session.receive(wire.command(code, 0xffffffff, u32(0)), 0);
-  session.receive(wire.framed([1, 2, 3], { channel: 4 }), 0);
+  // What becomes of a record stream: suspended, moved, an event, another buffer.
+  for (const code of [77, 79, 93, 95]) session.receive(wire.command(code, 0xffffffff, u32(0)), 0);
   assert.deepEqual(closed, []);
 });
 

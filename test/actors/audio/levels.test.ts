@@ -1,0 +1,116 @@
+// What a meter says: a row per question.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { levelsNow, levelText, louder, peaksOf, sounding } from '../../../src/actors/audio/levels.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import { inputInfo, sinkInfo } from './sound-records.js';
+
+function state(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
+  const filled = new SoundState();
+  for (const sink of sinks) filled.putSink(sink);
+  for (const input of inputs) filled.putInput(input);
+  return filled;
+}
+
+const LIVING = sinkInfo(3, 'living');
+const KITCHEN = sinkInfo(1, 'kitchen');
+
+describe('an output sounds', () => {
+  const rows: readonly (readonly [
+    what: string,
+    sinks: readonly SinkInfo[],
+    inputs: readonly SinkInputInfo[],
+    ids: readonly number[],
+  ])[] = [
+    ['when a client plays to it', [LIVING, KITCHEN], [inputInfo(7, 'News', { sink: 3 })], [3]],
+    [
+      'once, however many do',
+      [LIVING],
+      [inputInfo(7, 'News', { sink: 3 }), inputInfo(8, 'Song', { sink: 3 })],
+      [3],
+    ],
+    [
+      'in the order of the indices',
+      [LIVING, KITCHEN],
+      [inputInfo(7, 'News', { sink: 3 }), inputInfo(8, 'Song', { sink: 1 })],
+      [1, 3],
+    ],
+    ['not when it is corked', [LIVING], [inputInfo(7, 'News', { sink: 3, corked: true })], []],
+    [
+      'not while it was put to sleep',
+      [sinkInfo(3, 'living', { state: 2 })],
+      [inputInfo(7, 'News', { sink: 3 })],
+      [],
+    ],
+    ['not when nobody plays', [LIVING, KITCHEN], [], []],
+    ['not for a client without an output', [LIVING], [inputInfo(7, 'News', { sink: undefined })], []],
+    ['not before it is known', [], [inputInfo(7, 'News', { sink: 3 })], []],
+  ];
+  for (const [what, sinks, inputs, ids] of rows) {
+    test(what, () =>
+      assert.deepEqual(
+        sounding(state(sinks, inputs)).map(({ index }) => index),
+        ids,
+      ),
+    );
+  }
+});
+
+describe('a level is', () => {
+  const playing = inputInfo(7, 'News', { sink: 3 });
+  const MEASURED = new Map([
+    [1, [0.7]],
+    [3, [0.5, 0.25]],
+    [9, [1]],
+  ]);
+  const rows: readonly (readonly [
+    what: string,
+    sinks: readonly SinkInfo[],
+    measured: ReadonlyMap<number, readonly number[]>,
+    text: string,
+  ])[] = [
+    [
+      'what was measured where something plays, and 0 elsewhere',
+      [LIVING, KITCHEN],
+      MEASURED,
+      '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}',
+    ],
+    ['not told where it is not known', [LIVING, KITCHEN], new Map(), '{"outputs":[{"id":1,"peak":[0,0]}]}'],
+    [
+      'of one channel where there is one',
+      [sinkInfo(1, 'kitchen', { channelMap: [0] })],
+      MEASURED,
+      '{"outputs":[{"id":1,"peak":[0]}]}',
+    ],
+    ['nothing without outputs', [], MEASURED, '{"outputs":[]}'],
+  ];
+  for (const [what, sinks, measured, text] of rows) {
+    test(what, () => assert.equal(levelText(levelsNow(state(sinks, [playing]), measured)), text));
+  }
+});
+
+describe('a fragment', () => {
+  const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
+    ['has a peak for each channel', [0.5, 0.25], [0.5, 0.25]],
+    ['of several frames has the highest', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
+    ['is told in thousandths', [0.499_97, 0.000_49], [0.5, 0]],
+    ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
+    ['of what is no number is silence', [Number.NaN, -0.5], [0, 0]],
+    ['that is cut short says what it has', [0.5], [0.5, 0]],
+    ['of nothing is silence', [], [0, 0]],
+  ];
+  for (const [what, values, peaks] of rows) {
+    test(what, () => {
+      // At an odd place, as in a chunk of the socket.
+      const bytes = Buffer.alloc(1 + 4 * values.length + 1);
+      for (const [at, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * at);
+      assert.deepEqual(peaksOf(bytes.subarray(1), 2), peaks);
+    });
+  }
+
+  test('and another one have the louder channels of both', () => {
+    assert.deepEqual(louder([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
+  });
+});
