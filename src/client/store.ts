@@ -83,7 +83,7 @@ export interface NodeState {
   /** What may be done; asked for at each connection, as nobody announces its changes. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;
-  /** Peaks per channel, 0..1, by output id; empty unless asked for. */
+  /** Peaks per channel, 0..1, by output id; empty unless asked for. Of an output that is not in it nothing is known now. */
   readonly levels: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -122,8 +122,8 @@ const RULES: Rules = {
     outputs: drop(outputs, gone.map(idOf)),
     levels: drop(levels, gone.map(idOf)),
   }),
-  'audio.level': ({ levels }, { outputs }) => ({
-    levels: new Map([...levels, ...outputs.map(({ id, peak }) => [id, peak] as const)]),
+  'audio.level': (_state, { outputs }) => ({
+    levels: new Map(outputs.map(({ id, peak }) => [id, peak])),
   }),
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => ({

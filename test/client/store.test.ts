@@ -56,22 +56,18 @@ describe('rows', () => {
     assert.deepEqual(outputs.get(1), record(1), 'what was handed out is not touched');
   });
 
-  test('an output takes its level along', () => {
-    const { state } = told(
-      ['audio.output.updated', [record(1), record(2)]],
+  test('levels are those of the last event, and an output takes its own along', () => {
+    const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
+    const store = told(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
+    assert.deepEqual(
+      [...store.state.levels],
       [
-        'audio.level',
-        {
-          outputs: [
-            { id: 1, peak: [0.5] },
-            { id: 2, peak: [0, 0] },
-          ],
-        },
+        [2, [0.2, 0]],
+        [3, [0.3, 0]],
       ],
-      ['audio.level', { outputs: [{ id: 2, peak: [0.1, 0.2] }] }],
-      ['audio.output.removed', [record(1)]],
     );
-    assert.deepEqual([...state.levels], [[2, [0.1, 0.2]]]);
+    store.apply({ type: 'audio.output.removed', data: [record(3)] } as unknown as NodeEvent);
+    assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
   test('players come, move, and go', () => {
