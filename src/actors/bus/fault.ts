@@ -63,8 +63,6 @@ export function sentence(error: BusError): string {
       return 'the connection to the bus was lost';
     case 'local':
       return error.detail;
-    default:
-      return error satisfies never;
   }
 }
 
@@ -84,8 +82,6 @@ function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: Fa
       return 'unavailable';
     case 'local':
       return 'internal';
-    default:
-      return error satisfies never;
   }
 }
 
