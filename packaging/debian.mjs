@@ -26,6 +26,8 @@ export const PACKAGES = {
   mpv: { file: '/usr/bin/mpv', why: 'a real player' },
   'mpv-mpris': { file: '/etc/mpv/scripts/mpris.so', why: "mpv's place on the session bus" },
   cmus: { file: '/usr/bin/cmus', why: 'another real player, the smallest that speaks MPRIS by itself' },
+  'avahi-daemon': { file: '/usr/sbin/avahi-daemon', why: 'mDNS on the real node' },
+  'avahi-utils': { file: '/usr/bin/avahi-browse', why: 'a look at what is announced' },
   debootstrap: { file: '/usr/sbin/debootstrap', why: 'a root of Debian 13, over which the suite runs too' },
   lintian: { file: '/usr/bin/lintian', why: 'the check of the built packages' },
   chromium: { file: '/usr/bin/chromium', why: 'a real EventSource, and real cross-origin requests' },

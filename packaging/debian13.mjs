@@ -14,7 +14,15 @@ const SUITE = 'trixie';
 /** What a node has, and what the tests themselves call. */
 const PACKAGES = [
   ...['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'dbus-user-session', 'polkitd', 'nodejs'],
-  ...['pulseaudio', 'pulseaudio-utils', 'pipewire', 'pipewire-pulse', 'wireplumber'],
+  ...[
+    'pulseaudio',
+    'pulseaudio-utils',
+    'pipewire',
+    'pipewire-pulse',
+    'wireplumber',
+    'avahi-daemon',
+    'avahi-utils',
+  ],
   ...['mpv', 'mpv-mpris', 'cmus'],
   ...['curl', 'hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps'],
 ];

@@ -1,5 +1,5 @@
 // "Adding a backend" of ARCHITECTURE.md is enough: a backend that is added in those places, and in no other, has its route, its
-// event and its command.
+// event and its command. So is "Adding a bridge": it hears of the backend's record, and has its command carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,7 +11,14 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../until.js';
 import { Daemon } from './daemon.js';
-import { EDITS, WORKER, WORKER_FILE } from './example-backend.js';
+import {
+  BRIDGE_EDITS,
+  BRIDGE_WORKER,
+  BRIDGE_WORKER_FILE,
+  EDITS,
+  WORKER,
+  WORKER_FILE,
+} from './example-backend.js';
 
 // build/test/contract/example-backend.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -22,7 +29,7 @@ function addExample(folder: string): void {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [file, text, becomes] of EDITS) {
+  for (const [file, text, becomes] of [...EDITS, ...BRIDGE_EDITS]) {
     const source = readFileSync(join(folder, file), 'utf8');
     assert.equal(source.split(text).length, 2, `${file} has ${JSON.stringify(text)} once`);
     writeFileSync(
@@ -30,8 +37,13 @@ function addExample(folder: string): void {
       source.replace(text, () => becomes.replace('@', () => text)),
     );
   }
-  mkdirSync(dirname(join(folder, WORKER_FILE)));
-  writeFileSync(join(folder, WORKER_FILE), WORKER);
+  for (const [file, text] of [
+    [WORKER_FILE, WORKER],
+    [BRIDGE_WORKER_FILE, BRIDGE_WORKER],
+  ] as const) {
+    mkdirSync(dirname(join(folder, file)));
+    writeFileSync(join(folder, file), text);
+  }
 }
 
 /** Runs Node in a folder; throws with what it said when it fails. */
@@ -51,14 +63,19 @@ async function listen(url: string): Promise<{ text(): string; close(): void }> {
   return { text: () => text, close: () => incoming.destroy() };
 }
 
-test('the page lists the places in which the example is added', () => {
-  const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n## Adding a backend\n')[1];
-  const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
-  const edited = new Set([...EDITS.map(([file]) => file), WORKER_FILE.replace('bell', 'NAME')]);
-  assert.deepEqual(listed.sort(), [...edited].sort());
-});
+for (const [what, edits, worker] of [
+  ['backend', EDITS, WORKER_FILE.replace('bell', 'NAME')],
+  ['bridge', BRIDGE_EDITS, BRIDGE_WORKER_FILE.replace('clapper', 'NAME')],
+] as const) {
+  test(`the page lists the places in which the example of a ${what} is added`, () => {
+    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];
+    const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
+    const edited = new Set([...edits.map(([file]) => file), worker]);
+    assert.deepEqual(listed.sort(), [...edited].sort());
+  });
+}
 
-test('an example backend answers its route, tells its event and obeys its command', async (t) => {
+test('an example backend answers its route, tells its event and obeys its command, also when an example bridge asks', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
   let daemon: Daemon | undefined;
   t.after(async () => {
@@ -79,4 +96,15 @@ test('an example backend answers its route, tells its event and obeys its comman
     /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(stream.text()),
   );
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
+  stream.close();
+  await daemon.stop();
+  daemon = await Daemon.start({
+    config: `clapper: {enabled: true}\n${config}`,
+    entry: join(folder, 'dist/main.js'),
+  });
+  const rung = daemon;
+  await until('the clapper to hear what it did', async () => {
+    const { backends } = (await rung.read('/health')) as { backends: Record<string, { detail?: string }> };
+    return backends['clapper']?.detail === '{"rings":1}';
+  });
 });

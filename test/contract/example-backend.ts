@@ -1,4 +1,4 @@
-// A backend that is added by the list of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
+// A backend and a bridge that are added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
 
 /** File, a text that stands in it once, and what it becomes: `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
@@ -46,6 +46,46 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   ['src/gateway/openapi.ts', 'const COMPONENTS = {', '@\n Bell: schemas.BellRecord,'],
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
 ];
+
+/** And a bridge: a clapper, which rings the bell when it hears of one that has never rung. */
+export const BRIDGE_EDITS: typeof EDITS = [
+  ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
+  ['src/protocol/actor/messages.ts', "  discovery: ['served'],", "@ clapper: ['put'],"],
+  [
+    'src/protocol/actor/settings.ts',
+    'interface Settings {',
+    '@\n readonly clapper: { readonly enabled: boolean };',
+  ],
+  [
+    'src/supervisor/config/keys.ts',
+    '\n  power: {',
+    "\n clapper: { enabled: key('boolean', false, 'clapper', flag) },@",
+  ],
+];
+
+export const BRIDGE_WORKER_FILE = 'src/actors/clapper/worker.ts';
+
+export const BRIDGE_WORKER = `
+import type { ActorTask } from '../../protocol/actor/messages.js';
+import { runBridge } from '../runtime.js';
+
+export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
+  return runBridge<'clapper'>(task, (_settings, node) => {
+    let heard = '';
+    return {
+      hear: ({ notices }) => {
+        for (const notice of notices) {
+          if (notice.kind !== 'put' || notice.collection !== 'bell') continue;
+          heard = notice.json;
+          node.status('up', heard);
+          if (heard === '{"rings":0}') void node.ask({ method: 'POST', path: '/bell/ring' });
+        }
+      },
+      stop: async () => undefined,
+    };
+  });
+}
+`;
 
 export const WORKER_FILE = 'src/actors/bell/worker.ts';
 

@@ -37,6 +37,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['an option without its value', ['--user', 'pi', '--bind'], 64, /--bind needs a value/],
   ['an empty value', ['--user', 'pi', '--unit='], 64, /a value is empty/],
   ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /holds a line feed/],
+  ['--discovery with --uninstall', ['--uninstall', '--user', 'pi', '--discovery'], 64, /--uninstall takes/],
   ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall takes/],
   [
     '--unit with --uninstall',
@@ -158,6 +159,27 @@ export function installScenarios(node: () => Node): void {
     assert.doesNotMatch(await setUpPi(node(), ...flags), /: (?:write|make|enable|start|remove) /);
   });
 
+  test('--discovery announces it, says what is missing for that, and is kept', async (t) => {
+    const avahi = ['avahi-daemon.socket', 'avahi-daemon.service'].join(' ');
+    t.after(() => shell(node(), `systemctl stop ${avahi}`));
+    const lastLines = async (...flags: readonly string[]) =>
+      (await setUpPi(node(), ...flags)).trimEnd().split('\n').slice(-2).join('\n');
+    assert.match(
+      await lastLines('--discovery'),
+      /while avahi-daemon does not run: systemctl enable --now avahi-daemon/,
+    );
+    await shell(node(), 'systemctl start avahi-daemon.service');
+    assert.doesNotMatch(await lastLines('--discovery'), /avahi/);
+    await setUpPi(node(), '--unit', 'mpd.service', '--unit', 'a\\x27b.service');
+    assert.match(await shell(node(), `cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
+    const found = await shell(node(), 'tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
+    assert.match(found, /^discovery:\n {2}enabled: true\n {2}name: tonearm on tonearm-node$/m);
+    await until('the bridge', async () => {
+      const { backends } = (await read(node(), '/health')) as { backends: Record<string, { state: string }> };
+      return backends['discovery']?.state === 'up';
+    });
+  });
+
   test('what the daemon refuses changes nothing', async () => {
     const before = await shell(node(), TRACES);
     const pid = await property(node(), 'MainPID');
@@ -186,7 +208,10 @@ export function installScenarios(node: () => Node): void {
       /open http:\/\/localhost:8018\/ on this machine; for others .*--user pi --bind all\n$/,
     );
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
-    assert.equal(await shell(node(), `grep -v '^#' ${ASKED}`), `bind: ['lo']\nsystemd:\n${units}`);
+    assert.equal(
+      await shell(node(), `grep -v '^#' ${ASKED}`),
+      `bind: ['lo']\nsystemd:\n${units}discovery: {enabled: true}\n`,
+    );
     await setUpPi(node(), '--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
   });
