@@ -78,6 +78,7 @@ test('an interface is waited for, served when it comes, and closed when it goes,
   machine.look();
   assert.equal(machine.state, '127.0.0.1 | wlan0');
   assert.deepEqual(machine.open, ['127.0.0.1']);
+  assert.deepEqual(machine.told, ['127.0.0.1', '127.0.0.1 10.0.0.2', '127.0.0.1 10.0.0.3', '127.0.0.1']);
   const absent = 'warn not there yet, and will be listened on when it comes wlan0';
   assert.deepEqual(machine.logged, [
     'info listening 127.0.0.1',

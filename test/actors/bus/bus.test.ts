@@ -6,9 +6,11 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { AvahiBus } from '../../../src/actors/bus/avahi.js';
 import { type SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
 import { connectBus } from '../../../src/actors/bus/connection.js';
 import type { LogindBus } from '../../../src/actors/bus/logind.js';
+import { AVAHI_METHODS } from '../../../src/protocol/dbus/avahi.js';
 import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
@@ -194,9 +196,9 @@ test('nobody who calls us gets anything', async (t) => {
   assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
 });
 
-test('three kinds of bus, each with its own methods', () => {
+test('kinds of bus, each with its own methods', () => {
   // Never run: the compiler is the test.
-  const typed = (user: UserBus, logind: LogindBus, system: SystemBus): void => {
+  const typed = (user: UserBus, logind: LogindBus, avahi: AvahiBus, system: SystemBus): void => {
     void user.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
     void logind.call(LOGIND_METHODS.reboot, [false]);
     void logind.call(LOGIND_METHODS.canReboot, []);
@@ -204,6 +206,11 @@ test('three kinds of bus, each with its own methods', () => {
     void logind.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
     // @ts-expect-error The machine is not restarted over the user's bus.
     void user.call(LOGIND_METHODS.reboot, [false]);
+    void avahi.call(AVAHI_METHODS.entryGroupNew, []);
+    // @ts-expect-error The machine is not restarted over Avahi's bus.
+    void avahi.call(LOGIND_METHODS.reboot, [false]);
+    // @ts-expect-error Nothing is announced over the system's bus of others.
+    void system.call(AVAHI_METHODS.entryGroupNew, []);
     // @ts-expect-error A bus of one kind is none of another.
     void (system satisfies UserBus);
     // @ts-expect-error Two arguments are wanted.

@@ -230,3 +230,29 @@ for (const name of ['checkUnit', 'upgradeUnit']) {
     `1:${column}: upgrade.${name}: must be a unit name, not a map`,
   );
 }
+
+accepted('discovery: {name: Küche (oben)}', 'discovery.name', 'Küche (oben)');
+accepted(`discovery: {name: ${'n'.repeat(63)}}`, 'discovery.name', 'n'.repeat(63));
+accepted('zeroconf: {enabled: true}', 'discovery.enabled', true);
+refused(
+  'discovery: {name: ""}',
+  '1:19: discovery.name: "" is not a name: it has 0 bytes, 1 to 63 are allowed',
+);
+refused(
+  `discovery: {name: ${'ü'.repeat(32)}}`,
+  `1:19: discovery.name: "${'ü'.repeat(32)}" is not a name: it has 64 bytes, 1 to 63 are allowed`,
+);
+refused(
+  'discovery: {name: "a\\tb"}',
+  '1:19: discovery.name: "a\\tb" is not a name: it holds a control character',
+);
+refused(
+  'discovery: {name: a}\nzeroconf: {enabled: true}',
+  '2:1: zeroconf: is another spelling of discovery, which is given at c:1; use one of them',
+);
+
+test('the name of a node with a long name is cut to what a service may be called, between two characters', () => {
+  const resolved = resolve([], { ...ENVIRONMENT, hostname: 'ü'.repeat(40) });
+  assert.ok(resolved.ok);
+  assert.equal(resolved.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
+});
