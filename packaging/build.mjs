@@ -1,5 +1,5 @@
-// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped,
-// `dist-client/` what `tonearm/client` is.
+// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped and the
+// files of the page, `dist-client/` what `tonearm/client` is.
 // One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
 // and 190 ms at start. Nothing here installs anything.
 //
@@ -24,6 +24,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
+import { buildPage } from './page.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -165,6 +166,7 @@ async function buildDist(outdir) {
   await bundle(outdir, Object.fromEntries(lateEntries));
   // Piscina starts each thread on a file of its own, which it expects beside itself.
   await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') });
+  await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'));
   const architecture = ownArchitecture();
   if (architecture === undefined) throw new Error(`tonearm is not built for ${process.arch}`);
   for (const file of nativeFiles(architecture)) cpSync(join(NATIVE, file), join(outdir, file));

@@ -192,6 +192,7 @@ function steps(positionals, { debian13: onlyDebian13, soak: soaking, scenario })
   const checks = [
     ready,
     ['types', () => tool('tsc', '-p', '.')],
+    ['types of the page', () => tool('tsc', '-p', 'src/page')],
     ['style', () => tool('biome', 'ci', '--error-on-warnings', 'src', 'test', 'bench', 'packaging')],
     ['dead code', () => tool('knip', '--no-progress')],
     built,

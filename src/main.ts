@@ -11,6 +11,7 @@ import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
+import { readPageFiles } from './gateway/page.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
@@ -26,6 +27,9 @@ const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot:
 
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
+
+/** The files of the page, beside this one once it is bundled. */
+const PAGE = new URL('page/', ROOT);
 
 /** There when the kernel has IPv6 at all. */
 const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
@@ -116,6 +120,7 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
     bridges: supervisor,
     interfaces: networkInterfaces,
     version: VERSION,
+    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(PAGE)) : new Map(),
     log: (level, message, fields) => logger.log(level, message, fields),
     clock: systemClock,
   });

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 function readSources(folder: string): readonly SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .map((file) => sourceFile(relative(ROOT, file).split(sep).join('/'), readFileSync(file, 'utf8')));
 }
@@ -42,7 +42,10 @@ describe('the sources', () => {
       imports
         .filter(
           ({ target }) =>
-            /^(?:src|test|bench)\//.test(target) && target.endsWith('.ts') && !paths.has(target),
+            /^(?:src|test|bench)\//.test(target) &&
+            target.endsWith('.ts') &&
+            !paths.has(target) &&
+            !paths.has(`${target}x`),
         )
         .map(({ target }) => `${path} imports ${target}`),
     );

@@ -12,7 +12,13 @@ const STREAMS_MAX = 2000;
 const off = { enabled: false };
 const gateway = createGateway({
   settings: {
-    api: { port: 0, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: STREAMS_MAX } },
+    api: {
+      port: 0,
+      cors: { origins: [] },
+      hosts: [],
+      sse: { enabled: true, maxClients: STREAMS_MAX },
+      ui: { enabled: false },
+    },
     audio: { enabled: true, serveCookie: false },
     systemd: { ...off, system: [], user: [], internal: [] },
     power: { ...off, capabilities: { poweroff: false, reboot: false } },
@@ -25,6 +31,7 @@ const gateway = createGateway({
   bridges: { tell: () => undefined },
   interfaces: networkInterfaces,
   version: '0',
+  page: new Map(),
   log: () => undefined,
   clock: systemClock,
 });

@@ -13,6 +13,7 @@ import { type Log, RequestHandler } from './handler.js';
 import { ListeningSockets } from './listening.js';
 import { Mirror } from './mirror.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
+import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   /** `os.networkInterfaces`. */
   readonly interfaces: () => Interfaces;
   readonly version: string;
+  /** None where `api.ui.enabled` is false. */
+  readonly page: PageFiles;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -111,10 +114,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const feeds = new BridgeFeeds({ bridges: options.bridges, heard: HEARD, mirror, served });
   const handler = new RequestHandler({
     router: new Router(routes),
-    identity: new HostIdentity(() => node.hostname, {
-      hosts: settings.api.hosts,
-      origins: settings.api.cors.origins,
-    }),
+    identity: identityOf(options),
     serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
     mirror,
     responses,
@@ -122,6 +122,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     covers,
     hub,
     listening: () => sockets?.state ?? { listening: [], waiting: [] },
+    page: new Page(options.page, settings.api.cors.origins),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
     version,
     clock,
@@ -149,6 +150,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       return end;
     },
   };
+}
+
+function identityOf({ settings, node }: GatewayOptions): HostIdentity {
+  const { hosts, cors } = settings.api;
+  return new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
 }
 
 /** Says so where the process cannot hold what the configuration allows. */

@@ -11,6 +11,7 @@ import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
 import type { ListeningState } from './listening.js';
 import type { Mirror } from './mirror.js';
 import { healthRecord } from './node-info.js';
+import type { Page } from './page.js';
 import { type Problem, problem, problemReply } from './problem.js';
 import {
   ACCEPTED,
@@ -23,8 +24,8 @@ import {
   replyOf,
 } from './reply.js';
 import { RESOURCES, type Resource } from './resources.js';
-import type { Endpoint, RouteMatch, Router } from './router.js';
-import type { Action, Route } from './routes.js';
+import { type Endpoint, type RouteMatch, type Router, routeFor } from './router.js';
+import type { Action } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityOf,
@@ -47,6 +48,7 @@ export interface HandlerParts {
   readonly listening: () => ListeningState;
   readonly identity: HostIdentity;
   readonly serverRecord: (hostname: string) => ServerRecord;
+  readonly page: Page;
   /** The text of `GET /openapi.json`; asked for until it was given once. */
   readonly openapi: () => Promise<string>;
   readonly version: string;
@@ -141,6 +143,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #perform(exchange: TrustedExchange, action: Action, match: RouteMatch): Served {
+    const { page, identity } = this.#parts;
     switch (action.kind) {
       case 'mirror':
         return exchange.answer(this.#mirrorReply(exchange, action.resource));
@@ -160,6 +163,8 @@ export class RequestHandler implements ExchangeHandler {
         return this.#answerOpenapi(exchange);
       case 'events':
         return this.#openStream(exchange);
+      case 'page':
+        return exchange.answer(page.reply(exchange, identity.rules, action.part, match.params.get('file')));
     }
   }
 
@@ -249,12 +254,6 @@ export class RequestHandler implements ExchangeHandler {
     if (stream === 'full') refuseForGood(exchange, TOO_MANY_STREAMS);
     else attach(stream);
   }
-}
-
-/** HEAD is GET whose answer has no body; the exchange leaves it out. */
-function routeFor(endpoint: Endpoint, method: string): Route | undefined {
-  if (method === 'GET' || method === 'HEAD') return endpoint.get;
-  return method === 'POST' ? endpoint.post : undefined;
 }
 
 function refuse(exchange: TrustedExchange, found: Problem): void {

@@ -6,6 +6,7 @@ import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
 import * as schemas from '../protocol/actor/schemas.js';
+import { FILE_TYPES } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
 import type { Action, Route } from './routes.js';
 
@@ -145,7 +146,7 @@ function operation({ method, path, summary, action }: Route): JsonObject {
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
     summary,
-    tags: [path.split('/')[1]],
+    tags: [path.split('/')[1] || 'ui'],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(action),
     ...(action.kind === 'events' ? { 'x-events': eventTable() } : {}),
@@ -185,6 +186,12 @@ function successes(action: Action): JsonObject {
       };
     case 'health':
       return { 200: json(action.schema) };
+    case 'page':
+      if (action.part === 'way') return { 308: { description: 'To the page' } };
+      return {
+        200: { description: 'A file', content: Object.fromEntries(FILE_TYPES.map((type) => [type, {}])) },
+        304: { description: 'Not changed since If-None-Match' },
+      };
     default:
       return cacheable(action.schema);
   }
@@ -219,6 +226,8 @@ function problemsOf(action: Action): readonly ProblemCode[] {
       return ['unavailable'];
     case 'events':
       return ['bad-query', 'too-many-streams'];
+    case 'page':
+      return ['foreign-origin', 'not-found'];
     default:
       return [];
   }

@@ -18,6 +18,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   204: '204 No Content',
   304: '304 Not Modified',
   307: '307 Temporary Redirect',
+  308: '308 Permanent Redirect',
   400: '400 Bad Request',
   403: '403 Forbidden',
   404: '404 Not Found',

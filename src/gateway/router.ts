@@ -36,7 +36,8 @@ export class Router {
       if (endpoint.path.includes('{')) continue;
       const match: RouteMatch = { ok: true, endpoint, params: NO_PARAMS };
       const bare = withoutSlash(endpoint.path);
-      this.#fixed.set(bare, match).set(`${bare}/`, match);
+      this.#fixed.set(`${bare}/`, match);
+      if (bare !== '') this.#fixed.set(bare, match);
     }
     this.#templates = endpoints.map((endpoint) => ({
       segments: withoutSlash(endpoint.path).split('/'),
@@ -59,6 +60,12 @@ export class Router {
     }
     return problem('not-found', 'There is no such path');
   }
+}
+
+/** HEAD is GET whose answer has no body; the exchange leaves it out. */
+export function routeFor(endpoint: Endpoint, method: string): Route | undefined {
+  if (method === 'GET' || method === 'HEAD') return endpoint.get;
+  return method === 'POST' ? endpoint.post : undefined;
 }
 
 function withoutSlash(path: string): string {

@@ -13,6 +13,7 @@ import type { Backends } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
 import type { ComponentName } from './openapi.js';
+import type { PagePart } from './page.js';
 import { type Problem, problem } from './problem.js';
 import type { Resource } from './resources.js';
 
@@ -36,7 +37,8 @@ export type Action =
       readonly run: (backends: Backends, params: Params, body: RawBody) => Promise<Answer | Problem>;
     }
   | { readonly kind: 'server' | 'health' | 'openapi'; readonly schema: ComponentName }
-  | { readonly kind: 'events' };
+  | { readonly kind: 'events' }
+  | { readonly kind: 'page'; readonly part: PagePart };
 
 type Ask = (backends: Backends) => Promise<Answer>;
 
@@ -60,6 +62,7 @@ interface Mutation<B extends Backend, T> extends Pick<Route, 'path' | 'summary'>
 type Exists = Route['exists'];
 
 const always: Exists = () => true;
+const withPage: Exists = ({ api }) => api.ui.enabled;
 const withAudio: Exists = ({ audio }) => audio.enabled;
 const withSystemd: Exists = ({ systemd }) => systemd.enabled;
 const withPower: Exists = ({ power }) => power.enabled;
@@ -212,6 +215,9 @@ const playerRoutes: readonly Route[] = [
 ];
 
 export const ROUTES: readonly Route[] = [
+  get('/', 'The way to the page', withPage, { kind: 'page', part: 'way' }),
+  get('/ui', 'The page', withPage, { kind: 'page', part: 'document' }),
+  get('/ui/{file}', 'A file of the page', withPage, { kind: 'page', part: 'file' }),
   get('/server', 'The node and its software', always, { kind: 'server', schema: 'Server' }),
   get('/health', 'The state of the backends', always, { kind: 'health', schema: 'Health' }),
   get('/openapi.json', 'This document', always, { kind: 'openapi', schema: 'OpenApi' }),

@@ -163,13 +163,15 @@ export function distrustOrigin(
   secFetchSite: string,
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
-  if (standing === 'foreign') {
-    return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
-  }
+  if (standing === 'foreign') return foreignOrigin(origin);
   if (method !== 'OPTIONS' && standing === 'none' && secFetchSite.toLowerCase() === 'cross-site') {
     return problem('foreign-origin', 'A page of another site sent this request');
   }
   return undefined;
+}
+
+export function foreignOrigin(origin: string): Problem {
+  return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
 }
 
 /** On every answer but preflights. Where no origin is configured, answers do not depend on it and say nothing. */

@@ -51,7 +51,12 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // Of the daemon it knows types, and no more: it runs in browsers.
   { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: [] },
-  { of: 'src/gateway/', may: SHARED, builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto'] },
+  { of: 'src/page/', may: ['src/client/'], builtins: [] },
+  {
+    of: 'src/gateway/',
+    may: SHARED,
+    builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto', 'node:path'],
+  },
   {
     of: 'src/supervisor/',
     may: SHARED,
@@ -89,6 +94,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   pino: { in: ['src/supervisor/log.ts'] },
   yaml: { in: ['src/supervisor/config/'] },
   'dbus-next': { in: ['src/actors/bus/connection.ts'] },
+  preact: { in: ['src/page/'] },
   // Loaded lazily in the gateway: its values weigh megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
@@ -125,6 +131,9 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/progress.ts': 'bounds the wait for the daemon',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': "reckons the node's time from this device's",
+  'src/page/controls.tsx': 'bounds how long an accepted value is shown',
+  'src/page/players.tsx': 'shows a position that runs',
+  'src/page/pulse.ts': 'asks whether the node still answers',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/wake.ts': 'bounds the wait for an output',

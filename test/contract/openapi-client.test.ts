@@ -30,7 +30,11 @@ const COMPILER_OPTIONS = {
 const CLIENT = `
 import type { paths } from './api.js';
 
-type Get = { [P in keyof paths]: paths[P] extends { get: object } ? P : never }[keyof paths];
+/** Those that need no name of anything. */
+type Get = Exclude<
+  { [P in keyof paths]: paths[P] extends { get: object } ? P : never }[keyof paths],
+  \`\${string}{\${string}\`
+>;
 type Responses<P extends Get> = paths[P]['get']['responses'];
 type Body<R> = R extends { content: infer C } ? C[keyof C] : undefined;
 type Answer<P extends Get> = {
@@ -48,6 +52,8 @@ async function get<P extends Get>(base: string, path: P): Promise<Answer<P>> {
 
 /** Every path is here, or this does not compile. */
 export const calls: { readonly [P in Get]: (base: string) => Promise<Answer<P>> } = {
+  '/': (base) => get(base, '/'),
+  '/ui': (base) => get(base, '/ui'),
   '/server': (base) => get(base, '/server'),
   '/health': (base) => get(base, '/health'),
   '/openapi.json': (base) => get(base, '/openapi.json'),

@@ -7,6 +7,7 @@ import { Covers } from '../../src/gateway/covers.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
 import { Mirror } from '../../src/gateway/mirror.js';
+import { Page } from '../../src/gateway/page.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
@@ -62,6 +63,7 @@ class FaultyGateway {
         stats: () => ({ open: 0, closedSlow: 0 }),
       },
       listening: () => ({ listening: [], waiting: [] }),
+      page: new Page(new Map(), []),
       openapi: () => this.openapi(),
       version: '0',
       clock: this.clock,

@@ -7,6 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
+import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Bridge } from '../../src/protocol/actor/backends.js';
 import type { Tidings } from '../../src/protocol/actor/messages.js';
@@ -17,7 +18,13 @@ import { bringUp, ScriptedBackends } from './scripted-backends.js';
 const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
-  api: { port: 0, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 4 } },
+  api: {
+    port: 0,
+    cors: { origins: [] },
+    hosts: [],
+    sse: { enabled: true, maxClients: 4 },
+    ui: { enabled: true },
+  },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: true },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
@@ -32,6 +39,13 @@ export const SETTINGS: RouteSettings = {
   players: { enabled: true },
   discovery: { enabled: false, name: 'node' },
 };
+
+/** Stands for what the build makes of src/page. */
+const PAGE: PageFiles = new Map([
+  ['index.html', { identity: Buffer.from('<!doctype html>') }],
+  ['app-1.js', { identity: Buffer.from('1'), gzip: Buffer.from('gzip 1'), br: Buffer.from('br 1') }],
+  ['icon-2.svg', { identity: Buffer.from('<svg/>') }],
+]);
 
 export interface TestRequest {
   readonly method?: string;
@@ -67,6 +81,7 @@ export class GatewayUnderTest {
       bridges: { tell: (bridge, tidings) => this.told.push({ bridge, ...tidings }) },
       interfaces: networkInterfaces,
       version: '1.2.3',
+      page: PAGE,
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
       },

@@ -258,7 +258,7 @@ describe('every route with every backend', () => {
 
 describe('routes that depend on the configuration', () => {
   const off: RouteSettings = {
-    api: { ...SETTINGS.api, sse: { enabled: false, maxClients: 1 } },
+    api: { ...SETTINGS.api, sse: { enabled: false, maxClients: 1 }, ui: { enabled: false } },
     systemd: { ...SETTINGS.systemd, enabled: false },
     audio: { enabled: false, serveCookie: true },
     power: { ...SETTINGS.power, enabled: false },

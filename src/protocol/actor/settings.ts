@@ -13,6 +13,7 @@ export interface ApiSettings {
   readonly cors: { readonly origins: readonly string[] };
   readonly hosts: readonly string[];
   readonly sse: { readonly enabled: boolean; readonly maxClients: number };
+  readonly ui: { readonly enabled: boolean };
 }
 
 export interface SystemdSettings {

@@ -83,6 +83,9 @@ export const KEYS = {
       enabled: key('boolean', true, '`GET /events` exists', flag),
       maxClients: key('1..10000', 256, 'further streams get 503', integer(1, 10000)),
     },
+    ui: {
+      enabled: key('boolean', true, 'the page at `/ui` exists', flag),
+    },
   },
   systemd: {
     enabled: key('boolean', true, 'service-unit backend', flag),

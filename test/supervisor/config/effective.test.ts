@@ -32,6 +32,8 @@ api:
   sse:
     enabled: true
     maxClients: 256
+  ui:
+    enabled: true
 systemd:
   enabled: true
   system: []

@@ -18,6 +18,8 @@ api:
   sse:
     enabled: false
     maxClients: 10
+  ui:
+    enabled: false
 systemd:
   enabled: false
   system:
@@ -57,6 +59,7 @@ export const FULL_SETTINGS: Settings = {
     cors: { origins: ['https://home.example', '*'] },
     hosts: ['kitchen.lan', 'node'],
     sse: { enabled: false, maxClients: 10 },
+    ui: { enabled: false },
   },
   systemd: {
     enabled: false,
@@ -85,7 +88,13 @@ export const FULL_SETTINGS: Settings = {
 export const DEFAULT_SETTINGS: Settings = {
   bind: ['lo'],
   logLevel: 'info',
-  api: { port: 8018, cors: { origins: [] }, hosts: [], sse: { enabled: true, maxClients: 256 } },
+  api: {
+    port: 8018,
+    cors: { origins: [] },
+    hosts: [],
+    sse: { enabled: true, maxClients: 256 },
+    ui: { enabled: true },
+  },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: false },
   power: { enabled: false, capabilities: { poweroff: false, reboot: false } },

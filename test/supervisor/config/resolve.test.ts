@@ -40,7 +40,7 @@ test('every key together comes out as settings', () => {
   assert.ok(resolved.ok, JSON.stringify(resolved));
   assert.deepEqual(resolved.settings, FULL_SETTINGS);
   assert.deepEqual(resolved.warnings, [
-    'a:22:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
+    'a:24:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
 });
 
@@ -265,8 +265,8 @@ problems(
   ],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has no slash and no white space',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
-  'a:19:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
-  'a:25:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
+  'a:21:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
+  'a:27:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
 problems(
   'also within a line',

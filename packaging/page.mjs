@@ -1,0 +1,75 @@
+// The files of the page, made of src/page: one script, one style, a manifest and icons, each named by a hash of its content,
+// and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+/** Safari 15.4, Chromium 100, Firefox 100, all of 2022: what they lack would have to be shipped. */
+const BROWSERS = ['chrome100', 'firefox100', 'safari15.4'];
+/** Compressed already. */
+const AS_IT_IS = /\.png$/;
+const HASH_CHARS = 10;
+
+const brotli = (bytes) =>
+  brotliCompressSync(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  });
+
+/** `app.js` -> `app-HASH.js`. */
+function hashed(name, bytes) {
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, HASH_CHARS);
+  return name.replace(/(?=\.[a-z]+$)/, `-${hash}`);
+}
+
+/** `entry` is a TypeScript or CSS file; resolves with the bytes of its bundle. */
+async function bundled(entry) {
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: BROWSERS,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    // The rights of what is bundled are in third-party-notices.
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  return Buffer.from(outputFiles[0].contents);
+}
+
+/**
+ * @param {string} source the folder src/page
+ * @param {string} into a folder, which is made
+ */
+export async function buildPage(source, into) {
+  mkdirSync(into, { recursive: true });
+  const put = (name, bytes) => {
+    writeFileSync(join(into, name), bytes);
+    if (AS_IT_IS.test(name)) return;
+    writeFileSync(join(into, `${name}.gz`), gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
+    writeFileSync(join(into, `${name}.br`), brotli(bytes));
+  };
+  const text = (name) => readFileSync(join(source, name), 'utf8');
+  const names = new Map();
+  /** The texts with the places `@NAME@` filled by the addresses of what has been put. */
+  const filled = (content) => content.replace(/@([\w.-]+)@/g, (_all, name) => `/ui/${names.get(name)}`);
+  const add = (name, bytes) => {
+    names.set(name, hashed(name, bytes));
+    put(names.get(name), bytes);
+  };
+  for (const icon of ['icon-192.png', 'icon-512.png']) add(icon, readFileSync(join(source, icon)));
+  add('icon.svg', Buffer.from(text('icon.svg')));
+  add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'))));
+  add('app.css', await bundled(join(source, 'page.css')));
+  add('app.js', await bundled(join(source, 'main.tsx')));
+  put('index.html', Buffer.from(filled(text('index.html'))));
+}

@@ -1,0 +1,141 @@
+// The page as it is served (contract, section 9): its files, which the build made and compressed, and the headers that say how long
+// they may be kept, what the page may load and who may frame it. Read once, at the start; it knows nothing of what is in them.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Exchange } from './exchange.js';
+import { problem, problemReply } from './problem.js';
+import { type HeaderPair, type HttpReply, isMatch } from './reply.js';
+import { foreignOrigin, originStanding, type TrustRules } from './trust.js';
+
+/** One file in each encoding that it was made in; `identity` always. */
+export interface PageFile {
+  readonly identity: Buffer;
+  readonly gzip?: Buffer;
+  readonly br?: Buffer;
+}
+
+/** By name. The document is `index.html`; the name of every other one holds a hash of its content. */
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+/** The document, a file that it names, or the way to it from elsewhere. */
+export type PagePart = 'document' | 'file' | 'way';
+
+const DOCUMENT = 'index.html';
+const ETAG_CHARS = 22;
+
+/** Best first. */
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  webmanifest: 'application/manifest+json',
+};
+
+/** Content types of all files. */
+export const FILE_TYPES: readonly string[] = Object.values(TYPES);
+
+const ALWAYS: readonly HeaderPair[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Vary', 'Accept-Encoding'],
+];
+/** The name changes with the content. */
+const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
+const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
+
+/** Where the page is. Kept by browsers: it will not move. */
+const TO_THE_PAGE: HttpReply = { status: 308, headers: [['Location', '/ui']], body: '' };
+
+/** @throws when the folder cannot be read: the build always makes it. */
+export function readPageFiles(folder: string): PageFiles {
+  const names = readdirSync(folder).sort();
+  const bytes = (name: string): Buffer => readFileSync(join(folder, name));
+  const plain = names.filter((name) => ENCODINGS.every(([, ending]) => !name.endsWith(ending)));
+  return new Map(
+    plain.map((name) => {
+      const made = ENCODINGS.filter(([, ending]) => names.includes(name + ending));
+      const encoded = Object.fromEntries(made.map(([coding, ending]) => [coding, bytes(name + ending)]));
+      return [name, { identity: bytes(name), ...encoded }];
+    }),
+  );
+}
+
+export class Page {
+  readonly #files: PageFiles;
+  readonly #policy: HeaderPair;
+  readonly #etag: string;
+
+  /** `origins` are those of `api.cors.origins`, which the configuration has checked; `*` is everybody. */
+  constructor(files: PageFiles, origins: readonly string[]) {
+    this.#files = files;
+    this.#policy = ['Content-Security-Policy', policy(origins)];
+    const hash = createHash('sha256').update(files.get(DOCUMENT)?.identity ?? '');
+    this.#etag = hash.digest('base64url').slice(0, ETAG_CHARS);
+  }
+
+  /** `name` is that of the file, where one is asked for. */
+  reply(request: Pick<Exchange, 'header'>, rules: TrustRules, part: PagePart, name = DOCUMENT): HttpReply {
+    const origin = request.header('origin');
+    // Browsers ask for a page without naming an origin. One that may not call the interface gets nothing of it either.
+    if (originStanding(origin, request.header('host'), rules) === 'foreign')
+      return problemReply(foreignOrigin(origin));
+    if (part === 'way') return TO_THE_PAGE;
+    const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
+    if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
+    const [coding, body] = encodingOf(file, request.header('accept-encoding'));
+    if (part === 'file')
+      return { status: 200, headers: [...ALWAYS, FOR_EVER, ...described(name, coding)], body };
+    // A tag for each encoding: a strong one means the same bytes (RFC 9110, section 8.8.1).
+    const etag = `"${this.#etag}-${coding}"`;
+    const headers: readonly HeaderPair[] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
+    if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
+    return { status: 200, headers: [...headers, ...described(name, coding)], body };
+  }
+}
+
+/**
+ * The page runs its own script and style, asks its own node, and takes no text for a script. `frame-ancestors` alone decides who
+ * frames it: browsers that know it do not look at X-Frame-Options, which cannot name an origin.
+ */
+function policy(origins: readonly string[]): string {
+  const ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
+  return [
+    "default-src 'none'",
+    ...['script-src', 'style-src', 'img-src', 'connect-src', 'manifest-src'].map((kind) => `${kind} 'self'`),
+    ...['base-uri', 'form-action'].map((kind) => `${kind} 'none'`),
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    `frame-ancestors ${ancestors}`,
+  ].join('; ');
+}
+
+function described(name: string, coding: string): readonly HeaderPair[] {
+  const type: HeaderPair = [
+    'Content-Type',
+    TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+  ];
+  return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
+}
+
+/** The best encoding that the client takes. One with `q=0` it does not. */
+function encodingOf(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
+  const taken = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .filter((each) => !/;\s*q=0(?:\.0*)?\s*$/.test(each))
+    .map((each) => (each.split(';')[0] ?? '').trim());
+  for (const [coding] of ENCODINGS) {
+    const body = file[coding];
+    if (body !== undefined && taken.includes(coding)) return [coding, body];
+  }
+  return ['identity', file.identity];
+}

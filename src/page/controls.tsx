@@ -1,0 +1,276 @@
+// What a hand can set: sliders, switches, choices and buttons. Each shows at once what was set, and takes it back with the
+// problem's words when the node refuses it.
+
+import { type ComponentChildren, createContext } from 'preact';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { type Control, type ControlInput, controlOf, SETTLE_MS, shownBy, step } from './control.js';
+import { Icon, type IconName } from './icons.js';
+
+type Report = (error: unknown) => void;
+
+/** Takes what an action was refused with. */
+export const Reporting = createContext<Report>(() => undefined);
+
+interface ControlHandle<T> {
+  readonly shown: T;
+  /** Shown, and not yet the truth. */
+  readonly isOnItsWay: boolean;
+  readonly set: (value: T) => void;
+  readonly hold: () => void;
+  readonly release: () => void;
+}
+
+/** `told` is what the node says; `send` asks it for another value, and rejects with what it answers instead. */
+export function useControl<T>(
+  told: T,
+  send: (value: T) => Promise<unknown>,
+  same: (a: T, b: T) => boolean = Object.is,
+): ControlHandle<T> {
+  const report = useContext(Reporting);
+  const held = useRef<Control<T>>(controlOf(told));
+  const sender = useRef(send);
+  sender.current = send;
+  const [, draw] = useState(0);
+  const take = useCallback((input: ControlInput<T>): void => {
+    const next = step(held.current, input, same);
+    held.current = next.control;
+    const { settle } = next;
+    if (settle !== undefined) setTimeout(() => take({ kind: 'settled', turn: settle }), SETTLE_MS);
+    if (next.send !== undefined) {
+      sender.current(next.send.value).then(
+        () => take({ kind: 'accepted' }),
+        (error: unknown) => {
+          report(error);
+          take({ kind: 'refused' });
+        },
+      );
+    }
+    draw((times) => times + 1);
+  }, []);
+  if (!Object.is(held.current.told, told)) {
+    held.current = step(held.current, { kind: 'told', value: told }, same).control;
+  }
+  return {
+    shown: shownBy(held.current),
+    isOnItsWay: held.current.wanted !== undefined,
+    set: (value) => take({ kind: 'set', value }),
+    hold: () => take({ kind: 'hold' }),
+    release: () => take({ kind: 'release' }),
+  };
+}
+
+/** An action without a value: whether it is under way, and how to begin it. */
+export function useAction(send: () => Promise<unknown>): readonly [isUnderWay: boolean, begin: () => void] {
+  const report = useContext(Reporting);
+  const [isUnderWay, setUnderWay] = useState(false);
+  const begin = (): void => {
+    if (isUnderWay) return;
+    setUnderWay(true);
+    send()
+      .catch(report)
+      .finally(() => setUnderWay(false));
+  };
+  return [isUnderWay, begin];
+}
+
+interface SliderProps {
+  readonly label: string;
+  readonly value: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly step?: number;
+  /** What stands beside it and is read out. */
+  readonly text: (value: number) => string;
+  readonly send: (value: number) => Promise<unknown>;
+  readonly class?: string;
+  readonly disabled?: boolean;
+  readonly dim?: boolean;
+  /** Sent when the hand lets go: each value on the way would be heard as a jump. */
+  readonly late?: boolean;
+}
+
+export function Slider(props: SliderProps) {
+  const {
+    label,
+    value,
+    min = 0,
+    max = 1,
+    step: by = 0.01,
+    text,
+    send,
+    disabled = false,
+    late = false,
+  } = props;
+  const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
+  const { shown, set, hold, release } = useControl(value, send, alike);
+  const [preview, setPreview] = useState<number>();
+  const isHeld = useRef(false);
+  const letGo = useCallback(() => {
+    if (!isHeld.current) return;
+    isHeld.current = false;
+    release();
+  }, []);
+  useEffect(() => {
+    const ends = ['pointerup', 'pointercancel', 'blur'];
+    for (const end of ends) addEventListener(end, letGo);
+    return () => {
+      for (const end of ends) removeEventListener(end, letGo);
+    };
+  }, []);
+  const seen = preview ?? shown;
+  const part = Math.min(1, Math.max(0, (seen - min) / (max - min)));
+  const valueIn = (input: HTMLInputElement): number => Number((min + input.valueAsNumber * by).toFixed(4));
+  return (
+    <div class={`slider ${props.class ?? ''} ${props.dim ? 'dim' : ''}`}>
+      <input
+        type="range"
+        aria-label={label}
+        aria-valuetext={text(seen)}
+        min={0}
+        max={Math.round((max - min) / by)}
+        value={Math.round((seen - min) / by)}
+        disabled={disabled}
+        style={{ '--part': part }}
+        onPointerDown={() => {
+          isHeld.current = true;
+          hold();
+        }}
+        onInput={({ currentTarget }) => (late ? setPreview : set)(valueIn(currentTarget))}
+        onChange={({ currentTarget }) => {
+          if (!late) return;
+          set(valueIn(currentTarget));
+          setPreview(undefined);
+        }}
+      />
+      <span class="slider-text" aria-hidden="true">
+        {text(seen)}
+      </span>
+    </div>
+  );
+}
+
+interface ToggleProps {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly iconOn?: IconName;
+  readonly isOn: boolean;
+  readonly send: (isOn: boolean) => Promise<unknown>;
+  readonly disabled?: boolean;
+}
+
+/** A button that stays pressed. */
+export function Toggle({ label, icon, iconOn = icon, isOn, send, disabled = false }: ToggleProps) {
+  const { shown, set } = useControl(isOn, send);
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      aria-pressed={shown}
+      disabled={disabled}
+      onClick={() => set(!shown)}
+    >
+      <Icon name={shown ? iconOn : icon} />
+    </button>
+  );
+}
+
+interface SwitchProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly send: (isOn: boolean) => Promise<unknown>;
+  readonly disabled?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function Switch({ label, isOn, send, disabled = false, children }: SwitchProps) {
+  const { shown, set } = useControl(isOn, send);
+  return (
+    <button
+      type="button"
+      class="switch"
+      role="switch"
+      aria-checked={shown}
+      aria-label={label}
+      disabled={disabled}
+      onClick={() => set(!shown)}
+    >
+      <span class="switch-track" aria-hidden="true" />
+      <span>{children}</span>
+    </button>
+  );
+}
+
+export interface Option<T extends string = string> {
+  readonly value: T;
+  readonly text: string;
+}
+
+interface ChoiceProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly options: readonly Option<T>[];
+  readonly send: (value: T) => Promise<unknown>;
+  readonly disabled?: boolean;
+}
+
+export function Choice<T extends string>({ value, send, ...others }: ChoiceProps<T>) {
+  return <ChoiceOf {...others} control={useControl(value, send)} />;
+}
+
+interface ChoiceOfProps<T extends string> extends Omit<ChoiceProps<T>, 'value' | 'send'> {
+  readonly control: Pick<ControlHandle<T>, 'shown' | 'set'>;
+}
+
+/** A choice whose value is set by something else too. */
+export function ChoiceOf<T extends string>({ label, options, control, disabled = false }: ChoiceOfProps<T>) {
+  const { shown, set } = control;
+  const isListed = options.some((option) => option.value === shown);
+  return (
+    <select
+      class="choice"
+      aria-label={label}
+      value={shown}
+      disabled={disabled}
+      onChange={({ currentTarget }) => {
+        const chosen = options.find((option) => option.value === currentTarget.value);
+        if (chosen !== undefined) set(chosen.value);
+      }}
+    >
+      {isListed ? null : <option value={shown}>{shown}</option>}
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface ButtonProps {
+  readonly send: () => Promise<unknown>;
+  readonly label?: string;
+  readonly icon?: IconName;
+  readonly class?: string;
+  readonly disabled?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** Does one thing; with an icon alone it needs a label. */
+export function ActionButton({ send, label, icon, class: of = 'button', disabled, children }: ButtonProps) {
+  const [isUnderWay, begin] = useAction(send);
+  return (
+    <button
+      type="button"
+      class={of}
+      {...(label === undefined ? {} : { 'aria-label': label, title: label })}
+      aria-busy={isUnderWay}
+      disabled={disabled ?? false}
+      onClick={begin}
+    >
+      {icon === undefined ? null : <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,143 @@
+// The outputs: volume, mute, level, which one is the default, port and balance.
+
+import type { OutputRecord, Tonearm } from '../client/client.js';
+import { Choice, Slider, Toggle, useControl } from './controls.js';
+import { say, sayPercent } from './language.js';
+import { Meter } from './meter.js';
+import { Empty, Name, still } from './parts.js';
+import type { TextKey } from './texts.js';
+
+interface OutputsProps {
+  readonly node: Tonearm;
+  readonly outputs: readonly OutputRecord[];
+}
+
+/** The default one first: it is what a thumb wants. */
+export function Outputs({ node, outputs }: OutputsProps) {
+  const sorted = [...outputs].sort((a, b) => Number(b.default) - Number(a.default) || a.id - b.id);
+  if (sorted.length === 0) return <Empty>{say('noOutputs')}</Empty>;
+  return (
+    <ul class="cards">
+      {sorted.map((output) => (
+        <OutputCard key={output.id} node={node} output={output} />
+      ))}
+    </ul>
+  );
+}
+
+const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
+  running: 'stateRunning',
+  idle: 'stateIdle',
+  suspended: 'stateSuspended',
+  unknown: 'stateUnknown',
+};
+
+const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly output: OutputRecord }) => {
+  const { id, description, muted, volume } = output;
+  const name = description || output.name;
+  const told = muted ? say('muted') : say(STATES[output.state]);
+  return (
+    <li class="card output" data-output={output.name} data-default={output.default}>
+      <div class="row">
+        <div class="grow">
+          <p class="strong clip">
+            <Name>{name}</Name>
+          </p>
+          <p class="quiet">{told}</p>
+        </div>
+        <DefaultButton node={node} output={output} name={name} />
+      </div>
+      <div class="row">
+        <Toggle
+          label={say('muteOf', { name })}
+          icon="volume"
+          iconOn="muted"
+          isOn={muted}
+          send={(wanted) => node.muteOutput(id, { muted: wanted })}
+        />
+        <Slider
+          class="grow"
+          label={say('volumeOf', { name })}
+          value={volume}
+          text={sayPercent}
+          dim={muted}
+          send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
+        />
+      </div>
+      <Meter output={id} name={name} />
+      <OutputMore node={node} output={output} name={name} />
+    </li>
+  );
+});
+
+interface OutputPartProps {
+  readonly node: Tonearm;
+  readonly output: OutputRecord;
+  readonly name: string;
+}
+
+function DefaultButton({ node, output, name }: OutputPartProps) {
+  const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id));
+  if (shown) return <span class="tag tag-on">{say('defaultOutput')}</span>;
+  return (
+    <button
+      type="button"
+      class="button small plain"
+      aria-label={say('makeDefaultOf', { name })}
+      onClick={() => set(true)}
+    >
+      {say('makeDefault')}
+    </button>
+  );
+}
+
+/** What is set once and left alone. */
+function OutputMore({ node, output, name }: OutputPartProps) {
+  const { id, ports = [], active_port, balance } = output;
+  return (
+    <details class="more">
+      <summary aria-label={say('moreOf', { name })}>{say('more')}</summary>
+      {ports.length === 0 || active_port === undefined ? null : (
+        <div class="field">
+          <span aria-hidden="true">{say('port')}</span>
+          <Choice
+            label={say('portOf', { name })}
+            value={active_port}
+            options={ports.map((port) => ({
+              value: port.name,
+              text: port.available === 'no' ? say('portAway', { name: port.description }) : port.description,
+            }))}
+            send={(port) => node.setOutputPort(id, { port })}
+          />
+        </div>
+      )}
+      <div class="field">
+        <span aria-hidden="true">{say('balance')}</span>
+        <Slider
+          class="grow middle"
+          label={say('balanceOf', { name })}
+          value={balance}
+          min={-1}
+          step={0.05}
+          text={sayBalance}
+          send={(wanted) => node.setOutputBalance(id, { balance: wanted })}
+        />
+      </div>
+      <p class="quiet wrap">
+        <bdi>{output.name}</bdi>
+        {output.driver === undefined ? null : (
+          <>
+            {' · '}
+            <bdi>{output.driver}</bdi>
+          </>
+        )}
+      </p>
+    </details>
+  );
+}
+
+function sayBalance(balance: number): string {
+  const value = Math.round(Math.abs(balance) * 100);
+  if (value === 0) return say('balanceCentre');
+  return say(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
+}

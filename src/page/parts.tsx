@@ -1,0 +1,92 @@
+// The parts that every section is made of: names that are only text, sections with their reasons, lists that grow without a
+// long task, views that are drawn again only when what they show has changed.
+
+import { Component, type ComponentChildren, type JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { BackendInfo } from '../client/client.js';
+import { say } from './language.js';
+import type { TextKey } from './texts.js';
+
+/** A name from elsewhere: whatever it holds, it is text, in the direction of its own letters, and cannot turn its neighbours. */
+export function Name({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
+  return (
+    <bdi class={`name ${of}`} title={children}>
+      {children}
+    </bdi>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly id: string;
+  /** The backend that it shows, when that is away. */
+  readonly away?: BackendInfo | undefined;
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Section({ title, id, away, aside, children }: SectionProps) {
+  return (
+    <section class="section" id={id} aria-labelledby={`${id}-title`}>
+      <div class="section-head">
+        <h2 id={`${id}-title`}>{title}</h2>
+        {aside}
+      </div>
+      {away === undefined ? children : <Away {...away} />}
+    </section>
+  );
+}
+
+const AWAY: Readonly<Record<Exclude<BackendInfo['state'], 'up'>, TextKey>> = {
+  connecting: 'down_connecting',
+  restarting: 'down_restarting',
+  failed: 'down_failed',
+};
+
+export function sayState(state: BackendInfo['state']): string {
+  return state === 'up' ? say('up') : say(AWAY[state]);
+}
+
+/** In the place of what cannot be shown: that it is away, and why. */
+export function Away({ state, detail }: BackendInfo) {
+  return (
+    <div class="card away" role="status">
+      <p class="strong">{sayState(state)}</p>
+      {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
+    </div>
+  );
+}
+
+export function Empty({ children }: { readonly children: string }) {
+  return <p class="card quiet">{children}</p>;
+}
+
+/** Draws `View` again only for other props; records that did not change are the same objects. */
+export function still<P extends object>(View: (props: P) => JSX.Element | null) {
+  return class Still extends Component<P> {
+    override shouldComponentUpdate(next: Readonly<P>): boolean {
+      const before: Readonly<Record<string, unknown>> = { ...this.props };
+      return Object.entries(next).some(([name, value]) => !Object.is(before[name], value));
+    }
+
+    override render(props: P): JSX.Element {
+      return <View {...props} />;
+    }
+  };
+}
+
+/** Rows that are added to a list per frame: 150 at once are a task of 200 ms on a slow phone (Chromium, slowed six times). */
+const ROWS_PER_FRAME = 6;
+
+/** How many of `wanted` rows to draw now; more with each frame. */
+export function useGrowing(wanted: number): number {
+  const [drawn, setDrawn] = useState(ROWS_PER_FRAME);
+  const now = Math.min(drawn, wanted);
+  useEffect(() => {
+    if (drawn > wanted + ROWS_PER_FRAME) setDrawn(wanted + ROWS_PER_FRAME);
+    if (drawn >= wanted) return undefined;
+    const frame = requestAnimationFrame(() => setDrawn(drawn + ROWS_PER_FRAME));
+    return () => cancelAnimationFrame(frame);
+  }, [drawn, wanted]);
+  return now;
+}

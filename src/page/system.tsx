@@ -1,0 +1,140 @@
+// The node itself: what it is, how each of its parts is, and its power, behind a question that names the node.
+
+import { useRef, useState } from 'preact/hooks';
+import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
+import { useAction } from './controls.js';
+import { Icon } from './icons.js';
+import { say } from './language.js';
+import { sayState } from './parts.js';
+import type { TextKey } from './texts.js';
+
+interface SystemProps {
+  readonly node: Tonearm;
+  readonly state: NodeState;
+}
+
+export function System({ node, state: { server, backends, power } }: SystemProps) {
+  return (
+    <div class="cards">
+      {power === undefined ? null : <Power node={node} power={power} name={server?.hostname ?? ''} />}
+      <div class="card">
+        <h3>{say('backends')}</h3>
+        <ul class="lines">
+          {[...backends].map(([name, state]) => (
+            <BackendLine key={name} name={name} state={state} />
+          ))}
+        </ul>
+      </div>
+      {server === undefined ? null : (
+        <dl class="card facts">
+          <dt>{say('version')}</dt>
+          <dd>
+            <bdi>{`${server.api_sw} ${server.api_version}`}</bdi>
+          </dd>
+          <dt>{say('system_os')}</dt>
+          <dd>
+            <bdi>{server.os_version}</bdi>
+          </dd>
+          <dt>{say('platform')}</dt>
+          <dd>
+            <bdi>{server.os_platform}</bdi>
+          </dd>
+        </dl>
+      )}
+    </div>
+  );
+}
+
+const BACKENDS: Readonly<Record<string, TextKey>> = {
+  audio: 'backend_audio',
+  systemd: 'backend_systemd',
+  power: 'backend_power',
+  upgrade: 'backend_upgrade',
+  players: 'backend_players',
+  mqtt: 'backend_mqtt',
+  discovery: 'backend_discovery',
+};
+
+function BackendLine({ name, state }: { readonly name: string; readonly state: BackendInfo }) {
+  const text = BACKENDS[name];
+  return (
+    <li>
+      <div class="row">
+        <span class="grow">{text === undefined ? name : say(text)}</span>
+        <span class={`state ${state.state === 'up' ? 'good' : 'bad'}`}>
+          <span class="dot" aria-hidden="true" />
+          {sayState(state.state)}
+        </span>
+      </div>
+      {state.detail === undefined || state.state === 'up' ? null : <p class="quiet wrap">{state.detail}</p>}
+    </li>
+  );
+}
+
+const ACTIONS = {
+  reboot: { icon: 'restart', label: 'reboot', ask: 'rebootAsk', tell: 'rebootTell', yes: 'rebootYes' },
+  power_off: {
+    icon: 'power',
+    label: 'powerOff',
+    ask: 'powerOffAsk',
+    tell: 'powerOffTell',
+    yes: 'powerOffYes',
+  },
+} as const;
+
+type PowerAction = keyof typeof ACTIONS;
+
+interface PowerProps {
+  readonly node: Tonearm;
+  readonly power: Readonly<Record<PowerAction, boolean>>;
+  readonly name: string;
+}
+
+function Power({ node, power, name }: PowerProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [action, setAction] = useState<PowerAction>('reboot');
+  const [isUnderWay, begin] = useAction(async () => {
+    try {
+      await (action === 'reboot' ? node.reboot() : node.powerOff());
+    } finally {
+      dialog.current?.close();
+    }
+  });
+  const { ask, tell, yes } = ACTIONS[action];
+  const names = { node: `\u2068${name}\u2069` };
+  const open = (wanted: PowerAction): void => {
+    setAction(wanted);
+    dialog.current?.showModal();
+  };
+  return (
+    <div class="card">
+      <h3>{say('power')}</h3>
+      {power.reboot || power.power_off ? null : <p class="quiet">{say('noPower')}</p>}
+      <div class="row wrap-row">
+        {(Object.keys(ACTIONS) as PowerAction[]).map((each) => (
+          <button key={each} type="button" class="button" disabled={!power[each]} onClick={() => open(each)}>
+            <Icon name={ACTIONS[each].icon} />
+            {say(ACTIONS[each].label)}
+          </button>
+        ))}
+      </div>
+      {/* The first button has the focus when it opens: the one that does nothing. */}
+      <dialog ref={dialog} aria-labelledby="power-ask" aria-describedby="power-tell">
+        <h2 id="power-ask" class="wrap">
+          {say(ask, names)}
+        </h2>
+        <p id="power-tell" class="wrap">
+          {say(tell, names)}
+        </p>
+        <div class="row wrap-row end">
+          <button type="button" class="button" onClick={() => dialog.current?.close()}>
+            {say('cancel')}
+          </button>
+          <button type="button" class="button danger" aria-busy={isUnderWay} onClick={begin}>
+            {say(yes, names)}
+          </button>
+        </div>
+      </dialog>
+    </div>
+  );
+}

@@ -1,0 +1,210 @@
+// The page in a real Chromium, on the built daemon and real sound servers: what is clicked, typed and dragged is read by pactl, what
+// happens behind its back is seen, two browsers agree, and what goes away comes back without a reload.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { AUDIO_ONLY } from '../contract/audio-node.js';
+import { Daemon } from '../contract/daemon.js';
+import { type OpenBrowser, openChromium } from '../page/chromium.js';
+import type { Listed } from '../sound/pactl.js';
+import type { SoundServer } from '../sound/server.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { startProxy } from './severable-proxy.js';
+
+const percents = ({ volume }: Listed): number[] =>
+  Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
+
+for (const { kind, start } of SOUND_SERVERS) {
+  describe(`the page on ${kind}`, {
+    skip: lacks({ programs: ['chromium', 'pactl', kind === 'pipewire' ? 'pipewire-pulse' : 'pulseaudio'] }),
+  }, () => {
+    let sound: SoundServer;
+    let daemon: Daemon;
+    let browser: OpenBrowser;
+    let page: Page;
+    const foreign: string[] = [];
+
+    const open = async (port = daemon.port): Promise<Page> => {
+      const opened = await browser.context.newPage();
+      opened.on('pageerror', (error) => foreign.push(error.message));
+      await opened.goto(`http://127.0.0.1:${port}/ui`);
+      await opened.locator('.output').first().waitFor();
+      return opened;
+    };
+    const output = (name: string, on = page): Locator => on.locator('.output').filter({ hasText: name });
+    const stream = (name: string, on = page): Locator => on.locator('.stream').filter({ hasText: name });
+    const volumeOf = (name: string, on = page): Locator =>
+      on.getByRole('slider', { name: `Volume of ${name}`, exact: true });
+    const sink = async (name: string): Promise<Listed> => {
+      const found = (await sound.sinks()).find((each) => each.name === name);
+      assert.ok(found, name);
+      return found;
+    };
+    const sinkHas = (what: string, name: string, is: (sink: Listed) => boolean): Promise<unknown> =>
+      until(`${name}: ${what}`, async () => is(await sink(name)));
+    const inputHas = (what: string, id: number, is: (input: Listed) => boolean): Promise<unknown> =>
+      until(what, async () => (await sound.sinkInputs()).some((input) => input.index === id && is(input)));
+    /** Where on the screen a slider is at `part`; its thumb has a width. */
+    const spot = async (slider: Locator, part: number): Promise<readonly [x: number, y: number]> => {
+      const box = await slider.boundingBox();
+      assert.ok(box);
+      return [box.x + 11 + (box.width - 22) * part, box.y + box.height / 2];
+    };
+
+    before(async () => {
+      sound = await start();
+      daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+      await daemon.backend('audio', 'up');
+      browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+      browser.context.on('request', (request) => {
+        if (new URL(request.url()).hostname !== '127.0.0.1') foreign.push(request.url());
+      });
+      page = await open();
+      await page.evaluate('window.sameDocument = true');
+    });
+    after(async () => {
+      await browser.close();
+      await daemon.stop();
+      await sound.stop();
+    });
+
+    test('a volume follows the mouse, and the last value arrives', async () => {
+      const slider = volumeOf('Living room');
+      await page.mouse.move(...(await spot(slider, 1)));
+      await page.mouse.down();
+      for (const part of [0.9, 0.7, 0.5, 0.4, 0.3])
+        await page.mouse.move(...(await spot(slider, part)), { steps: 5 });
+      await page.mouse.up();
+      const shown = Number(await slider.inputValue());
+      assert.ok(Math.abs(shown - 30) <= 1, `${shown}`);
+      await sinkHas(`${shown} %`, 'living', (each) => percents(each).every((percent) => percent === shown));
+      assert.equal(Number(await slider.inputValue()), shown);
+    });
+
+    test('a volume, a mute and a balance by the keyboard', async () => {
+      await volumeOf('Kitchen').focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await sinkHas('2 %', 'kitchen', (each) => percents(each)[0] === 2);
+      await page.getByRole('button', { name: 'Mute Kitchen' }).press('Space');
+      await sinkHas('muted', 'kitchen', ({ mute }) => mute);
+      await page.getByRole('button', { name: 'Mute Kitchen' }).press('Enter');
+      await sinkHas('not muted', 'kitchen', ({ mute }) => !mute);
+      await page.getByLabel('More of Living room').press('Enter');
+      await page.getByRole('slider', { name: 'Balance of Living room' }).press('Home');
+      await sinkHas('left only', 'living', (each) => percents(each)[1] === 0);
+      await page.getByLabel('More of Living room').click();
+    });
+
+    test('the default output by a click', async () => {
+      await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
+      await until('pactl agrees', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
+      await output('Kitchen').getByText('Default', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Make default: Living room' }).press('Enter');
+      await until('and back', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
+    });
+
+    test('a stream comes, is set, muted, moved by the menu and by dragging, and goes', async () => {
+      const playing = await sound.play({ app: 'Radio', name: 'Morning <b>show</b>', sink: 'living' });
+      const name = 'Morning <b>show</b>';
+      await stream(name).waitFor();
+      await volumeOf(name).press('Home');
+      await inputHas('0 %', playing.id, (input) => percents(input)[0] === 0);
+      await page.getByRole('button', { name: `Mute ${name}` }).click();
+      await inputHas('muted', playing.id, ({ mute }) => mute);
+      const sinkOf = async (): Promise<unknown> =>
+        (await daemon.read<{ output: string }[]>('/audio/clients'))[0]?.output;
+      await page.getByRole('combobox', { name: `Output of ${name}` }).selectOption('kitchen');
+      await until('it plays in the kitchen', async () => (await sinkOf()) === 'kitchen');
+      const handle = await stream(name).locator('.drag-handle').boundingBox();
+      assert.ok(handle);
+      await page.mouse.move(handle.x + 20, handle.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(handle.x + 40, handle.y + 60, { steps: 4 });
+      const target = await page.locator('.tray-output').filter({ hasText: 'Living room' }).boundingBox();
+      assert.ok(target, 'every output is within reach');
+      await page.mouse.move(target.x + 20, target.y + 20, { steps: 8 });
+      await page.mouse.up();
+      await until('it plays in the living room', async () => (await sinkOf()) === 'living');
+      await page.locator('.tray').waitFor({ state: 'detached' });
+      await playing.stop();
+      await stream(name).waitFor({ state: 'detached' });
+    });
+
+    test('what others do is seen, also in a second browser window', async () => {
+      const second = await open();
+      await sound.pactl('set-sink-volume', 'kitchen', '37%');
+      for (const each of [page, second]) {
+        await until('37 %', async () => (await volumeOf('Kitchen', each).inputValue()) === '37');
+      }
+      await second.close();
+    });
+
+    test('two people at one slider end at one value', async () => {
+      const second = await open();
+      const pages = [page, second];
+      for (let turn = 0; turn < 10; turn += 1) {
+        await Promise.all(
+          pages.map((each, index) => volumeOf('Kitchen', each).press(index === 0 ? 'PageUp' : 'PageDown')),
+        );
+      }
+      const values = (): Promise<string[]> =>
+        Promise.all(pages.map((each) => volumeOf('Kitchen', each).inputValue()));
+      await until('both show what is', async () => {
+        const truth = String(percents(await sink('kitchen'))[0]);
+        return (await values()).every((value) => value === truth);
+      });
+      await second.close();
+    });
+
+    test('the sound server dies and comes back: the page says so, and shows the truth again', async () => {
+      await sound.kill('SIGKILL');
+      await page.getByText('Away, trying again').first().waitFor();
+      assert.equal(await page.locator('.output').count(), 0);
+      await sound.restart();
+      await output('Living room').waitFor();
+      await sound.pactl('set-sink-volume', 'living', '51%');
+      await until('51 %', async () => (await volumeOf('Living room').inputValue()) === '51');
+    });
+
+    test('the daemon is restarted: the page says so, and comes back by itself', async () => {
+      const restarted = daemon.restart();
+      await page.getByText('Connection lost').waitFor();
+      await restarted;
+      await page.getByText('Connected').waitFor();
+      await sound.pactl('set-sink-volume', 'living', '52%');
+      await until('52 %', async () => (await volumeOf('Living room').inputValue()) === '52');
+    });
+
+    test('the network cuts every connection: the page comes back by itself', async () => {
+      const proxy = await startProxy(daemon.port);
+      const cut = await open(proxy.port);
+      try {
+        proxy.sever();
+        await cut.getByText('Connection lost').waitFor();
+        await cut.getByText('Connected').waitFor();
+        await sound.pactl('set-sink-volume', 'living', '53%');
+        await until('53 %', async () => (await volumeOf('Living room', cut).inputValue()) === '53');
+      } finally {
+        await cut.close();
+        await proxy.close();
+      }
+    });
+
+    test('the node falls silent, as behind a pulled cable: the page says so, and comes back by itself', async () => {
+      daemon.signal('SIGSTOP');
+      await page.getByText('Connection lost').waitFor();
+      daemon.signal('SIGCONT');
+      await page.getByText('Connected').waitFor();
+    });
+
+    test('all of it was one document, without a fault, and asked nobody but the node', async () => {
+      assert.equal(await page.evaluate('window.sameDocument'), true);
+      assert.deepEqual(foreign, []);
+    });
+  });
+}

@@ -1,0 +1,138 @@
+// The page's routes (contract, section 9), over real HTTP: which bytes a client gets, how long it may keep them, and who gets none.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { readPageFiles } from '../../src/gateway/page.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
+
+const policyOf = async (under: GatewayUnderTest): Promise<string> =>
+  String((await under.fetch({ path: '/ui' })).headers['content-security-policy']);
+
+const withOrigins = (...origins: readonly string[]): GatewayUnderTest =>
+  GatewayUnderTest.up({ ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } });
+
+describe('the page', () => {
+  const under = GatewayUnderTest.up();
+  after(() => under.close());
+
+  for (const path of ['/ui', '/ui/', '//ui']) {
+    test(`GET ${path} is the document, which is asked for each time and answered 304`, async () => {
+      const first = await under.fetch({ path });
+      assert.equal(first.status, 200);
+      assert.equal(first.text, '<!doctype html>');
+      assert.equal(first.headers['content-type'], 'text/html; charset=utf-8');
+      assert.equal(first.headers['cache-control'], 'no-cache');
+      const etag = first.headers.etag ?? '';
+      const again = await under.fetch({ path, headers: { 'If-None-Match': etag } });
+      assert.equal(again.status, 304);
+      assert.equal(again.headers.etag, etag);
+    });
+  }
+
+  test('GET / leads to it, for good', async () => {
+    const { status, headers } = await under.fetch({ path: '/' });
+    assert.equal(status, 308);
+    assert.equal(headers.location, '/ui');
+  });
+
+  const encodings: readonly [accepted: string, coding: string | undefined, text: string][] = [
+    ['gzip, deflate, br', 'br', 'br 1'],
+    ['gzip, deflate', 'gzip', 'gzip 1'],
+    ['GZIP;q=0.5', 'gzip', 'gzip 1'],
+    ['br;q=0, gzip;q=0.0', undefined, '1'],
+    ['', undefined, '1'],
+  ];
+  for (const [accepted, coding, text] of encodings) {
+    test(`a file for a client that takes ${JSON.stringify(accepted)}: ${coding ?? 'as it is'}`, async () => {
+      const file = await under.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
+      assert.equal(file.status, 200);
+      assert.equal(file.text, text);
+      assert.equal(file.headers['content-encoding'], coding);
+      assert.equal(file.headers['content-type'], 'text/javascript; charset=utf-8');
+      assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
+      assert.match(String(file.headers['vary']), /Accept-Encoding/);
+      assert.equal(file.headers['x-content-type-options'], 'nosniff');
+    });
+  }
+
+  for (const path of ['/ui/index.html', '/ui/none.js', '/ui/..%2Fapp-1.js', '/ui/a/b', '/ui/app-1.js.gz']) {
+    test(`GET ${path} is 404`, async () => {
+      assert.equal((await under.fetch({ path })).status, 404);
+    });
+  }
+
+  test('POST /ui is 405', async () => {
+    const { status, headers } = await under.fetch({ path: '/ui', method: 'POST' });
+    assert.equal(status, 405);
+    assert.equal(headers.allow, 'GET, HEAD, OPTIONS');
+  });
+
+  for (const path of ['/', '/ui', '/ui/app-1.js']) {
+    for (const headers of [{ Host: 'evil.example' }, { Origin: 'http://evil.example' }]) {
+      test(`GET ${path} with ${JSON.stringify(headers)} is 403`, async () => {
+        assert.equal((await under.fetch({ path, headers })).status, 403);
+      });
+    }
+  }
+
+  test('its policy lets nothing in from elsewhere, and no text become a script', async () => {
+    const policy = await policyOf(under);
+    assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
+    assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);
+  });
+});
+
+describe('who may frame it', () => {
+  const rows: readonly [origins: readonly string[], ancestors: string][] = [
+    [[], "'self'"],
+    [['https://home.example', 'capacitor://localhost'], "'self' https://home.example capacitor://localhost"],
+    [['https://home.example', '*'], '*'],
+  ];
+  for (const [origins, ancestors] of rows) {
+    test(`with api.cors.origins ${JSON.stringify(origins)}: ${ancestors}`, async () => {
+      const under = withOrigins(...origins);
+      try {
+        assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
+      } finally {
+        await under.close();
+      }
+    });
+  }
+});
+
+test('api.ui.enabled: false takes all of it away', async () => {
+  const under = GatewayUnderTest.up({ ...SETTINGS, api: { ...SETTINGS.api, ui: { enabled: false } } });
+  try {
+    for (const path of ['/', '/ui', '/ui/app-1.js']) {
+      assert.equal((await under.fetch({ path })).status, 404, path);
+    }
+    assert.deepEqual(
+      Object.keys(((await under.json('/openapi.json')) as { paths: object }).paths).filter((path) =>
+        /^\/(?:ui.*)?$/.test(path),
+      ),
+      [],
+    );
+  } finally {
+    await under.close();
+  }
+});
+
+test('its files are read with the encodings that lie beside them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-page-'));
+  try {
+    for (const name of ['a.js', 'a.js.gz', 'a.js.br', 'b.png']) writeFileSync(join(folder, name), name);
+    const texts = [...readPageFiles(folder)].map(([name, file]) => [
+      name,
+      ...Object.entries(file).map(([coding, bytes]) => `${coding} ${bytes}`),
+    ]);
+    assert.deepEqual(texts, [
+      ['a.js', 'identity a.js', 'br a.js.br', 'gzip a.js.gz'],
+      ['b.png', 'identity b.png'],
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

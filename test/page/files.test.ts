@@ -1,0 +1,50 @@
+// What the build makes of the page: how much it is, that every file is named by its content, and that the document names them all.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { readPageFiles } from '../../src/gateway/page.js';
+
+const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.meta.url)));
+/** Compressed, all together. */
+const BYTES_MAX = 45_000;
+
+const sizes = (coding: 'gzip' | 'br'): number =>
+  [...FILES.values()].reduce((sum, file) => sum + (file[coding] ?? file.identity).byteLength, 0);
+
+for (const coding of ['gzip', 'br'] as const) {
+  test(`all files together, as ${coding}, are at most ${BYTES_MAX} bytes`, () => {
+    assert.ok(sizes(coding) <= BYTES_MAX, String(sizes(coding)));
+  });
+}
+
+test('each encoding is of the same bytes', () => {
+  for (const [name, { identity, gzip, br }] of FILES) {
+    if (gzip !== undefined) assert.deepEqual(gunzipSync(gzip), identity, name);
+    if (br !== undefined) assert.deepEqual(brotliDecompressSync(br), identity, name);
+    assert.ok(name.endsWith('.png') || (gzip !== undefined && br !== undefined), name);
+  }
+});
+
+test('every file but the document is named by a hash, and named by the document or its manifest', () => {
+  const texts = [...FILES]
+    .filter(([name]) => /\.(?:html|webmanifest)$/.test(name))
+    .map(([, { identity }]) => identity.toString());
+  const others = [...FILES.keys()].filter((name) => name !== 'index.html');
+  assert.ok(others.length > 4);
+  for (const name of others) {
+    assert.match(name, /^[a-z]+(?:-\d+)?-[\w-]{10}\.[a-z]+$/);
+    assert.ok(
+      texts.some((text) => text.includes(`/ui/${name}`)),
+      name,
+    );
+  }
+});
+
+test('nothing in it is of elsewhere', () => {
+  for (const [name, { identity }] of FILES) {
+    if (!/\.(?:html|css|webmanifest)$/.test(name)) continue;
+    assert.doesNotMatch(identity.toString(), /(?:src|href|url\()\s*=?\s*["']?(?:https?:)?\/\/|@import/, name);
+  }
+});

@@ -1,0 +1,60 @@
+// The page in another page's frame: those of api.cors.origins may have it there, and it works; nobody else may.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { NodeWithPage } from './node-with-page.js';
+
+/** A page of some dashboard, which frames what its query names. */
+async function dashboard(): Promise<{ readonly origin: string; readonly server: Server }> {
+  const server = createServer((request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end(
+      `<!doctype html><title>dashboard</title><iframe src="${request.url?.split('?')[1]}"></iframe>`,
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let listed: Awaited<ReturnType<typeof dashboard>>;
+  let foreign: Awaited<ReturnType<typeof dashboard>>;
+  let node: NodeWithPage;
+  before(async () => {
+    browser = await openChromium({ locale: 'en-GB' });
+    [listed, foreign] = await Promise.all([dashboard(), dashboard()]);
+    node = new NodeWithPage({ cors: { origins: [listed.origin] } }).up();
+  });
+  after(async () => {
+    await browser.close();
+    for (const { server } of [listed, foreign]) server.close();
+    await node.close();
+  });
+
+  test('of a listed origin works', async () => {
+    const page = await browser.context.newPage();
+    await page.goto(`${listed.origin}/?${node.url}`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByText('Connected').waitFor();
+    await frame.getByRole('button', { name: 'Mute Living room' }).click();
+    await until('the node is asked', () => node.backends.asked.some(({ command }) => command.do === 'mute'));
+    await page.close();
+  });
+
+  test('of a foreign one is refused', async () => {
+    const page = await browser.context.newPage();
+    const said: string[] = [];
+    page.on('console', (message) => said.push(message.text()));
+    await page.goto(`${foreign.origin}/?${node.url}`);
+    await until('the browser says why', () => said.some((text) => text.includes('frame-ancestors')));
+    assert.equal(await page.frameLocator('iframe').getByRole('heading').count(), 0);
+    await page.close();
+  });
+});

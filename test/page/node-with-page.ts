@@ -1,0 +1,186 @@
+// A real gateway that serves the built page, in whatever state a test puts its backends: those are scripted, since no real node can
+// be made to be in all of these states. With real backends the page is tested in test/browser.
+
+import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/clock.js';
+import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
+import { readPageFiles } from '../../src/gateway/page.js';
+import type { RouteSettings } from '../../src/gateway/routes.js';
+import { BACKENDS, type Backend, type BackendState } from '../../src/protocol/actor/backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { SETTINGS } from '../gateway/gateway-under-test.js';
+import { put, ScriptedBackends } from '../gateway/scripted-backends.js';
+
+const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
+
+/** How long the streams of a page that is still open are waited for. */
+const CLOSE_MS = 500;
+
+export function output(id: number, more: object = {}): Change {
+  return put('audio.outputs', String(id), {
+    id,
+    name: `output-${id}`,
+    description: id === 0 ? 'Living room' : `Room ${id}`,
+    muted: false,
+    volume: 0.4,
+    state: 'idle',
+    default: id === 0,
+    driver: 'module-alsa-card.c',
+    props: {},
+    balance: 0,
+    ...more,
+  });
+}
+
+export function stream(id: number, more: object = {}): Change {
+  return put('audio.clients', String(id), {
+    id,
+    name: `Stream ${id}`,
+    app: 'Music Player Daemon',
+    muted: false,
+    volume: 0.8,
+    corked: false,
+    backend: 'pulseaudio',
+    output: 'output-0',
+    ...more,
+  });
+}
+
+export function service(name: string, more: object = {}, scope = 'user'): Change {
+  const state = { active_state: 'active', sub_state: 'running', running: true, enabled: true, exists: true };
+  return put('systemd.services', `${scope}/${name}`, { name, scope, ...state, ...more });
+}
+
+export function upgrade(status: object, run: object = { state: 'idle' }, step: object = {}): Change[] {
+  return [
+    put('upgrade.status', '', { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status }),
+    put('upgrade.run', '', run),
+    put('upgrade.step', '', step),
+    put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
+  ];
+}
+
+export function player(name: string, more: object = {}): Change {
+  const busName = `org.mpris.MediaPlayer2.${name}`;
+  return put('players', busName, {
+    bus_name: busName,
+    identity: 'Music Player Daemon',
+    playback_status: 'Playing',
+    loop_status: 'None',
+    shuffle: false,
+    volume: 0.9,
+    position: 83_000_000,
+    position_updated_at: new Date().toISOString(),
+    rate: 1,
+    metadata: {
+      'mpris:trackid': '/track/1',
+      'mpris:length': '263000000',
+      'mpris:artUrl': 'https://covers.example/1.jpg',
+      'xesam:title': 'Nocturne in E-flat major, Op. 9 No. 2',
+      'xesam:artist': 'Frédéric Chopin, Maria João Pires',
+      'xesam:album': 'The Nocturnes',
+    },
+    capabilities: {
+      can_play: true,
+      can_pause: true,
+      can_go_next: true,
+      can_go_previous: false,
+      can_seek: true,
+      can_control: true,
+    },
+    tracklist_supported: false,
+    pid: 4711,
+    ...more,
+  });
+}
+
+const PORTS = {
+  active_port: 'speakers',
+  ports: [
+    { name: 'speakers', description: 'Speakers', available: 'yes' },
+    { name: 'headphones', description: 'Headphones', available: 'no' },
+  ],
+};
+
+/** A node as in a living room: everything is there. */
+export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
+  audio: [
+    put('audio.kind', '', 'pipewire'),
+    put('audio.server', '', { kind: 'pipewire', default_sink: 'output-0', volume: 0.4, muted: false }),
+    output(0, { state: 'running', volume: 0.42, ...PORTS }),
+    output(1, { description: 'Kitchen', muted: true, volume: 0.65, state: 'suspended' }),
+    stream(10, { name: 'Nocturne in E-flat major', props: { 'application.process.id': '4711' } }),
+    stream(11, { name: 'Doorbell', app: 'chime', corked: true }),
+  ],
+  systemd: [
+    service('bluetooth.service', { description: 'Bluetooth service' }, 'system'),
+    service('mpd.service', { description: 'Music Player Daemon', url: 'http://node.local:6680' }),
+    service('shairport-sync.service', {
+      description: 'AirPlay receiver',
+      active_state: 'failed',
+      sub_state: 'failed',
+      running: false,
+      enabled: false,
+    }),
+  ],
+  power: [],
+  players: [player('mpd')],
+  upgrade: upgrade({
+    latest: '1.5.0',
+    upgrade_available: true,
+    checked_at: '2026-01-01T10:00:00Z',
+  }),
+};
+
+export class NodeWithPage {
+  readonly backends = new ScriptedBackends();
+  readonly gateway: Gateway;
+  readonly port: number;
+
+  constructor(api: Partial<RouteSettings['api']> = {}) {
+    const settings: RouteSettings = {
+      ...SETTINGS,
+      api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 64 }, ...api },
+    };
+    this.gateway = createGateway({
+      settings,
+      node: { hostname: 'living-room', platform: 'linux/arm64', osVersion: 'Debian GNU/Linux 13 (trixie)' },
+      backends: this.backends,
+      bridges: { tell: () => undefined },
+      interfaces: networkInterfaces,
+      version: '1.0.0',
+      page: readPageFiles(PAGE_FOLDER),
+      log: () => undefined,
+      clock: systemClock,
+    });
+    this.port = this.gateway.listen(['127.0.0.1'], 0).port;
+    this.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/ui`;
+  }
+
+  /** Brings every backend up, with `state` in the place of what is ordinary. */
+  up(state: Partial<Record<Backend, readonly Change[]>> = {}): this {
+    for (const backend of BACKENDS) {
+      this.gateway.listener.changes(backend, state[backend] ?? ORDINARY[backend] ?? []);
+      this.health(backend, 'up');
+    }
+    return this;
+  }
+
+  health(backend: Backend, state: BackendState, detail?: string): void {
+    const told = detail === undefined ? {} : { detail };
+    this.gateway.listener.health(backend, { state, since: Date.now(), restarts: 0, ...told });
+  }
+
+  change(backend: Backend, ...changes: readonly Change[]): void {
+    this.gateway.listener.changes(backend, changes);
+  }
+
+  close(): Promise<void> {
+    return this.gateway.close(CLOSE_MS);
+  }
+}

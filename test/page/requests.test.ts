@@ -1,0 +1,135 @@
+// What the page asks of its node for what is clicked and typed on it, where no real part can be had in a test: ports, players, units,
+// power, upgrades. What the node then does is tested with its backends.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { NodeWithPage, player, service } from './node-with-page.js';
+
+const MPD = { scope: 'user', unit: 'mpd.service' };
+const PLAYER = 'org.mpris.MediaPlayer2.mpd';
+
+/** What is done, by the role and name of what it is done to, and the command that comes of it. */
+const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command: object])[] = [
+  ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
+  ['button', 'Restart Music Player Daemon', { do: 'restart', ...MPD }],
+  ['switch', 'Autostart of Music Player Daemon', { do: 'disable', ...MPD }],
+  ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
+  ['button', 'Check now', { do: 'check' }],
+  ['button', 'Upgrade to \u20681.5.0\u2069', { do: 'start' }],
+  ['button', 'Pause', { do: 'pause', player: PLAYER }],
+  ['button', 'Next', { do: 'next', player: PLAYER }],
+  ['button', 'Shuffle', { do: 'shuffle', player: PLAYER, shuffle: true }],
+  ['button', 'Repeat: off', { do: 'loop', player: PLAYER, loop: 'Playlist' }],
+];
+
+describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  before(async () => {
+    browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
+    page = await browser.context.newPage();
+  });
+  beforeEach(async () => {
+    await node?.close();
+    node = new NodeWithPage().up();
+    await page.goto(node.url);
+    await page.getByText('Connected').waitFor();
+    await page.locator('#system .button').first().waitFor();
+    node.backends.asked.length = 0;
+  });
+  after(async () => {
+    await browser.close();
+    await node.close();
+  });
+
+  /** The first command, but for the question what the power may. */
+  const asked = (): Promise<object> =>
+    until('a command', () =>
+      node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
+    );
+
+  for (const [role, name, command] of ROWS) {
+    test(`${name}, by a click and by the keyboard`, async () => {
+      await page.getByRole(role, { name, exact: true }).click();
+      assert.deepEqual(await asked(), command);
+      await page.reload();
+      await page.getByText('Connected').waitFor();
+      node.backends.asked.length = 0;
+      await page.getByRole(role, { name, exact: true }).press('Enter');
+      assert.deepEqual(await asked(), command);
+    });
+  }
+
+  test('for a port', async () => {
+    await page.getByLabel('More of Living room').click();
+    await page.getByRole('combobox', { name: 'Port of Living room' }).selectOption('headphones');
+    assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
+  });
+
+  test('for a position, once the hand lets go', async () => {
+    await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
+    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
+  });
+
+  test('for power only behind a question that names the node, which Escape ends', async () => {
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    const dialog = page.getByRole('dialog', { name: /Switch off .*living-room/ });
+    await dialog.waitFor();
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    assert.deepEqual(node.backends.asked, []);
+    await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await asked(), { do: 'poweroff' });
+    await dialog.waitFor({ state: 'hidden' });
+  });
+
+  test('nothing of units that are only shown', async () => {
+    const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
+    assert.equal(await card.getByRole('button').count(), 0);
+    assert.equal(await card.getByText('View only').count(), 1);
+  });
+
+  test('and takes back what is refused, in the words of the problem', async () => {
+    node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
+    const mute = page.getByRole('button', { name: 'Mute Living room' });
+    await mute.click();
+    await page.getByRole('alert').getByText('No such entity').waitFor();
+    assert.equal(await mute.getAttribute('aria-pressed'), 'false');
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByText('No such entity').waitFor({ state: 'detached' });
+  });
+
+  test('and shows at once what is still under way', async () => {
+    let answer: (value: { ok: true }) => void = () => undefined;
+    node.backends.answer = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const mute = page.getByRole('button', { name: 'Mute Living room' });
+    await mute.click();
+    await until('it is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
+    await asked();
+    answer({ ok: true });
+  });
+
+  test('a position runs by itself', async () => {
+    const slider = page.getByRole('slider', { name: /^Position in Nocturne/ });
+    const before = Number(await slider.inputValue());
+    await until('it has moved', async () => Number(await slider.inputValue()) > before);
+    node.change('players', player('mpd', { playback_status: 'Paused', position: 5_000_000 }));
+    await until('it stands where it is', async () => (await slider.inputValue()) === '5');
+  });
+
+  test('a unit whose address is no address of a page has no link', async () => {
+    node.change('systemd', service('mpd.service', { description: 'X', url: 'javascript:alert(1)' }));
+    await page.locator('.service').filter({ hasText: 'X' }).waitFor();
+    assert.equal(await page.locator('.service').filter({ hasText: 'X' }).getByRole('link').count(), 0);
+  });
+});

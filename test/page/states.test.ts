@@ -1,0 +1,203 @@
+// Every state that the page can be in, narrow and wide, in light and in dark: nothing that axe-core finds, nothing cut off at the side,
+// nothing too small for a thumb. With TONEARM_PICTURES=FOLDER each is also kept as a picture, for the eye of a person.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Backend } from '../../src/protocol/actor/backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { lacks } from '../tools/requirements.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { NodeWithPage, ORDINARY, output, player, service, stream, upgrade } from './node-with-page.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
+const WIDTHS = PICTURES === '' ? [320, 1440] : [360, 768, 1440];
+const SCHEMES = ['light', 'dark'] as const;
+const PICTURE_HEIGHT_MAX = 2600;
+/** Pixels, of a target; WCAG 2.2 wants 24, fingers want 44. */
+const TOUCH_MIN = 44;
+
+interface State {
+  readonly node?: Partial<Record<Backend, readonly Change[]>>;
+  readonly language?: string;
+  /** What happens to the node before anybody looks. */
+  readonly prepare?: (node: NodeWithPage) => void;
+  /** What is done on the page, once it is live. */
+  readonly act?: (page: Page, node: NodeWithPage) => Promise<unknown>;
+}
+
+const WILD = [
+  '<img src=x onerror="document.title=1"><b>bold</b>',
+  '"\'`&amp;</script><script>document.title=1</script>',
+  '\u202eright to left \u2066and \u202dback',
+  'שלום עולם – مرحبا بالعالم',
+  '👩‍👩‍👧‍👦🎵🏴‍☠️',
+  'a'.repeat(4096),
+  'words '.repeat(600),
+];
+
+const away = (backend: Backend): State => ({
+  prepare: (node) => {
+    const reason = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
+    node.health(backend, 'connecting', reason);
+  },
+  // A snapshot does not tell the reason, the event does.
+  act: async (_page, node) => node.health(backend, 'failed', 'it has died six times within a minute'),
+});
+
+export const STATES: Readonly<Record<string, State>> = {
+  ordinary: {},
+  german: { language: 'de', act: (page) => page.getByLabel('Mehr zu Living room').click() },
+  'sound-away': away('audio'),
+  'services-away': away('systemd'),
+  'power-away': away('power'),
+  'upgrade-away': away('upgrade'),
+  'players-away': { ...away('players'), node: { players: [] } },
+  'no-players': { node: { players: [] } },
+  empty: {
+    node: {
+      audio: (ORDINARY['audio'] ?? []).slice(0, 2),
+      systemd: [],
+      upgrade: upgrade({ current: '', latest: '' }),
+    },
+  },
+  crowd: {
+    node: {
+      audio: [
+        ...(ORDINARY['audio'] ?? []).slice(0, 4),
+        ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
+      ],
+    },
+    act: (page) => page.locator('.stream').nth(149).waitFor({ state: 'attached' }),
+  },
+  wild: {
+    node: {
+      audio: [
+        ...(ORDINARY['audio'] ?? []).slice(0, 2),
+        ...WILD.map((name, id) => output(id, { name, description: name })),
+        ...WILD.map((name, id) => stream(10 + id, { name, app: name, output: name })),
+      ],
+      systemd: WILD.map((text, id) =>
+        service(`unit-${id}.service`, { description: text, url: 'javascript:document.title=1' }),
+      ),
+      players: WILD.map((text, id) =>
+        player(`wild-${id}`, { identity: text, metadata: { 'xesam:title': text, 'xesam:artist': text } }),
+      ),
+      upgrade: upgrade({ latest: WILD[5], upgrade_available: true }),
+    },
+  },
+  'upgrade-running': {
+    node: {
+      upgrade: upgrade(
+        { latest: '1.5.0', upgrade_available: true },
+        { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' },
+        { percent: 37, step: 'Unpacking linux-image-6.12.0-arm64' },
+      ),
+    },
+  },
+  'upgrade-failed': {
+    node: {
+      upgrade: upgrade(
+        { latest: '1.5.0', upgrade_available: true },
+        { state: 'failed', origin: 'systemd', finished_at: '2026-01-01T10:05:00Z' },
+      ),
+    },
+  },
+  refused: {
+    act: async (page, node) => {
+      node.backends.answer = {
+        ok: false,
+        fault: 'refused',
+        detail: 'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC',
+      };
+      await page.getByRole('button', { name: 'Restart AirPlay receiver' }).click();
+      await page.getByText('status=203/EXEC').waitFor();
+    },
+  },
+  asked: {
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Restart node' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  opened: { act: (page) => page.getByLabel('More of Living room').click() },
+  lost: {
+    act: async (page, node) => {
+      await node.close();
+      await page.getByText('Connection lost').waitFor();
+    },
+  },
+};
+
+async function findings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate(`axe.run(document, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  })`)) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}: ${failureSummary}`),
+  );
+}
+
+/** What sticks out at the side, and what a thumb would miss. */
+function misfits(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const seen = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
+    const sticking = seen.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));
+    const small = seen.filter((each) => {
+      const { width, height } = each.getBoundingClientRect();
+      return each.matches('button, select, input, summary, a:not(.skip)') && Math.min(width, height) < ${TOUCH_MIN} - 0.1;
+    });
+    return [...sticking.map((each) => 'sticks out: ' + each.outerHTML.slice(0, 200)), ...small.map((each) => 'too small: ' + each.outerHTML.slice(0, 200))];
+  })()`) as Promise<readonly string[]>;
+}
+
+describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  before(async () => {
+    browser = await openChromium({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
+  });
+  after(() => browser.close());
+
+  for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(STATES)) {
+    test(`in the state ${name}: no finding, nothing cut off, nothing too small`, async () => {
+      for (const width of WIDTHS) {
+        const node = new NodeWithPage().up(state);
+        prepare?.(node);
+        const page = await browser.context.newPage();
+        const faults: string[] = [];
+        page.on('pageerror', (error) => faults.push(error.message));
+        page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+        try {
+          await page.addInitScript(
+            `Object.defineProperty(navigator, 'languages', { value: ['${language}'] })`,
+          );
+          await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
+          await page.goto(node.url);
+          await page.locator('header .good').waitFor();
+          await page.locator('#system .lines').waitFor();
+          await act?.(page, node);
+          for (const colorScheme of SCHEMES) {
+            await page.emulateMedia({ colorScheme });
+            if (PICTURES !== '') {
+              const path = join(PICTURES, `${name}-${width}-${colorScheme}.png`);
+              const height = Math.min(await page.evaluate('document.body.scrollHeight'), PICTURE_HEIGHT_MAX);
+              await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height } });
+            }
+            if (width === WIDTHS[0]) assert.deepEqual(await findings(page), [], colorScheme);
+          }
+          assert.deepEqual(await misfits(page), [], String(width));
+          assert.equal(await page.title(), 'living-room');
+          if (name !== 'lost' && name !== 'refused') assert.deepEqual(faults, []);
+        } finally {
+          await page.close();
+          await node.close();
+        }
+      }
+    });
+  }
+});
