@@ -1,5 +1,6 @@
 // The whole page: the node's name and its connection, and a section for each thing that it has.
 
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import { Reporting } from './controls.js';
@@ -7,9 +8,10 @@ import { say } from './language.js';
 import { type Levels, Metering } from './meter.js';
 import { Notices, useNotices } from './notices.js';
 import { Outputs } from './outputs.js';
-import { Away, Section } from './parts.js';
-import { Players, Sounding } from './players.js';
+import { Away, Section, useGrowing } from './parts.js';
+import { Players } from './players.js';
 import { Services } from './services.js';
+import { Sounding } from './sounding.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
 import { UpgradeCard } from './upgrade.js';
@@ -38,7 +40,7 @@ export function App({ live, state, isBeating, levels }: AppProps) {
         </a>
         <Header node={node} status={status} />
         <main class={status === 'lost' ? 'stale' : ''}>
-          <Sections live={live} state={state} />
+          {status === 'connecting' ? null : <Sections live={live} state={state} />}
         </main>
         <Notices notices={notices} dismiss={dismiss} />
       </Metering.Provider>
@@ -79,60 +81,96 @@ function Header({
   );
 }
 
-/** A section is there when the configuration enables what it shows. */
-function Sections({ live, state }: { readonly live: Live; readonly state: NodeState }) {
-  const { upgrade } = state;
-  const backends: ReadonlyMap<string, BackendInfo> = state.backends;
-  const away = (name: string): BackendInfo | undefined => {
-    const backend = backends.get(name);
-    return backend === undefined || backend.state === 'up' ? undefined : backend;
-  };
-  const [outputs, streams] = [[...state.outputs.values()], [...state.clients.values()]];
+/** In the order in which they stand on a phone, and in which they are drawn: a section is there when its backend is enabled. */
+const SECTIONS: readonly {
+  readonly id: 'now' | 'outputs' | 'streams' | 'services' | 'upgrade' | 'system';
+  readonly column: number;
+  readonly backend?: string;
+  readonly draw: (live: Live, state: NodeState, now: () => number) => ComponentChildren;
+}[] = [
+  { id: 'now', column: 0, draw: drawNow },
+  {
+    id: 'outputs',
+    column: 0,
+    backend: 'audio',
+    draw: ({ node }, { outputs }) => <Outputs node={node} outputs={[...outputs.values()]} />,
+  },
+  {
+    id: 'streams',
+    column: 1,
+    backend: 'audio',
+    draw: ({ node }, { clients, outputs }) => (
+      <Streams node={node} streams={[...clients.values()]} outputs={[...outputs.values()]} />
+    ),
+  },
+  {
+    id: 'services',
+    column: 2,
+    backend: 'systemd',
+    draw: ({ node }, { units }) => <Services node={node} services={[...units.values()]} />,
+  },
+  {
+    id: 'upgrade',
+    column: 2,
+    backend: 'upgrade',
+    draw: ({ node }, { upgrade }) => upgrade && <UpgradeCard node={node} upgrade={upgrade} />,
+  },
+  { id: 'system', column: 2, draw: ({ node }, state) => <System node={node} state={state} /> },
+];
+
+/** The players; without any, what sounds. */
+function drawNow(live: Live, state: NodeState, now: () => number): ComponentChildren {
   const players = [...state.players.values()];
-  const hasSound = backends.has('audio');
-  const sounds = hasSound && away('audio') === undefined;
-  const awayPlayers = away('players');
-  const now = useCallback(() => live.nodeTime(), [live]);
+  const [streams, outputs] = [[...state.clients.values()], [...state.outputs.values()]];
+  const away = awayIn(state, 'players');
   return (
     <>
-      <div class="column">
-        {sounds || players.length > 0 || awayPlayers !== undefined ? (
-          <Section title={say('now')} id="now">
-            {players.length > 0 ? (
-              <Players node={live.node} players={players} streams={streams} now={now} />
-            ) : null}
-            {players.length === 0 && sounds ? <Sounding streams={streams} outputs={outputs} /> : null}
-            {awayPlayers === undefined ? null : <Away {...awayPlayers} />}
-          </Section>
-        ) : null}
-        {hasSound ? (
-          <Section title={say('outputs')} id="outputs" away={away('audio')}>
-            <Outputs node={live.node} outputs={outputs} />
-          </Section>
-        ) : null}
-      </div>
-      <div class="column">
-        {sounds ? (
-          <Section title={say('streams')} id="streams">
-            <Streams node={live.node} streams={streams} outputs={outputs} />
-          </Section>
-        ) : null}
-      </div>
-      <div class="column">
-        {backends.has('systemd') ? (
-          <Section title={say('services')} id="services" away={away('systemd')}>
-            <Services node={live.node} services={[...state.units.values()]} />
-          </Section>
-        ) : null}
-        {backends.has('upgrade') ? (
-          <Section title={say('upgrade')} id="upgrade" away={away('upgrade')}>
-            {upgrade === undefined ? null : <UpgradeCard node={live.node} upgrade={upgrade} now={now} />}
-          </Section>
-        ) : null}
-        <Section title={say('system')} id="system">
-          <System node={live.node} state={state} />
-        </Section>
-      </div>
+      {players.length > 0 ? (
+        <Players node={live.node} players={players} streams={streams} now={now} />
+      ) : (
+        <Sounding streams={streams} outputs={outputs} />
+      )}
+      {away === undefined ? null : <Away {...away} />}
+    </>
+  );
+}
+
+function awayIn({ backends }: NodeState, name: string): BackendInfo | undefined {
+  const backend = [...backends].find(([each]) => each === name)?.[1];
+  return backend?.state === 'up' ? undefined : backend;
+}
+
+function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
+  const names: readonly string[] = [...state.backends.keys()];
+  const isSilent = !names.includes('audio') || awayIn(state, 'audio') !== undefined;
+  // Where the sound server is away its outputs say so, and nobody knows what would sound.
+  if (id === 'now') return !isSilent || names.includes('players');
+  if (id === 'streams') return !isSilent;
+  return backend === undefined || names.includes(backend);
+}
+
+function Sections({ live, state }: { readonly live: Live; readonly state: NodeState }) {
+  const now = useCallback(() => live.nodeTime(), [live]);
+  const shown = SECTIONS.filter((section) => isShown(state, section));
+  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
+  return (
+    <>
+      {[0, 1, 2].map((column) => (
+        <div key={column} class="column">
+          {drawn
+            .filter((section) => section.column === column)
+            .map(({ id, backend, draw }) => (
+              <Section
+                key={id}
+                id={id}
+                title={say(id)}
+                away={backend === undefined ? undefined : awayIn(state, backend)}
+              >
+                {draw(live, state, now)}
+              </Section>
+            ))}
+        </div>
+      ))}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // problem's words when the node refuses it.
 
 import { type ComponentChildren, createContext } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useRef, useState } from 'preact/hooks';
 import { type Control, type ControlInput, controlOf, SETTLE_MS, shownBy, step } from './control.js';
 import { Icon, type IconName } from './icons.js';
 
@@ -104,19 +104,15 @@ export function Slider(props: SliderProps) {
   const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
   const { shown, set, hold, release } = useControl(value, send, alike);
   const [preview, setPreview] = useState<number>();
-  const isHeld = useRef(false);
-  const letGo = useCallback(() => {
-    if (!isHeld.current) return;
-    isHeld.current = false;
-    release();
-  }, []);
-  useEffect(() => {
-    const ends = ['pointerup', 'pointercancel', 'blur'];
-    for (const end of ends) addEventListener(end, letGo);
-    return () => {
-      for (const end of ends) removeEventListener(end, letGo);
+  const grip = (): void => {
+    hold();
+    const ended = new AbortController();
+    const letGo = (): void => {
+      ended.abort();
+      release();
     };
-  }, []);
+    for (const end of ['pointerup', 'pointercancel', 'blur']) addEventListener(end, letGo, ended);
+  };
   const seen = preview ?? shown;
   const part = Math.min(1, Math.max(0, (seen - min) / (max - min)));
   const valueIn = (input: HTMLInputElement): number => Number((min + input.valueAsNumber * by).toFixed(4));
@@ -131,10 +127,7 @@ export function Slider(props: SliderProps) {
         value={Math.round((seen - min) / by)}
         disabled={disabled}
         style={{ '--part': part }}
-        onPointerDown={() => {
-          isHeld.current = true;
-          hold();
-        }}
+        onPointerDown={grip}
         onInput={({ currentTarget }) => (late ? setPreview : set)(valueIn(currentTarget))}
         onChange={({ currentTarget }) => {
           if (!late) return;

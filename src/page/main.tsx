@@ -35,7 +35,7 @@ function open(place: Element): void {
   });
   // What nobody sees costs the node nothing.
   document.addEventListener('visibilitychange', () => live.setLevels(!document.hidden));
-  draw();
+  drawSoon();
 }
 
 const page = document.getElementById('page');

@@ -21,17 +21,13 @@ interface SectionProps {
   readonly id: string;
   /** The backend that it shows, when that is away. */
   readonly away?: BackendInfo | undefined;
-  readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Section({ title, id, away, aside, children }: SectionProps) {
+export function Section({ title, id, away, children }: SectionProps) {
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>
-      <div class="section-head">
-        <h2 id={`${id}-title`}>{title}</h2>
-        {aside}
-      </div>
+      <h2 id={`${id}-title`}>{title}</h2>
       {away === undefined ? children : <Away {...away} />}
     </section>
   );
@@ -69,24 +65,24 @@ export function still<P extends object>(View: (props: P) => JSX.Element | null) 
       return Object.entries(next).some(([name, value]) => !Object.is(before[name], value));
     }
 
-    override render(props: P): JSX.Element {
-      return <View {...props} />;
+    override render(props: P): JSX.Element | null {
+      return View(props);
     }
   };
 }
 
-/** Rows that are added to a list per frame: 150 at once are a task of 200 ms on a slow phone (Chromium, slowed six times). */
-const ROWS_PER_FRAME = 6;
-
-/** How many of `wanted` rows to draw now; more with each frame. */
-export function useGrowing(wanted: number): number {
-  const [drawn, setDrawn] = useState(ROWS_PER_FRAME);
+/**
+ * How many of `wanted` things to draw now: `perFrame` more with each frame. All at once is a task that a hand feels: 150 streams
+ * take a second on a slow phone (Chromium, slowed six times).
+ */
+export function useGrowing(wanted: number, perFrame: number): number {
+  const [drawn, setDrawn] = useState(perFrame);
   const now = Math.min(drawn, wanted);
   useEffect(() => {
-    if (drawn > wanted + ROWS_PER_FRAME) setDrawn(wanted + ROWS_PER_FRAME);
+    if (drawn > wanted + perFrame) setDrawn(wanted + perFrame);
     if (drawn >= wanted) return undefined;
-    const frame = requestAnimationFrame(() => setDrawn(drawn + ROWS_PER_FRAME));
+    const frame = requestAnimationFrame(() => setDrawn(drawn + perFrame));
     return () => cancelAnimationFrame(frame);
-  }, [drawn, wanted]);
+  }, [drawn, wanted, perFrame]);
   return now;
 }

@@ -1,13 +1,7 @@
-// What plays: the media players with their tracks, and where there is none, the streams that sound.
+// The media players: what each plays, how far it is, and its transport.
 
 import { useEffect, useState } from 'preact/hooks';
-import {
-  type ClientRecord,
-  type OutputRecord,
-  type PlayerRecord,
-  positionOf,
-  type Tonearm,
-} from '../client/client.js';
+import { type ClientRecord, type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
 import { ActionButton, Slider, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
@@ -263,36 +257,4 @@ function Cover({ node, player }: { readonly node: Tonearm; readonly player: Play
 /** Another picture has another address, and an image that is shown is not asked for again. */
 function hashOf(text: string): number {
   return [...text].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
-}
-
-interface SoundingProps {
-  readonly streams: readonly ClientRecord[];
-  readonly outputs: readonly OutputRecord[];
-}
-
-/** One sentence: what sounds, and where. */
-export function Sounding({ streams, outputs }: SoundingProps) {
-  const sounding = streams.filter(({ corked }) => !corked);
-  const [first] = sounding;
-  if (first === undefined) return <p class="card quiet">{say('nothingPlays')}</p>;
-  const output = outputs.find(({ name }) => name === first.output);
-  const where = output?.description || first.output;
-  return (
-    <div class="card sounding">
-      <p class="title clip">
-        <Name>{first.name}</Name>
-      </p>
-      <p class="quiet clip">
-        <bdi>{first.app}</bdi>
-        {where === undefined ? null : (
-          <>
-            {' · '}
-            <bdi>{where}</bdi>
-          </>
-        )}
-        {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
-      </p>
-      {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
-    </div>
-  );
 }

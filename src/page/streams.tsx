@@ -8,6 +8,8 @@ import { say, sayPercent } from './language.js';
 import { Empty, Name, still, useGrowing } from './parts.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
+const ROWS_PER_FRAME = 3;
+
 interface StreamsProps {
   readonly node: Tonearm;
   readonly streams: readonly ClientRecord[];
@@ -15,7 +17,7 @@ interface StreamsProps {
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const drawn = useGrowing(streams.length);
+  const drawn = useGrowing(streams.length, ROWS_PER_FRAME);
   const options = useOptions(outputs);
   const [drag, setDrag] = useState<StreamDrag>();
   if (streams.length === 0) return <Empty>{say('noStreams')}</Empty>;

@@ -3,14 +3,14 @@
 import type { Tonearm, UpgradeRecord, UpgradeRun } from '../client/client.js';
 import { ActionButton } from './controls.js';
 import { say, sayTime } from './language.js';
+import { still } from './parts.js';
 
 interface UpgradeProps {
   readonly node: Tonearm;
   readonly upgrade: Partial<UpgradeRecord>;
-  readonly now: () => number;
 }
 
-export function UpgradeCard({ node, upgrade, now }: UpgradeProps) {
+export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' } } = upgrade;
   const isRunning = run.state === 'running';
@@ -24,9 +24,9 @@ export function UpgradeCard({ node, upgrade, now }: UpgradeProps) {
             : say(current === '' ? 'unknownVersion' : 'upToDate')}
       </p>
       {current === '' ? null : <p class="quiet wrap">{say('installed', { version: bidi(current) })}</p>}
-      {isRunning ? <Progress {...run} /> : <LastRun run={run} now={now()} />}
+      {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
       {checked_at === undefined || isRunning ? null : (
-        <p class="quiet">{say('checkedAt', { time: sayTime(checked_at, now()) })}</p>
+        <p class="quiet">{say('checkedAt', { time: sayTime(checked_at) })}</p>
       )}
       {isRunning ? null : (
         <div class="row wrap-row">
@@ -45,7 +45,7 @@ export function UpgradeCard({ node, upgrade, now }: UpgradeProps) {
       )}
     </div>
   );
-}
+});
 
 /** Within a sentence: the marks that `bdi` stands for. */
 function bidi(text: string): string {
@@ -69,9 +69,9 @@ function Progress({ percent, step }: UpgradeRun) {
   );
 }
 
-function LastRun({ run: { state, finished_at }, now }: { readonly run: UpgradeRun; readonly now: number }) {
+function LastRun({ run: { state, finished_at } }: { readonly run: UpgradeRun }) {
   if (finished_at === undefined) return null;
-  const time = sayTime(finished_at, now);
+  const time = sayTime(finished_at);
   return state === 'failed' ? (
     <p class="bad-text">{say('upgradeFailed', { time })}</p>
   ) : (

@@ -2,10 +2,9 @@
 // nothing too small for a thumb. With TONEARM_PICTURES=FOLDER each is also kept as a picture, for the eye of a person.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -13,7 +12,6 @@ import { lacks } from '../tools/requirements.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage, ORDINARY, output, player, service, stream, upgrade } from './node-with-page.js';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? [320, 1440] : [360, 768, 1440];
 const SCHEMES = ['light', 'dark'] as const;
@@ -134,7 +132,7 @@ export const STATES: Readonly<Record<string, State>> = {
 };
 
 async function findings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const found = (await page.evaluate(`axe.run(document, {
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   })`)) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };

@@ -1,0 +1,37 @@
+// Where there is no media player: which streams sound, in one sentence.
+
+import type { ClientRecord, OutputRecord } from '../client/client.js';
+import { say } from './language.js';
+import { Empty, Name } from './parts.js';
+
+interface SoundingProps {
+  readonly streams: readonly ClientRecord[];
+  readonly outputs: readonly OutputRecord[];
+}
+
+/** One sentence: what sounds, and where. */
+export function Sounding({ streams, outputs }: SoundingProps) {
+  const sounding = streams.filter(({ corked }) => !corked);
+  const [first] = sounding;
+  if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;
+  const output = outputs.find(({ name }) => name === first.output);
+  const where = output?.description || first.output;
+  return (
+    <div class="card sounding">
+      <p class="title clip">
+        <Name>{first.name}</Name>
+      </p>
+      <p class="quiet clip">
+        <bdi>{first.app}</bdi>
+        {where === undefined ? null : (
+          <>
+            {' · '}
+            <bdi>{where}</bdi>
+          </>
+        )}
+        {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
+      </p>
+      {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
+    </div>
+  );
+}
