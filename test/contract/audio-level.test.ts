@@ -2,8 +2,9 @@
 // woken or left behind for nobody.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
+import type { Playing } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { toneFile } from '../sound/tone.js';
 import { lacks } from '../tools/requirements.js';
@@ -39,28 +40,41 @@ const captured = (node: AudioNode, count: number): Promise<boolean> =>
   until(`${count} monitors are captured`, async () => (await captures(node)) === count);
 
 onEachSoundServer('the level of an output', (node, kind) => {
-  const tone = () => toneFile(node().sound.directory, [0.5, 0.25]);
+  /** Ends with the test, however that ends. */
+  async function listen(t: TestContext, query = LISTENING): Promise<EventConsumer> {
+    const stream = await node().daemon.events(query);
+    t.after(() => stream.close());
+    return stream;
+  }
 
-  test('that plays nothing is 0, and it is not woken', async () => {
-    const { sound, daemon } = node();
+  async function playTone(t: TestContext, sink: string): Promise<Playing> {
+    const { sound } = node();
+    const playing = await sound.play({ sink, samples: toneFile(sound.directory, [0.5, 0.25]) });
+    t.after(() => playing.stop().catch(() => undefined));
+    return playing;
+  }
+
+  test('that plays nothing is 0, and it is not woken', async (t) => {
+    const { sound } = node();
     const states = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
     await until('the outputs rest', async () => !(await states())?.includes('RUNNING'));
     const resting = await states();
-    const stream = await daemon.events(LISTENING);
+    const stream = await listen(t);
     for (const name of ['living', 'kitchen']) await shows(stream, (await node().output(name)).id, 0, 0);
-    // Twice, with a change between: whatever would wake them had its time.
-    await sound.pactl('set-sink-mute', 'kitchen', 'toggle');
-    await sound.pactl('set-sink-mute', 'kitchen', 'toggle');
+    // Changes are read, and make it look again. (None of mute or volume: PipeWire 1.4 keeps to itself what a sleeping output was set to.)
+    for (const name of ['kitchen', 'living']) {
+      await sound.pactl('set-default-sink', name);
+      await node().settles(`${name} is the default`, ({ server }) => server.default_sink === name);
+    }
     assert.equal(await captures(node()), 0);
     assert.deepEqual(await states(), resting);
-    stream.close();
   });
 
-  test('follows what plays to it, and leaves the other alone', async () => {
-    const { sound, daemon } = node();
+  test('follows what plays to it, and leaves the other alone', async (t) => {
+    const { sound } = node();
     const [living, kitchen] = [await node().output('living'), await node().output('kitchen')];
-    const stream = await daemon.events(LISTENING);
-    const playing = await sound.play({ sink: 'living', samples: tone() });
+    const stream = await listen(t);
+    const playing = await playTone(t, 'living');
     await shows(stream, living.id, 0.5, 0.25);
     assert.deepEqual(stream.model.levels.get(kitchen.id), [0, 0]);
     await captured(node(), 1);
@@ -68,10 +82,10 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await shows(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
     await shows(stream, living.id, 0.5, 0.25);
-    await node().moves(playing.id, 'kitchen', () =>
-      sound.pactl('move-sink-input', `${playing.id}`, 'kitchen'),
-    );
-    await shows(stream, kitchen.id, 0.5, 0.25);
+    await node().moves(playing.id, 'kitchen', async () => {
+      await sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
+      await shows(stream, kitchen.id, 0.5, 0.25);
+    });
     await shows(stream, living.id, 0, 0);
     await captured(node(), 1);
     const silence = await sound.play({ sink: 'living' });
@@ -83,30 +97,28 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await silence.stop();
     await captured(node(), 0);
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
-    stream.close();
   });
 
-  test('that is put to sleep is 0, and true again when it is woken', async () => {
-    const { sound, daemon } = node();
+  test('that is put to sleep is 0, and true again when it is woken', async (t) => {
+    const { sound } = node();
     const { id } = await node().output('living');
-    const playing = await sound.play({ sink: 'living', samples: tone() });
-    const stream = await daemon.events(LISTENING);
+    await playTone(t, 'living');
+    const stream = await listen(t);
     await shows(stream, id, 0.5, 0.25);
     await sound.pactl('suspend-sink', 'living', '1');
     // PipeWire does not let sleep what somebody plays to.
     if (kind === 'pulseaudio') await shows(stream, id, 0, 0);
     await sound.pactl('suspend-sink', 'living', '0');
     await shows(stream, id, 0.5, 0.25);
-    await playing.stop();
-    stream.close();
   });
 
-  test('of a client that is corked is 0, and nothing is captured', async () => {
-    const { sound, daemon } = node();
+  test('of a client that is corked is 0, and nothing is captured', async (t) => {
+    const { sound } = node();
     const client = await sound.streams('corking');
+    t.after(() => client.close());
     const [quiet] = await client.open([{ sink: 'living', corked: false }]);
     assert.ok(quiet);
-    const stream = await daemon.events(LISTENING);
+    const stream = await listen(t);
     await captured(node(), 1);
     await quiet.cork(true);
     await captured(node(), 0);
@@ -115,12 +127,11 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await captured(node(), 1);
     await client.close();
     await captured(node(), 0);
-    stream.close();
   });
 
-  test('of an output that comes and goes is told while it is there', async () => {
-    const { sound, daemon } = node();
-    const stream = await daemon.events(LISTENING);
+  test('of an output that comes and goes is told while it is there', async (t) => {
+    const { sound } = node();
+    const stream = await listen(t);
     await sound.addSink('garden');
     const { id } = await until('it is published', () =>
       node()
@@ -128,49 +139,43 @@ onEachSoundServer('the level of an output', (node, kind) => {
         .catch(() => undefined),
     );
     await shows(stream, id, 0, 0);
-    const playing = await sound.play({ sink: 'garden', samples: tone() });
+    const playing = await playTone(t, 'garden');
     await shows(stream, id, 0.5, 0.25);
     await sound.removeSink('garden');
     await stream.until(({ model }) => !model.levels.has(id), 'its end');
     await playing.stop();
     await captured(node(), 0);
-    stream.close();
   });
 
-  test(`is measured for those who ask for it only, and ${VISITS} visits leave nothing behind`, async () => {
-    const { sound, daemon } = node();
+  test(`is measured for those who ask for it only, and ${VISITS} visits leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
-    const playing = await sound.play({ sink: 'living', samples: tone() });
+    await playTone(t, 'living');
     const others = await Promise.all(
-      ['', '?backend=audio', '?exclude=power.action'].map((query) => daemon.events(query)),
+      ['', '?backend=audio', '?exclude=power.action'].map((query) => listen(t, query)),
     );
-    await node().settles('the client is published', ({ clients }) => clients.length === 1);
+    await node().settles('the client is published', ({ clients }) => clients.length > 0);
     assert.equal(await captures(node()), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
-      const streams = await Promise.all(
-        Array.from({ length: VISITS_AT_ONCE }, () => daemon.events(LISTENING)),
-      );
+      const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
       // Some leave before they have been told anything.
       if (visits % 20 === 0) await Promise.all(streams.map((stream) => shows(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }
     await captured(node(), 0);
     assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
-    for (const other of others) other.close();
-    await playing.stop();
   });
 
-  test('is told again when the sound server is back', async () => {
-    const { sound, daemon } = node();
-    const stream = await daemon.events(LISTENING);
-    const playing = await sound.play({ sink: 'living', samples: tone() });
+  test('is told again when the sound server is back', async (t) => {
+    const { sound } = node();
+    const stream = await listen(t);
+    const playing = await playTone(t, 'living');
     await shows(stream, (await node().output('living')).id, 0.5, 0.25);
     await sound.kill('SIGKILL');
     await stream.until(({ model }) => model.levels.size === 0, 'that nothing is known');
     await playing.stop().catch(() => undefined);
     await sound.restart();
-    await daemon.backend('audio', 'up');
-    await sound.play({ sink: 'kitchen', samples: tone() });
+    await node().daemon.backend('audio', 'up');
+    await playTone(t, 'kitchen');
     const { id } = await until('it is published', () =>
       node()
         .output('kitchen')

@@ -223,17 +223,21 @@ describe('a meter', DEADLINE, () => {
   test('is there for the first 32 outputs that sound, and of the others nothing is said', async (t) => {
     const ids = Array.from({ length: 35 }, (_, id) => id);
     let streams = 0;
+    let corked = true;
+    const input = (id: number) => inputFields(100 + id, 'News', { sink: id, corked });
     const { server, backend, count, told } = await metered(t, ({ command, tag }, say) => {
       if (command === COMMAND.getSinks)
         return say.reply(tag, ...ids.map((id) => sinkFields(id, `sink-${id}`)));
-      if (command === COMMAND.getInputs)
-        return say.reply(tag, ...ids.map((id) => inputFields(100 + id, 'News', { sink: id })));
+      if (command === COMMAND.getInputs) return say.reply(tag, ...ids.map(input));
       if (command !== COMMAND.createRecordStream)
         return ordinary({ command, tag, fields: Buffer.alloc(0) }, say);
       streams += 1;
       return say.reply(tag, recordStreamFields(streams));
     });
     backend.watch('audio.level', true);
+    await until('all are silent', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
+    corked = false;
+    for (const id of ids) server.say.send(event(EVENT.inputChange, 100 + id), 0);
     await until('they are opened', () => count(COMMAND.createRecordStream) === 32);
     for (let stream = 1; stream <= 32; stream += 1) server.say.send(peaks(stream, 0.5, 0.5), METERS);
     await until('they are told', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);
