@@ -88,33 +88,15 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
   ...BACKEND_FAULTS,
 ];
 
+const TEXT = Type.String();
+
 const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter(
-    'types',
-    'These events, separated by commas; audio.level is sent only if it is among them',
-    Type.String(),
-  ),
-  queryParameter(
-    'backend',
-    'Events of these backends, separated by commas; together with types: both',
-    Type.String(),
-  ),
-  queryParameter(
-    'exclude',
-    'Not these events, separated by commas; server.info is always sent',
-    Type.String(),
-  ),
-  queryParameter(
-    'keepalive',
-    'Seconds of silence before a "love": 10 to 120',
-    Type.String({ pattern: '^\\d{2,3}s?$' }),
-  ),
+  queryParameter('types', 'These events, separated by commas; audio.level only if it is among them', TEXT),
+  queryParameter('backend', 'Events of these backends, separated by commas; together with types: both', TEXT),
+  queryParameter('exclude', 'Not these events, separated by commas; server.info is always sent', TEXT),
+  queryParameter('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
   queryParameter('snapshot', '1: begin with the current state', schemas.oneOf('0', '1')),
-  queryParameter(
-    'lastEventId',
-    'As the header Last-Event-ID, for clients that cannot set one',
-    Type.String(),
-  ),
+  queryParameter('lastEventId', 'As the header Last-Event-ID, for clients that cannot set one', TEXT),
 ];
 
 /** `routes` are those that exist with the configuration. */
