@@ -42,7 +42,10 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
 /** A UserBus that is up on this bus. */
 async function up(t: TestContext, bus: ScriptedBus, callDeadlineMs = SHORT_MS) {
   const owner = new NotingOwner();
-  const link = new UserBus({ ...options(bus.path), callDeadlineMs }, owner);
+  const link = new UserBus(
+    { ...options(bus.path), connectDeadlineMs: BUSY_MACHINE_MS, callDeadlineMs },
+    owner,
+  );
   t.after(() => link.stop());
   await owner.noted(/^up/);
   return { owner, link };
