@@ -112,7 +112,7 @@ class Feed {
   add(notices: readonly Notice[]): void {
     for (const notice of notices) {
       // All of it will be in the whole.
-      if (this.#owesWhole) return;
+      if (this.#owesWhole) break;
       if (this.#options.hears.includes(notice.kind) && !isReading(notice)) this.#put(notice);
     }
     this.#flush();

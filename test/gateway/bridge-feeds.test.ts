@@ -156,6 +156,14 @@ describe('what waits for a slow one', () => {
     assert.deepEqual(node.pulled(), [output(8)]);
   });
 
+  test('is bounded also for one that waits for more: what comes at once and is too much is told as the whole', () => {
+    const node = slow();
+    assert.equal(node.pulled(), undefined);
+    node.records = [output(7)];
+    node.feeds.changed(Array.from({ length: 2000 }, (_, id) => output(id, 'x'.repeat(1000))));
+    assert.deepEqual(node.told.at(-1), { isWhole: true, notices: [SERVED, health('audio', UP), output(7)] });
+  });
+
   for (const [what, of] of [
     ['actions', line],
     ['removals', gone],

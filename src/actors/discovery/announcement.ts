@@ -52,10 +52,11 @@ export class Announcement {
   async renew(service: Service): Promise<Failure> {
     const text = JSON.stringify(service);
     if (text === this.#service) return undefined;
-    const failure = (await this.withdraw()) ?? (await this.#announce(service));
-    // Unless it ended while it was made.
-    if (failure === undefined && this.#path !== undefined) this.#service = text;
-    return failure;
+    const failure = await this.withdraw();
+    if (failure !== undefined) return failure;
+    // Before it is made: it may be outdated, or have ended, by the time it is.
+    this.#service = text;
+    return this.#announce(service);
   }
 
   async withdraw(): Promise<Failure> {
