@@ -3,6 +3,7 @@
 
 import type { Clock } from '../clock.js';
 import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
+import { RESOURCES, type Resource } from '../protocol/actor/resources.js';
 import type { ServerRecord } from '../protocol/actor/schemas.js';
 import type { Covers } from './covers.js';
 import type { EventHub } from './events/hub.js';
@@ -23,7 +24,6 @@ import {
   type ResponseMaker,
   replyOf,
 } from './reply.js';
-import { RESOURCES, type Resource } from './resources.js';
 import { type Endpoint, type RouteMatch, type Router, routeFor } from './router.js';
 import type { Action } from './routes.js';
 import type { ExchangeHandler } from './server.js';

@@ -4,6 +4,7 @@
 import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import { COLLECTIONS, type Collection, type CollectionSpec } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
+import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/resources.js';
 import {
   backendEvent,
   eventOf,
@@ -15,7 +16,6 @@ import {
   snapshotMark,
 } from './events/event.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
-import { RESOURCES, type Resource, type ResourceSpec } from './resources.js';
 
 type StateChange = Extract<Change, { readonly kind: 'put' | 'drop' }>;
 

@@ -10,12 +10,12 @@ import type {
   SystemdCommand,
 } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
+import type { Resource } from '../protocol/actor/resources.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
 import type { ComponentName } from './openapi.js';
 import type { PagePart } from './page.js';
 import { type Problem, problem } from './problem.js';
-import type { Resource } from './resources.js';
 
 /** The part of the configuration on which it depends which routes exist. */
 export type RouteSettings = Pick<Settings, 'api' | ChildName>;

@@ -26,7 +26,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     "\n bell: { enabled: key('boolean', false, 'bell', flag) },@",
   ],
   [
-    'src/gateway/resources.ts',
+    'src/protocol/actor/resources.ts',
     'const RESOURCES = {',
     "@\n bell: { backend: 'bell', collections: ['bell'], join: single('bell') },",
   ],

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import type { StreamEvent } from '../../src/gateway/events/event.js';
 import { Mirror } from '../../src/gateway/mirror.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
-import type { Resource } from '../../src/gateway/resources.js';
 import type { Backend, BackendState } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
+import type { Resource } from '../../src/protocol/actor/resources.js';
 import { drop, put } from './scripted-backends.js';
 
 class Scene {

@@ -1,7 +1,8 @@
-// What each GET of mirrored state is made of: its backend, its collections, and how their texts join to one JSON text. Pure.
+// What each GET of mirrored state, and each such topic of MQTT, is made of: its backend, its collections, and how their
+// texts join to one JSON text. Pure.
 
-import type { Backend } from '../protocol/actor/backends.js';
-import type { Collection } from '../protocol/actor/collections.js';
+import type { Backend } from './backends.js';
+import type { Collection } from './collections.js';
 
 /** The texts of a collection's records, in the order of their ranks, then in that in which they were first put. */
 export type Texts = (collection: Collection) => readonly string[];
