@@ -112,25 +112,31 @@ function lateParts(found) {
 }
 
 /**
- * What dbus-next loads and never runs in our hands, and what stands in its place: introspection's XML (the constructor of a bus
- * makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11. More than half of
- * each bundle, in each of three threads.
+ * What dbus-next and mqtt load and never run in our hands, and what stands in its place. Of dbus-next: introspection's XML (the constructor
+ * of a bus makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11; more than half of each
+ * bundle, in each of three threads. Of mqtt: web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
+ * quarters of its bundle.
  */
-const UNUSED_BY_DBUS = {
+const UNUSED = {
   xml2js: 'exports.Builder = class {}; exports.Parser = class {};',
   jsbi: '',
   'event-stream': "throw new Error('addresses of the kind unixexec are not part of this build');",
   x11: "throw new Error('X11 is not part of this build');",
   usocket: "throw new Error('usocket is not part of this build');",
+  ws: '',
+  socks: '',
+  'worker-timers': '',
+  debug: 'module.exports = () => () => undefined;',
+  'readable-stream': "module.exports = require('node:stream');",
 };
 
-const unusedByDbus = {
-  name: 'unused-by-dbus',
+const unused = {
+  name: 'unused',
   setup(pluginBuild) {
-    const only = { filter: new RegExp(`^(?:${Object.keys(UNUSED_BY_DBUS).join('|')})$`) };
+    const only = { filter: new RegExp(`^(?:${Object.keys(UNUSED).join('|')})$`) };
     pluginBuild.onResolve(only, ({ path }) => ({ path, namespace: 'unused' }));
     pluginBuild.onLoad({ filter: /.*/, namespace: 'unused' }, ({ path }) => ({
-      contents: UNUSED_BY_DBUS[path],
+      contents: UNUSED[path],
       loader: 'js',
     }));
   },
@@ -150,7 +156,7 @@ async function bundle(outdir, entries, late = new Set()) {
     define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
     banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
     external: ['@napi-rs/nice', '*.node'],
-    plugins: [nativeUws, lateParts(late), unusedByDbus],
+    plugins: [nativeUws, lateParts(late), unused],
   });
 }
 

@@ -30,6 +30,8 @@ export const PACKAGES = {
   'avahi-utils': { file: '/usr/bin/avahi-browse', why: 'a look at what is announced' },
   debootstrap: { file: '/usr/sbin/debootstrap', why: 'a root of Debian 13, over which the suite runs too' },
   lintian: { file: '/usr/bin/lintian', why: 'the check of the built packages' },
+  mosquitto: { file: '/usr/sbin/mosquitto', why: 'an MQTT broker' },
+  'mosquitto-clients': { file: '/usr/bin/mosquitto_pub', why: 'commands over MQTT from a shell' },
   chromium: { file: '/usr/bin/chromium', why: 'a real EventSource, and real cross-origin requests' },
   wrk: { file: '/usr/bin/wrk', why: 'HTTP load for benchmarks' },
 };

@@ -24,6 +24,7 @@ const PACKAGES = [
     'avahi-utils',
   ],
   ...['mpv', 'mpv-mpris', 'cmus'],
+  ...['mosquitto', 'mosquitto-clients'],
   ...['curl', 'hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps'],
 ];
 

@@ -25,6 +25,13 @@ const gateway = createGateway({
     players: { enabled: false },
     upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
     discovery: { ...off, name: 'bench' },
+    mqtt: {
+      enabled: false,
+      topic: 'tonearm/node',
+      control: true,
+      homeAssistant: true,
+      homeAssistantPrefix: 'homeassistant',
+    },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
   backends: { ask: () => Promise.resolve({ ok: true }), watch: () => undefined },

@@ -83,7 +83,7 @@ export function serverRecord(
       systemd: settings.systemd.enabled,
       upgrade: settings.upgrade.enabled,
       zeroconf: settings.discovery.enabled,
-      mqtt: false,
+      mqtt: settings.mqtt.enabled,
     },
   };
 }

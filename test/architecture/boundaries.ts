@@ -40,6 +40,7 @@ export const BOUNDARIES: readonly Boundary[] = [
         'node:os',
         'node:path',
         'node:string_decoder',
+        'node:tls',
       ],
       ...['node:timers/promises', 'node:util', 'node:crypto'],
     ],
@@ -95,6 +96,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   yaml: { in: ['src/supervisor/config/'] },
   'dbus-next': { in: ['src/actors/bus/connection.ts'] },
   preact: { in: ['src/page/'] },
+  mqtt: { in: ['src/actors/mqtt/broker.ts'] },
   // Loaded lazily in the gateway: its values weigh megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };

@@ -28,7 +28,7 @@ class Node {
 
   constructor(hears = EVERYTHING) {
     this.feeds = new BridgeFeeds({
-      heard: { discovery: hears },
+      heard: { discovery: hears, mqtt: [] },
       bridges: { tell: (_bridge, tidings) => this.told.push(tidings) },
       mirror: { records: () => this.records, allHealth: () => new Map([['audio', UP]]) },
       served: () => ({ port: 8018, addresses: ['::1'] }),

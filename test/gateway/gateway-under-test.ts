@@ -38,6 +38,13 @@ export const SETTINGS: RouteSettings = {
   },
   players: { enabled: true },
   discovery: { enabled: false, name: 'node' },
+  mqtt: {
+    enabled: false,
+    topic: 'tonearm/node',
+    control: true,
+    homeAssistant: true,
+    homeAssistantPrefix: 'homeassistant',
+  },
 };
 
 /** Stands for what the build makes of src/page. */

@@ -265,6 +265,7 @@ describe('routes that depend on the configuration', () => {
     upgrade: { ...SETTINGS.upgrade, enabled: false },
     players: { enabled: false },
     discovery: SETTINGS.discovery,
+    mqtt: SETTINGS.mqtt,
   };
   const readOnlyUpgrade = {
     enabled: true,

@@ -6,7 +6,7 @@ export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players'] as c
 export type Backend = (typeof BACKENDS)[number];
 
 /** Bridges, started behind the backends in this order. They own no records: they are told of all others', and ask as clients do. */
-export const BRIDGES = ['discovery'] as const;
+export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 

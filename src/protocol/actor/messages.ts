@@ -74,6 +74,7 @@ export type Notice =
 /** What each bridge is told of: what it does not need is not sent to its thread. */
 export const HEARD: Readonly<Record<Bridge, readonly Notice['kind'][]>> = {
   discovery: ['served'],
+  mqtt: ['put', 'drop', 'event', 'forget', 'health', 'served'],
 };
 
 /** Notices of one moment: all of them hold when the last has been taken in. */

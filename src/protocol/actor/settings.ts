@@ -53,6 +53,22 @@ export interface DiscoverySettings {
   readonly name: string;
 }
 
+export interface MqttSettings {
+  readonly enabled: boolean;
+  /** `mqtt://` or `mqtts://`, host, perhaps a port; given when enabled. */
+  readonly url?: string | undefined;
+  readonly username?: string | undefined;
+  readonly passwordFile?: string | undefined;
+  /** PEM; else the system's. */
+  readonly caFile?: string | undefined;
+  /** The node's branch. */
+  readonly topic: string;
+  /** False: no commands are taken. */
+  readonly control: boolean;
+  readonly homeAssistant: boolean;
+  readonly homeAssistantPrefix: string;
+}
+
 export interface Settings {
   readonly bind: readonly string[];
   readonly logLevel: LogLevel;
@@ -63,6 +79,7 @@ export interface Settings {
   readonly upgrade: UpgradeSettings;
   readonly players: PlayersSettings;
   readonly discovery: DiscoverySettings;
+  readonly mqtt: MqttSettings;
 }
 
 /** Each actor's own part of the settings: what travels into its thread. */

@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import {
+  accessSync,
   closeSync,
   constants,
   fstatSync,
@@ -23,6 +24,8 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /** Most files in one conf.d. */
 const MAX_DROP_INS = 256;
 
+/** Of a file's mode: its group and all others. */
+const READ_BY_OTHERS = 0o044;
 const CHUNK_BYTES = 16 * 1024;
 
 /** The main file, if there is one, and those of its conf.d in name order; or why one of them cannot be had. */
@@ -131,6 +134,18 @@ function readBounded(path: string): Buffer | string {
     return Buffer.concat(chunks);
   } finally {
     closeSync(handle);
+  }
+}
+
+/** What is wrong with a file that holds a secret: it must be there, and readable by nobody else. */
+export function secretFault(path: string): string | undefined {
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) return `cannot be read: it is ${kindOfEntry(stats)}`;
+    accessSync(path, constants.R_OK);
+    return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: chmod 600 mends it';
+  } catch (error) {
+    return failureText(systemCodeOf(error));
   }
 }
 

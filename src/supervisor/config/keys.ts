@@ -6,12 +6,15 @@ import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import { flag, integer, listOf, oneOrMore, text, unit, units, type ValueReader, word } from './readers.js';
 import {
   bindTarget,
+  brokerUrl,
   corsOrigin,
   filePath,
   hostName,
+  mqttTopic,
   SERVICE_NAME_BYTES_MAX,
   serviceName,
   socketPath,
+  userName,
 } from './texts.js';
 
 /** What the defaults, the paths and the place of the configuration depend on. */
@@ -21,6 +24,8 @@ export interface Environment {
   readonly home: string;
   readonly hostname: string;
   readonly uid: number;
+  /** What is wrong with a file that holds a secret; undefined: nothing. Without it none is looked at. */
+  readonly secretFault?: ((path: string) => string | undefined) | undefined;
 }
 
 /** One key, whose value is a `T`; `D` is `T`, or includes `undefined` where a key has no default. */
@@ -49,6 +54,7 @@ function optional<T>(type: string, meaning: string, read: ValueReader<T>): KeyRo
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const readFile = text('an absolute path', filePath);
+const branch = text('a topic', mqttTopic);
 
 export const KEYS = {
   bind: key(
@@ -140,6 +146,32 @@ export const KEYS = {
       shownDefault: 'tonearm on HOSTNAME',
       read: text('a name', serviceName),
     },
+  },
+  mqtt: {
+    enabled: key('boolean', false, 'joins an MQTT broker', flag),
+    url: optional(
+      '`mqtt://` or `mqtts://`',
+      'required when enabled; no user and password in it',
+      text('the address of a broker', brokerUrl),
+    ),
+    username: optional('string', 'the name for the broker', text('a user name', userName)),
+    passwordFile: optional('absolute path', 'the file must be readable by nobody else', readFile),
+    caFile: optional('absolute path', "certificates; without it the system's", readFile),
+    topic: {
+      type: 'topic without wildcards',
+      meaning: "the node's branch; must be the node's own",
+      byDefault: ({ hostname }: Environment): string => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`,
+      shownDefault: 'tonearm/HOSTNAME',
+      read: branch,
+    },
+    control: key('boolean', true, 'false: publishes, takes no commands', flag),
+    homeAssistant: key('boolean', true, "publishes Home Assistant's discovery", flag),
+    homeAssistantPrefix: key(
+      'topic',
+      'homeassistant',
+      "where Home Assistant's discovery is published",
+      branch,
+    ),
   },
 };
 

@@ -76,6 +76,42 @@ export function serviceName(text: string): Checked<string> {
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 
+/** A broker's address: scheme, host, perhaps a port. Credentials would be shown with it. */
+export function brokerUrl(text: string): Checked<string> {
+  if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hostname === '') return { wrong: 'it names no host' };
+  if (url.username !== '' || url.password !== '') {
+    return { wrong: 'name and password do not belong here, but into mqtt.username and mqtt.passwordFile' };
+  }
+  if (url.search !== '' || url.hash !== '' || !['', '/'].includes(url.pathname)) {
+    return { wrong: 'nothing may follow host and port' };
+  }
+  return url.port === '0' ? { wrong: 'port 0 is none' } : { value: text };
+}
+
+/** A topic has at most 65 535 bytes; below this one there are names. */
+const MAX_TOPIC_BYTES = 256;
+
+/** The beginning of topics that are ours. `$` begins what belongs to the broker (MQTT 5, section 4.7.2). */
+export function mqttTopic(text: string): Checked<string> {
+  if (Buffer.byteLength(text) > MAX_TOPIC_BYTES)
+    return { wrong: `it is longer than ${MAX_TOPIC_BYTES} bytes` };
+  if (/[+#]/.test(text)) return { wrong: 'it holds a wildcard, + or #' };
+  if (/[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u.test(text))
+    return { wrong: 'it holds a control character' };
+  if (text.startsWith('$')) return { wrong: 'what begins with $ belongs to the broker' };
+  return text.split('/').includes('') ? { wrong: 'one of its levels is empty' } : { value: text };
+}
+
+/** As MQTT carries it: UTF-8 of at most 65 535 bytes. */
+export function userName(text: string): Checked<string> {
+  if (text === '') return { wrong: 'it is empty' };
+  return /\p{Cc}/u.test(text) || Buffer.byteLength(text) > 65_535
+    ? { wrong: 'it is too long, or holds a control character' }
+    : { value: text };
+}
+
 /** PATH_MAX counts the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 

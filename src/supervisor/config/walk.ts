@@ -32,6 +32,7 @@ export function valuesFrom(
   // A section's values have the shape of its table, which the types of a walk over any table cannot say.
   const values = walk.section(KEYS, files, '') as unknown as KeyValues;
   reportConflicts(values, walk.given, findings);
+  reportBroker(values, walk.given, environment, findings);
   return values;
 }
 
@@ -119,6 +120,21 @@ function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: F
   const twice = given.get('upgrade.upgradeUnit');
   if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
     findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so that every check starts an upgrade');
+}
+
+function reportBroker(
+  { mqtt }: KeyValues,
+  given: GivenValues,
+  { secretFault }: Environment,
+  findings: Findings,
+): void {
+  const enabled = given.get('mqtt.enabled');
+  if (mqtt.enabled && enabled !== undefined && !given.has('mqtt.url'))
+    findings.problem(enabled.at, 'mqtt.url', 'is required when mqtt.enabled is true');
+  const secret = given.get('mqtt.passwordFile');
+  if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
+  const fault = secretFault?.(mqtt.passwordFile);
+  if (fault !== undefined) findings.problem(secret.at, secret.key, fault);
 }
 
 /** Two writers of one file would destroy it. */

@@ -55,6 +55,12 @@ players:
 discovery:
   enabled: false
   name: tonearm on kitchen
+mqtt:
+  enabled: false
+  topic: tonearm/kitchen
+  control: true
+  homeAssistant: true
+  homeAssistantPrefix: homeassistant
 `,
   );
 });

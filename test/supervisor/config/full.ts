@@ -49,6 +49,16 @@ players:
 discovery:
   enabled: true
   name: Küche
+mqtt:
+  enabled: true
+  url: mqtts://broker.lan:8884
+  username: node
+  passwordFile: ~/mqtt-password
+  caFile: /etc/ssl/house.pem
+  topic: house/kitchen
+  control: false
+  homeAssistant: false
+  homeAssistantPrefix: ha
 `;
 
 export const FULL_SETTINGS: Settings = {
@@ -83,6 +93,17 @@ export const FULL_SETTINGS: Settings = {
   },
   players: { enabled: true },
   discovery: { enabled: true, name: 'Küche' },
+  mqtt: {
+    enabled: true,
+    url: 'mqtts://broker.lan:8884',
+    username: 'node',
+    passwordFile: '/home/pi/mqtt-password',
+    caFile: '/etc/ssl/house.pem',
+    topic: 'house/kitchen',
+    control: false,
+    homeAssistant: false,
+    homeAssistantPrefix: 'ha',
+  },
 };
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -105,4 +126,11 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   players: { enabled: false },
   discovery: { enabled: false, name: 'tonearm on kitchen' },
+  mqtt: {
+    enabled: false,
+    topic: 'tonearm/kitchen',
+    control: true,
+    homeAssistant: true,
+    homeAssistantPrefix: 'homeassistant',
+  },
 };

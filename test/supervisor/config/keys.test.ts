@@ -41,6 +41,15 @@ const CONTRACT: readonly (readonly [string, string, unknown])[] = [
   ['players.enabled', 'boolean', false],
   ['discovery.enabled', 'boolean', false],
   ['discovery.name', '1..63 bytes', 'tonearm on HOSTNAME'],
+  ['mqtt.enabled', 'boolean', false],
+  ['mqtt.url', '`mqtt://` or `mqtts://`', undefined],
+  ['mqtt.username', 'string', undefined],
+  ['mqtt.passwordFile', 'absolute path', undefined],
+  ['mqtt.caFile', 'absolute path', undefined],
+  ['mqtt.topic', 'topic without wildcards', 'tonearm/HOSTNAME'],
+  ['mqtt.control', 'boolean', true],
+  ['mqtt.homeAssistant', 'boolean', true],
+  ['mqtt.homeAssistantPrefix', 'topic', 'homeassistant'],
 ];
 
 test('the table is the contract', () => {
@@ -79,6 +88,7 @@ test('the sections are those of the keys', () => {
     'upgrade',
     'players',
     'discovery',
+    'mqtt',
   ]);
 });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -307,3 +307,23 @@ inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWH
     warnings: [],
   });
 });
+
+for (const [what, mode, problem] of [
+  ['only its owner can read', 0o600, undefined],
+  ['its group can read', 0o640, /:1:54: mqtt\.passwordFile: others can read this file: chmod 600 mends it$/],
+  ['all can read', 0o604, /:1:54: mqtt\.passwordFile: others can read this file/],
+] as const) {
+  const mqtt = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}';
+  inFolder(`a password file that ${what}`, { 'c.yaml': mqtt, 'home/secret': 'x' }, async ({ root, load }) => {
+    chmodSync(join(root, 'home/secret'), mode);
+    const loaded = await load({ config: join(root, 'c.yaml') });
+    if (problem === undefined) assert.ok(loaded.ok, JSON.stringify(loaded));
+    else assert.match(loaded.ok ? '' : String(loaded.problems), problem);
+    rmSync(join(root, 'home/secret'));
+    const without = await load({ config: join(root, 'c.yaml') });
+    assert.match(
+      without.ok ? '' : String(without.problems),
+      /passwordFile: cannot be read: there is no such file$/,
+    );
+  });
+}

@@ -256,3 +256,34 @@ test('the name of a node with a long name is cut to what a service may be called
   assert.ok(resolved.ok);
   assert.equal(resolved.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
 });
+
+accepted('mqtt: {url: "mqtt://broker"}', 'mqtt.url', 'mqtt://broker');
+accepted('mqtt: {url: "mqtts://[::1]:8884/"}', 'mqtt.url', 'mqtts://[::1]:8884/');
+const URL_FAULT = 'is not the address of a broker';
+for (const [url, why] of [
+  ['http://broker', 'it does not begin with mqtt:// or mqtts://'],
+  ['broker', 'it does not begin with mqtt:// or mqtts://'],
+  ['mqtt://', 'it names no host'],
+  [
+    'mqtt://me:secret@broker',
+    'name and password do not belong here, but into mqtt.username and mqtt.passwordFile',
+  ],
+  ['mqtt://broker/path', 'nothing may follow host and port'],
+  ['mqtt://broker?x', 'nothing may follow host and port'],
+  ['mqtt://broker:0', 'port 0 is none'],
+] as const) {
+  refused(`mqtt: {url: "${url}"}`, `1:13: mqtt.url: "${url}" ${URL_FAULT}: ${why}`);
+}
+accepted('mqtt: {topic: house/küche}', 'mqtt.topic', 'house/küche');
+for (const [topic, why] of [
+  ['a/+', 'it holds a wildcard, + or #'],
+  ['a#', 'it holds a wildcard, + or #'],
+  ['', 'one of its levels is empty'],
+  ['/a', 'one of its levels is empty'],
+  ['a/', 'one of its levels is empty'],
+  ['$SYS/a', 'what begins with $ belongs to the broker'],
+] as const) {
+  refused(`mqtt: {topic: "${topic}"}`, `1:15: mqtt.topic: "${topic}" is not a topic: ${why}`);
+}
+refused('mqtt:\n  enabled: true', '2:12: mqtt.url: is required when mqtt.enabled is true');
+refused('mqtt: {username: ""}', '1:18: mqtt.username: "" is not a user name: it is empty');

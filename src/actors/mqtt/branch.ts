@@ -1,0 +1,240 @@
+// What the node's branch on the broker ought to hold, from what the bridge was told: the table record -> topic. Pure.
+
+import {
+  type Backend,
+  type BackendHealth,
+  type BackendState,
+  CHILD_NAMES,
+  type ChildName,
+} from '../../protocol/actor/backends.js';
+import { COLLECTIONS, type Collection } from '../../protocol/actor/collections.js';
+import type { Notice, Tidings } from '../../protocol/actor/messages.js';
+import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
+import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
+import { levelOf, playerName } from './topics.js';
+
+/** Topics that hold what a `GET` answers. */
+const WHOLE: Readonly<Record<string, Resource>> = {
+  'audio/server': 'audio.server',
+  'audio/clients': 'audio.clients',
+  upgrade: 'upgrade',
+};
+
+interface Row {
+  /** Below the node's. */
+  readonly topic: string;
+  /** What people call it, as far as that may change. */
+  readonly title: string;
+}
+
+/** Collections with a topic for each record. */
+const EACH: Partial<Readonly<Record<Collection, (key: string, json: string) => Row>>> = {
+  'audio.outputs': (_key, json) => {
+    const { name, description } = JSON.parse(json) as OutputRecord;
+    return { topic: `audio/outputs/${levelOf(name)}`, title: description };
+  },
+  players: (key, json) => ({
+    topic: `players/${levelOf(playerName(key))}`,
+    title: (JSON.parse(json) as PlayerRecord).identity,
+  }),
+  'systemd.services': (key) => ({ topic: `services/${key.split('/').map(levelOf).join('/')}`, title: '' }),
+};
+
+/** Whose a topic is, by its first level. */
+const OWNERS: Readonly<Record<string, Backend>> = {
+  audio: 'audio',
+  services: 'systemd',
+  power: 'power',
+  upgrade: 'upgrade',
+  players: 'players',
+};
+
+/** Topics whose text the bridge asks for, because nobody tells it. */
+export type AskedTopic = 'server' | 'power';
+
+type NoticeOf<K extends Notice['kind']> = Extract<Notice, { readonly kind: K }>;
+
+interface BranchListener {
+  /** Something about this topic may be different now. */
+  touched(topic: string): void;
+  /** What there is may be something else now, as against how it is. */
+  membersTouched(): void;
+  /** A backend has come up, or gone. */
+  stateChanged(child: ChildName, state: BackendState): void;
+}
+
+/** Topics are those below the node's. */
+export class Branch {
+  readonly #listener: BranchListener;
+  readonly #texts = new Map<Collection, Map<string, string>>();
+  /** By topic, which record has it; by collection and key, its topic. */
+  readonly #records = new Map<string, Row & { readonly key: string; readonly json: string }>();
+  readonly #topics = new Map<string, string>();
+  readonly #asked = new Map<AskedTopic, string>();
+  readonly #health = new Map<ChildName, BackendHealth>();
+  #port: number | undefined;
+
+  constructor(listener: BranchListener) {
+    this.#listener = listener;
+  }
+
+  /** Where HTTP is served. */
+  get port(): number | undefined {
+    return this.#port;
+  }
+
+  hear({ isWhole, notices }: Tidings): void {
+    if (isWhole) this.#begin();
+    for (const notice of notices) this.#take(notice);
+  }
+
+  answered(topic: AskedTopic, text: string): void {
+    if (this.#asked.get(topic) === text) return;
+    this.#asked.set(topic, text);
+    this.#listener.touched(topic);
+    this.#listener.membersTouched();
+  }
+
+  /** What was answered last. */
+  asked(topic: AskedTopic): string | undefined {
+    return this.#asked.get(topic);
+  }
+
+  /** The enabled ones. */
+  get children(): readonly ChildName[] {
+    return CHILD_NAMES.filter((child) => this.#health.has(child));
+  }
+
+  /** Undefined: it is not enabled. */
+  stateOf(child: ChildName): BackendState | undefined {
+    return this.#health.get(child)?.state;
+  }
+
+  /** The texts of a collection's records. */
+  texts(collection: Collection): readonly string[] {
+    return [...this.#textsOf(collection).values()];
+  }
+
+  /** Every topic that may have something to hold. */
+  topics(): readonly string[] {
+    return [...Object.keys(WHOLE), ...this.#records.keys(), ...this.#asked.keys(), 'backends'];
+  }
+
+  /**
+   * What a topic ought to hold: '' is nothing. Undefined: nobody knows. The records of a backend that is not up are not known, and what it
+   * last had stays there: `backends` says what that is worth, and what did not come back goes when the backend has.
+   */
+  text(topic: string): string | undefined {
+    if (topic === 'backends') return this.#backends();
+    if (topic === 'server') return this.#asked.get('server');
+    const [first = ''] = topic.split('/');
+    const owner = Object.hasOwn(OWNERS, first) ? OWNERS[first] : undefined;
+    if (owner === undefined) return undefined;
+    const state = this.stateOf(owner);
+    // Not enabled: nothing of it will ever come.
+    if (state === undefined) return '';
+    if (state !== 'up') return undefined;
+    if (topic === 'power') return this.#asked.get('power');
+    const resource = Object.hasOwn(WHOLE, topic) ? WHOLE[topic] : undefined;
+    if (resource === undefined) return this.#records.get(topic)?.json ?? '';
+    const spec: ResourceSpec = RESOURCES[resource];
+    return spec.join((collection) => this.texts(collection));
+  }
+
+  /** Events are of the moment: no topic holds them. */
+  #take(notice: Notice): void {
+    if (notice.kind === 'put') this.#put(notice);
+    else if (notice.kind === 'drop') this.#drop(notice.collection, notice.key);
+    else if (notice.kind === 'forget') this.#forget(({ backend }) => backend === notice.backend);
+    else if (notice.kind === 'health') this.#change(notice);
+    else if (notice.kind === 'served') {
+      this.#port = notice.port;
+      this.#listener.membersTouched();
+    }
+  }
+
+  #begin(): void {
+    for (const topic of this.topics()) this.#listener.touched(topic);
+    this.#listener.membersTouched();
+    this.#forget(() => true);
+    this.#health.clear();
+  }
+
+  #put({ collection, key, json }: NoticeOf<'put'>): void {
+    this.#textsOf(collection).set(key, json);
+    this.#touchWhole(collection);
+    if (collection === 'upgrade.abilities') this.#listener.membersTouched();
+    const row = EACH[collection]?.(key, json);
+    if (row === undefined) return;
+    const { topic, title } = row;
+    const id = idOf(collection, key);
+    if (this.#topics.get(id) !== topic) this.#vacate(id, key);
+    if (this.#records.get(topic)?.title !== title) this.#listener.membersTouched();
+    this.#topics.set(id, topic);
+    this.#records.set(topic, { ...row, key, json });
+    this.#listener.touched(topic);
+  }
+
+  #drop(collection: Collection, key: string): void {
+    this.#textsOf(collection).delete(key);
+    this.#touchWhole(collection);
+    this.#vacate(idOf(collection, key), key);
+  }
+
+  #forget(isMeant: (spec: { readonly backend: Backend }) => boolean): void {
+    for (const [collection, texts] of this.#texts) {
+      if (!isMeant(COLLECTIONS[collection])) continue;
+      for (const key of [...texts.keys()]) this.#drop(collection, key);
+    }
+  }
+
+  #change({ child, health }: NoticeOf<'health'>): void {
+    const before = this.stateOf(child);
+    this.#health.set(child, health);
+    this.#listener.touched('backends');
+    if (before === health.state) return;
+    for (const topic of this.topics()) this.#listener.touched(topic);
+    this.#listener.membersTouched();
+    this.#listener.stateChanged(child, health.state);
+  }
+
+  /** As `/health` shows them. */
+  #backends(): string {
+    const rows = CHILD_NAMES.flatMap((child) => {
+      const health = this.#health.get(child);
+      if (health === undefined) return [];
+      return [[child, { ...health, since: new Date(health.since).toISOString() }] as const];
+    });
+    return JSON.stringify(Object.fromEntries(rows));
+  }
+
+  #touchWhole(collection: Collection): void {
+    for (const [topic, resource] of Object.entries(WHOLE)) {
+      const { collections }: ResourceSpec = RESOURCES[resource];
+      if (collections.includes(collection)) this.#listener.touched(topic);
+    }
+  }
+
+  /** Another record may have its topic already: a sound server that restarts counts its outputs anew. */
+  #vacate(id: string, key: string): void {
+    const topic = this.#topics.get(id);
+    if (topic === undefined) return;
+    this.#topics.delete(id);
+    if (this.#records.get(topic)?.key !== key) return;
+    this.#records.delete(topic);
+    this.#listener.touched(topic);
+    this.#listener.membersTouched();
+  }
+
+  #textsOf(collection: Collection): Map<string, string> {
+    const known = this.#texts.get(collection);
+    if (known !== undefined) return known;
+    const texts = new Map<string, string>();
+    this.#texts.set(collection, texts);
+    return texts;
+  }
+}
+
+function idOf(collection: Collection, key: string): string {
+  return `${collection} ${key}`;
+}

@@ -1,0 +1,208 @@
+// The bridge to an MQTT broker: looks whose the branch is, serves it, and comes back after every loss. What the branch holds stands in
+// branch.ts, one connection that serves it in serving.ts.
+
+import { backoffMs, type Clock, Timers } from '../../clock.js';
+import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
+import type { Tidings } from '../../protocol/actor/messages.js';
+import type { MqttSettings } from '../../protocol/actor/settings.js';
+
+import type { BridgeActor, NodeLink } from '../runtime.js';
+import { type AskedTopic, Branch } from './branch.js';
+import type { BrokerAddress, BrokerConnection, BrokerMessage, DialOptions } from './broker.js';
+import { brokerAddress } from './broker-address.js';
+import { lookAround } from './look.js';
+import { clientIdOf, type OtherOwner, otherOwner } from './node-identity.js';
+import { OFFLINE, OwnTopics } from './own-topics.js';
+import { RetainedTree } from './retained-tree.js';
+import { Serving } from './serving.js';
+
+/** A connection that has lasted so long was a good one: after it the first attempt is at once. */
+const STEADY_MS = 10_000;
+/** A branch that is another's is looked at again after so long; a process that has died is noticed by the broker within 45 s. */
+const OCCUPIED_MS: Readonly<Record<OtherOwner['who'], number>> = {
+  'another node': 60_000,
+  'another process': 5_000,
+};
+/** What nobody announces is asked for again after so long (contract, section 8). */
+const ASK_AGAIN_MS = 600_000;
+
+const ASKED: Readonly<Record<AskedTopic, string>> = { server: '/server', power: '/power/' };
+
+export interface BridgeParts {
+  readonly settings: MqttSettings;
+  readonly node: NodeLink;
+  readonly clock: Clock;
+  /** Undefined: the machine has none yet. */
+  readonly identifier: () => string | undefined;
+  readonly dial: (options: DialOptions) => BrokerConnection;
+}
+
+/** Why an attempt has ended, and how long to wait; without that it is longer each time. */
+interface Attempt {
+  readonly reason: string;
+  readonly waitMs?: number;
+}
+
+export class MqttBridge implements BridgeActor {
+  readonly #parts: BridgeParts;
+  readonly #branch: Branch;
+  readonly #tree: RetainedTree;
+  readonly #timers: Timers<'wait' | 'ask'>;
+  /** Tells this process from others. */
+  readonly #instance: string;
+  /** Since the machine has an id. */
+  #topics: OwnTopics | undefined;
+  #serving: Serving | undefined;
+  /** The one that was dialled last. */
+  #connection: BrokerConnection | undefined;
+  #life: Promise<void> | undefined;
+  #endWait: () => void = () => undefined;
+  #isStopped = false;
+  #reason = '';
+
+  constructor(parts: BridgeParts) {
+    this.#parts = parts;
+    this.#timers = new Timers(parts.clock);
+    this.#instance = parts.clock.random().toString(36).slice(2);
+    this.#tree = new RetainedTree((topic, held) => this.#topics?.wanted(topic, held));
+    this.#branch = new Branch({
+      touched: (topic) => this.#touch((topics) => topics.full(topic)),
+      membersTouched: () => this.#touch((topics) => topics.device),
+      stateChanged: (child, state) => this.#stateChanged(child, state),
+    });
+  }
+
+  hear(tidings: Tidings): void {
+    this.#branch.hear(tidings);
+    for (const notice of tidings.notices) {
+      if (notice.kind === 'event') {
+        this.#serving?.say('event', `{"event":${JSON.stringify(notice.type)},"data":${notice.json}}`);
+      }
+    }
+    this.#serving?.pump();
+    // Nothing is published before it is known what there is.
+    this.#life ??= this.#live();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timers.cancelAll();
+    this.#endWait();
+    await this.#serving?.close();
+    this.#connection?.cut('the service ends');
+    await this.#life;
+  }
+
+  async #live(): Promise<void> {
+    for (let attempt = 1; !this.#isStopped; attempt += 1) {
+      const { reason, waitMs } = await this.#attempt();
+      if (this.#isStopped) return;
+      this.#say(reason);
+      if (waitMs !== undefined) attempt = 0;
+      await this.#wait(waitMs ?? backoffMs(attempt, this.#parts.clock.random()));
+    }
+  }
+
+  async #attempt(): Promise<Attempt> {
+    const { settings, identifier: identifierNow } = this.#parts;
+    const identifier = identifierNow();
+    if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
+    this.#topics ??= new OwnTopics(settings, identifier, this.#branch);
+    const read = await brokerAddress(settings);
+    if (!read.ok) return read;
+    const clientId = clientIdOf(identifier, settings.topic);
+    const look = await lookAround(this.#dialler(read.address, `${clientId}-look`), this.#topics.filters);
+    if (!look.ok) return look;
+    const claim = this.#topics.claimIn(look.held);
+    const owner = otherOwner(claim, { identifier, instance: this.#instance });
+    if (owner !== undefined) return { reason: owner.reason, waitMs: OCCUPIED_MS[owner.who] };
+    const held = new Map([...look.held].map(([topic, { text }]) => [topic, text]));
+    // Said once more, so that it is this process that has said it.
+    if (claim.instance !== this.#instance) held.delete(this.#topics.status);
+    this.#tree.begin(held);
+    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
+  }
+
+  async #serve(topics: OwnTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
+    const { settings, node, clock } = this.#parts;
+    let settledAt = Number.POSITIVE_INFINITY;
+    this.#serving = new Serving({
+      ...{ node, clock, topics, tree: this.#tree, control: settings.control },
+      dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
+      onSettled: () => {
+        settledAt = clock.monotonic();
+        this.#say(undefined);
+      },
+    });
+    this.#askAll();
+    const reason = await this.#serving.run();
+    this.#serving = undefined;
+    this.#timers.cancel('ask');
+    return clock.monotonic() - settledAt >= STEADY_MS ? { reason, waitMs: 0 } : { reason };
+  }
+
+  #dialler(
+    address: BrokerAddress,
+    clientId: string,
+    will?: DialOptions['will'],
+  ): (onMessage: (message: BrokerMessage) => void) => BrokerConnection {
+    const { dial, clock } = this.#parts;
+    return (onMessage) => {
+      this.#connection = dial({
+        ...address,
+        instance: this.#instance,
+        clientId,
+        clock,
+        onMessage,
+        ...(will !== undefined && { will }),
+      });
+      return this.#connection;
+    };
+  }
+
+  /** Nobody announces these. */
+  #askAll(): void {
+    void this.#ask('server');
+    if (this.#branch.stateOf('power') === 'up') void this.#ask('power');
+    this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
+  }
+
+  async #ask(topic: AskedTopic): Promise<void> {
+    const { status, body } = await this.#parts.node.ask({ method: 'GET', path: ASKED[topic] });
+    if (status !== 200) return;
+    this.#branch.answered(topic, body);
+    this.#serving?.pump();
+  }
+
+  #stateChanged(child: ChildName, state: BackendState): void {
+    if (this.#serving === undefined || state !== 'up') return;
+    // What it has no more is known now.
+    this.#tree.touchHeld();
+    if (child === 'power') void this.#ask('power');
+  }
+
+  #touch(topicOf: (topics: OwnTopics) => string): void {
+    if (this.#topics !== undefined) this.#serving?.touch(topicOf(this.#topics));
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endWait = resolve;
+      this.#timers.set('wait', ms, resolve);
+    });
+  }
+
+  /** One line per change of state, never per attempt. Undefined: all is well. */
+  #say(reason: string | undefined): void {
+    const { node } = this.#parts;
+    if (reason === undefined) {
+      this.#reason = '';
+      node.status('up');
+      node.log('info', 'the broker has all of this node');
+    } else if (reason !== this.#reason) {
+      this.#reason = reason;
+      node.status('connecting', reason);
+      node.log('warn', 'the broker is away', { reason });
+    }
+  }
+}

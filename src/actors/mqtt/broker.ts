@@ -1,0 +1,212 @@
+// The wall around the npm package `mqtt`: one connection to a broker, from dialling to its end. It has a deadline for everything, ends with
+// a reason whatever happens, and never connects again by itself.
+
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type IPublishPacket, MqttClient, ReasonCodes } from 'mqtt';
+import { type Clock, within } from '../../clock.js';
+import { PACKET_BYTES_MAX, PacketLimit } from './packet-limit.js';
+
+/** From dialling to the broker's word that we are welcome. */
+const CONNECT_DEADLINE_MS = 10_000;
+/** A broker that stands still is noticed by what it does not acknowledge, and in silence by the ping (after 1.5 of these). */
+const ACK_DEADLINE_MS = 20_000;
+const KEEPALIVE_S = 30;
+/** Of the goodbye. */
+const END_DEADLINE_MS = 200;
+/** As many of our messages may be without acknowledgement, or fewer if the broker says so. */
+const IN_FLIGHT_MAX = 16;
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
+
+export interface BrokerAddress {
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** Certificates in PEM; absent: Node's own. */
+  readonly ca?: string | undefined;
+}
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly text: string;
+  /** It was kept by the broker, and is not of now. */
+  readonly retained: boolean;
+  /** Which process has published it, where that was said. */
+  readonly instance: string | undefined;
+}
+
+export interface DialOptions extends BrokerAddress {
+  readonly clientId: string;
+  /** Goes with what is published to the will's topic. */
+  readonly instance: string;
+  /** Retained, published by the broker when the connection is lost. */
+  readonly will?: { readonly topic: string; readonly text: string };
+  readonly onMessage: (message: BrokerMessage) => void;
+  readonly clock: Clock;
+}
+
+/** Whatever fails ends the connection: `ended` says why. */
+export interface BrokerConnection {
+  /** False: it never came about. */
+  readonly ready: Promise<boolean>;
+  readonly ended: Promise<string>;
+  /** How many messages may be under way; known once it is ready. */
+  readonly window: number;
+  /** False: it was refused, or not answered. So for all three. */
+  subscribe(filters: readonly string[], qos: 0 | 1): Promise<boolean>;
+  unsubscribe(filters: readonly string[]): Promise<boolean>;
+  publish(topic: string, text: string, retain: boolean): Promise<boolean>;
+  /** Takes leave, so that the will is not published. */
+  end(reason: string): Promise<void>;
+  /** At once, and without a word. */
+  cut(reason: string): void;
+}
+
+export function dialBroker(options: DialOptions): BrokerConnection {
+  return new Connection(options);
+}
+
+type Callback = (error?: Error | null) => void;
+
+class Connection implements BrokerConnection {
+  readonly ready: Promise<boolean>;
+  readonly ended: Promise<string>;
+  window = IN_FLIGHT_MAX;
+  readonly #client: MqttClient;
+  readonly #options: DialOptions;
+  readonly #clock: Clock;
+  #largest = Number.POSITIVE_INFINITY;
+  /** The first that was heard of. */
+  #reason: string | undefined;
+
+  constructor(options: DialOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    const { username, password, will } = options;
+    this.#client = new MqttClient(() => this.#socket(options), {
+      protocolVersion: 5,
+      clientId: options.clientId,
+      // What matters is retained, and commands from before are not carried out: a session would only hold what nobody wants.
+      clean: true,
+      keepalive: KEEPALIVE_S,
+      connectTimeout: CONNECT_DEADLINE_MS,
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+      timerVariant: 'native',
+      properties: { maximumPacketSize: PACKET_BYTES_MAX, receiveMaximum: IN_FLIGHT_MAX },
+      log: () => undefined,
+      ...(username !== undefined && { username }),
+      ...(password !== undefined && { password }),
+      ...(will !== undefined && {
+        will: { topic: will.topic, payload: Buffer.from(will.text), qos: 1, retain: true },
+      }),
+    });
+    const { promise: ready, resolve } = settled<boolean>();
+    this.ready = ready;
+    this.ended = new Promise((tell) => {
+      this.#client.on('close', () => {
+        resolve(false);
+        tell(this.#reason ?? 'the broker closed the connection');
+      });
+    });
+    this.#client.on('error', (error) => this.cut(error.message));
+    this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
+      const why =
+        properties?.reasonString ??
+        Object.entries(ReasonCodes).find(([code]) => code === `${reasonCode}`)?.[1];
+      this.cut(`the broker ended the connection: ${why || reasonCode}`);
+    });
+    this.#client.on('message', (topic, payload, { retain, properties }: IPublishPacket) => {
+      const { instance } = properties?.userProperties ?? {};
+      const [first] = [instance ?? []].flat();
+      options.onMessage({ topic, text: payload.toString(), retained: retain, instance: first });
+    });
+    this.#client.on('connect', ({ properties: limits }) => {
+      this.window = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
+      this.#largest = limits?.maximumPacketSize ?? this.#largest;
+      if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
+      else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
+      else resolve(true);
+    });
+  }
+
+  subscribe(filters: readonly string[], qos: 0 | 1): Promise<boolean> {
+    return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], { qos }, done));
+  }
+
+  unsubscribe(filters: readonly string[]): Promise<boolean> {
+    return this.#answered('the end of a subscription', (done) =>
+      this.#client.unsubscribe([...filters], done),
+    );
+  }
+
+  publish(topic: string, text: string, retain: boolean): Promise<boolean> {
+    const payload = Buffer.from(text);
+    if (payload.length + Buffer.byteLength(topic) > this.#largest) {
+      this.cut(`the broker takes no messages above ${this.#largest} bytes, and ${topic} needs more`);
+      return Promise.resolve(false);
+    }
+    const { will, instance } = this.#options;
+    const properties = topic === will?.topic ? { properties: { userProperties: { instance } } } : {};
+    return this.#answered(topic, (done) =>
+      this.#client.publish(topic, payload, { qos: 1, retain, ...properties }, done),
+    );
+  }
+
+  async end(reason: string): Promise<void> {
+    this.#reason ??= reason;
+    this.#client.end(false);
+    const left = await within(this.#clock, END_DEADLINE_MS, this.ended);
+    if (left === undefined) this.cut('the broker did not take leave');
+    await this.ended;
+  }
+
+  cut(reason: string): void {
+    this.#reason ??= reason;
+    this.#client.stream.destroy();
+  }
+
+  /** What `act` begins is answered within the deadline, or the connection ends. */
+  async #answered(what: string, act: (done: Callback) => void): Promise<boolean> {
+    const { promise, resolve } = settled<string>();
+    act((error) => resolve(error ? `the broker refuses ${what}: ${error.message}` : ''));
+    const trouble = await within(this.#clock, ACK_DEADLINE_MS, Promise.race([promise, this.ended]));
+    if (trouble === '') return true;
+    this.cut(trouble ?? `the broker has not acknowledged ${what} for ${ACK_DEADLINE_MS / 1000} s`);
+    return false;
+  }
+
+  #socket({ url, ca }: DialOptions): Socket {
+    const { protocol, hostname, port } = new URL(url);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const to = { host, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) };
+    const socket =
+      protocol === 'mqtts:'
+        ? connectTls({
+            ...to,
+            ...(ca !== undefined && { ca }),
+            ...(isIP(host) === 0 && { servername: host }),
+          })
+        : connectTcp(to);
+    socket.setNoDelay(true);
+    const limit = new PacketLimit();
+    socket.on('data', (chunk: Buffer) => {
+      if (!limit.passes(chunk)) this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
+    });
+    // The package passes on only those that have a code.
+    socket.on('error', ({ message }) => {
+      this.#reason ??= message;
+    });
+    return socket;
+  }
+}
+
+function settled<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,77 @@
+// Home Assistant's device message: all of the node as one device, as Home Assistant's MQTT discovery takes it (tried on 2026.6). Pure.
+// What each thing becomes stands in entities.ts; here is what the message is made of, and how entities leave.
+
+import { VERSION } from '../../version.js';
+import { type Component, type Entities, type EntityOwner, ownerOf } from './entities.js';
+
+export interface DeviceFacts {
+  readonly identifier: string;
+  readonly hostname: string;
+  readonly platform: string;
+  readonly port: number;
+  /** By key. */
+  readonly entities: Entities;
+  /** Whether what `entities` has of this owner is all that there is; else what the message has of it stays as it is. */
+  readonly isKnown: (owner: EntityOwner) => boolean;
+}
+
+/** The topic of the message. */
+export function deviceTopic(prefix: string, identifier: string): string {
+  return `${prefix}/device/tonearm_${identifier}/config`;
+}
+
+/**
+ * The text to publish while the broker holds `held`. An entity leaves by its platform alone, once, and only then may the key be used for
+ * another: so the answer to the answer may be another one, until both are the same.
+ */
+export function deviceMessage(facts: DeviceFacts, held: string): string {
+  const { identifier, hostname, platform, port } = facts;
+  const address = hostname.includes('.') ? hostname : `${hostname}.local`;
+  return JSON.stringify({
+    device: {
+      identifiers: [`tonearm_${identifier}`],
+      name: hostname,
+      manufacturer: 'tonearm',
+      model: 'Audio node',
+      sw_version: VERSION,
+      hw_version: platform,
+      configuration_url: `http://${address}:${port}/ui`,
+    },
+    origin: { name: 'tonearm', sw_version: VERSION },
+    availability_mode: 'all',
+    qos: 1,
+    components: Object.fromEntries(
+      [...components(facts, componentsIn(held))].sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
+  });
+}
+
+function components(facts: DeviceFacts, held: Entities): Map<string, Component> {
+  const found = new Map(facts.entities);
+  for (const [key, component] of held) {
+    const wanted = found.get(key);
+    if (wanted === undefined && !facts.isKnown(ownerOf(key))) found.set(key, component);
+    else if (wanted?.platform !== component.platform && !isLeaving(component)) {
+      found.set(key, { platform: component.platform });
+    }
+  }
+  return found;
+}
+
+function isLeaving(component: Component): boolean {
+  return Object.keys(component).length === 1;
+}
+
+/** Whatever else a broker holds there is overwritten. */
+function componentsIn(held: string): Entities {
+  try {
+    const { components = {} } = JSON.parse(held === '' ? '{}' : held) as { components?: object };
+    return new Map(
+      Object.entries(components).filter(
+        (entry): entry is [string, Component] => typeof entry[1]?.platform === 'string',
+      ),
+    );
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,67 @@
+// Who this node is to a broker: the identifier that outlives its name and address, and whose a branch is where two want it. Pure but for
+// the reading of the machine's id.
+
+import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+const MACHINE_ID = '/etc/machine-id';
+
+/** Of no other use, so that nobody can tell the machine's id, which is confidential (machine-id(5)), by what another service makes of it. */
+const APPLICATION = 'tonearm: node identifier';
+
+const IDENTIFIER_CHARS = 16;
+/** Of a topic's hash. */
+const TOPIC_CHARS = 6;
+/** Of another node's, in a message. */
+const NAME_CHARS_MAX = 64;
+
+/** Letters and digits. */
+export function identifierOf(machineId: string): string {
+  return createHmac('sha256', machineId).update(APPLICATION).digest('hex').slice(0, IDENTIFIER_CHARS);
+}
+
+/** Undefined: the machine has no id (yet). */
+export function readIdentifier(file = MACHINE_ID): string | undefined {
+  try {
+    const id = readFileSync(file, 'utf8').trim();
+    return /^[0-9a-f]{32}$/.test(id) ? identifierOf(id) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One for each branch: two users of a machine with one each must not throw each other out. */
+export function clientIdOf(identifier: string, topic: string): string {
+  return `tonearm-${identifier}-${createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_CHARS)}`;
+}
+
+/** What `T/node` and `T/status` hold, '' for nothing, and which process has said that. */
+export interface BranchClaim {
+  readonly node: string;
+  readonly status: string;
+  readonly instance: string | undefined;
+}
+
+/** Whose a branch is, and why, for people. */
+export interface OtherOwner {
+  readonly who: 'another node' | 'another process';
+  readonly reason: string;
+}
+
+/**
+ * Undefined: the branch is ours to take. One of ours that is online is a leftover of this process, or another process on this machine,
+ * unless that has died and the broker has not noticed yet.
+ */
+export function otherOwner(
+  { node, status, instance }: BranchClaim,
+  own: { readonly identifier: string; readonly instance: string },
+): OtherOwner | undefined {
+  if (status !== 'online' || node === '') return undefined;
+  if (node !== own.identifier) {
+    const name = node.slice(0, NAME_CHARS_MAX);
+    const reason = `this branch is that of another node, ${name}: give mqtt.topic a value of its own`;
+    return { who: 'another node', reason };
+  }
+  if (instance === undefined || instance === own.instance) return undefined;
+  return { who: 'another process', reason: 'this branch is that of another tonearm on this machine' };
+}

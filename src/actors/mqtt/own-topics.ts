@@ -1,0 +1,114 @@
+// Every retained topic that is this node's own, and what each ought to hold: its branch, and Home Assistant's message beside it. Pure.
+
+import type { ServerRecord } from '../../protocol/actor/schemas.js';
+import type { MqttSettings } from '../../protocol/actor/settings.js';
+import type { Branch } from './branch.js';
+import type { BrokerMessage } from './broker.js';
+import { isCommand } from './commands.js';
+import { type EntityOwner, entitiesOf, type Things } from './entities.js';
+import { deviceMessage, deviceTopic } from './home-assistant.js';
+import type { BranchClaim } from './node-identity.js';
+import { isTooLong } from './topics.js';
+
+const ONLINE = 'online';
+export const OFFLINE = 'offline';
+
+type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
+
+export class OwnTopics {
+  readonly status: string;
+  readonly node: string;
+  /** Home Assistant's. */
+  readonly device: string;
+  readonly #settings: TopicSettings;
+  readonly #identifier: string;
+  readonly #branch: Branch;
+
+  constructor(settings: TopicSettings, identifier: string, branch: Branch) {
+    this.#settings = settings;
+    this.#identifier = identifier;
+    this.#branch = branch;
+    this.status = this.full('status');
+    this.node = this.full('node');
+    this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
+  }
+
+  /** Below the node's. */
+  full(topic: string): string {
+    return `${this.#settings.topic}/${topic}`;
+  }
+
+  /** The other way. */
+  below(topic: string): string {
+    return topic.slice(this.#settings.topic.length + 1);
+  }
+
+  /** Filters of all that the node may have published. */
+  get filters(): readonly string[] {
+    return [this.full('#'), this.device];
+  }
+
+  claimIn(held: ReadonlyMap<string, BrokerMessage>): BranchClaim {
+    const [node, status] = [held.get(this.node), held.get(this.status)];
+    return { node: node?.text ?? '', status: status?.text ?? '', instance: status?.instance };
+  }
+
+  /** Those that may have something to hold, in the order in which they are told. */
+  all(): readonly string[] {
+    const branch = this.#branch.topics().map((topic) => this.full(topic));
+    return [this.node, this.status, ...branch, this.device];
+  }
+
+  /** As `Wanted` of retained-tree.ts. */
+  wanted(topic: string, held: string): string | undefined {
+    if (topic === this.node) return this.#identifier;
+    if (topic === this.status) return ONLINE;
+    if (topic === this.device) return this.#device(held);
+    const below = this.below(topic);
+    // Others' commands are not ours to take away; and a name that no topic can hold is not on the broker.
+    return isCommand(below) || isTooLong(topic) ? undefined : this.#branch.text(below);
+  }
+
+  #device(held: string): string | undefined {
+    if (!this.#settings.homeAssistant) return '';
+    const branch = this.#branch;
+    const [server, port] = [branch.asked('server'), branch.port];
+    if (server === undefined || port === undefined) return undefined;
+    const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
+    const isKnown = (owner: EntityOwner): boolean => this.#isKnown(owner);
+    const entities = entitiesOf(this.#things());
+    return deviceMessage({ identifier: this.#identifier, hostname, platform, port, entities, isKnown }, held);
+  }
+
+  /** Of a backend that is not enabled nothing will ever be known, so there is nothing. */
+  #isKnown(owner: EntityOwner): boolean {
+    const state = owner === undefined ? 'up' : this.#branch.stateOf(owner);
+    if (owner === 'power' && state === 'up') return this.#branch.asked('power') !== undefined;
+    return state === undefined || state === 'up';
+  }
+
+  #things(): Things {
+    const { topic, control } = this.#settings;
+    const branch = this.#branch;
+    const records = <T>(owner: EntityOwner, texts: () => readonly string[]): readonly T[] =>
+      owner !== undefined && branch.stateOf(owner) === 'up'
+        ? texts().map((text) => JSON.parse(text) as T)
+        : [];
+    const [abilities] = records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade.abilities'));
+    const [power] = records<Things['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
+    return {
+      identifier: this.#identifier,
+      topic,
+      control,
+      children: branch.children,
+      server: records<NonNullable<Things['server']>>('audio', () => branch.texts('audio.server'))[0],
+      outputs: records('audio', () => branch.texts('audio.outputs')),
+      services: records('systemd', () => branch.texts('systemd.services')),
+      players: records('players', () => branch.texts('players')),
+      power: power ?? { reboot: false, power_off: false },
+      canUpgrade: abilities?.can_upgrade === true,
+    };
+  }
+}
+
+const NO_POWER = JSON.stringify({ reboot: false, power_off: false });

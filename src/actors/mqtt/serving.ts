@@ -1,0 +1,211 @@
+// One connection that serves the node's branch: what differs is published, commands are carried out, and it ends when the connection does or
+// when another node wants the branch.
+
+import type { Clock } from '../../clock.js';
+import { within } from '../../clock.js';
+import type { NodeLink } from '../runtime.js';
+import type { BrokerConnection, BrokerMessage } from './broker.js';
+import { CommandQueues, type WaitingAsk } from './command-queues.js';
+import { asksOf, COMMAND_FILTERS, isCommand } from './commands.js';
+import { OFFLINE, type OwnTopics } from './own-topics.js';
+import type { RetainedTree } from './retained-tree.js';
+
+/** Messages that are not retained and wait for the broker: then the oldest give way. */
+const PASSING_MAX = 256;
+const PASSING_CHARS_MAX = 1 << 20;
+/** Of the last word; then the will says it. */
+const OFFLINE_DEADLINE_MS = 200;
+
+export interface ServingParts {
+  readonly node: Pick<NodeLink, 'ask' | 'log'>;
+  readonly clock: Clock;
+  readonly topics: OwnTopics;
+  readonly tree: RetainedTree;
+  readonly control: boolean;
+  readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
+  /** All that differed has been published. */
+  readonly onSettled: () => void;
+}
+
+interface Passing {
+  readonly topic: string;
+  readonly text: string;
+}
+
+export class Serving {
+  readonly #parts: ServingParts;
+  readonly #connection: BrokerConnection;
+  readonly #commands = new CommandQueues((ask) => this.#carryOut(ask));
+  readonly #passing: Passing[] = [];
+  #passingChars = 0;
+  #inFlight = 0;
+  #isSettled = false;
+  #cancelPump: () => void = () => undefined;
+  #state: 'opening' | 'open' | 'ended' = 'opening';
+
+  constructor(parts: ServingParts) {
+    this.#parts = parts;
+    this.#connection = parts.dial((message) => this.#take(message));
+  }
+
+  /** Settles when the connection has ended, with the reason. */
+  async run(): Promise<string> {
+    const { topics, control } = this.#parts;
+    const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
+    if (await this.#connection.ready) {
+      // Commands at QoS 0: of a flood at QoS 1 mosquitto drops what is above 1000, and so the last ones (measured); a connection that is
+      // lost loses commands either way.
+      const isOpen =
+        (await this.#connection.subscribe([topics.node, topics.status], 1)) &&
+        (commands.length === 0 || (await this.#connection.subscribe(commands, 0)));
+      if (isOpen) this.#open();
+    }
+    const end = await this.#connection.ended;
+    this.#state = 'ended';
+    this.#cancelPump();
+    return end;
+  }
+
+  #open(): void {
+    const { topics, tree } = this.#parts;
+    this.#state = 'open';
+    for (const topic of topics.all()) tree.touch(topic);
+    this.pump();
+  }
+
+  /** Something about the topic may be different now. Before the connection is open everything is. */
+  touch(topic: string): void {
+    if (this.#state === 'open') this.#parts.tree.touch(topic);
+  }
+
+  /** Publishes what is due, as far as the broker keeps up. */
+  pump(): void {
+    if (this.#state !== 'open') return;
+    this.#cancelPump();
+    const { tree, clock } = this.#parts;
+    let isMore = true;
+    while (isMore && this.#inFlight < this.#connection.window) {
+      isMore = this.#publishPassing() || this.#publishNext();
+    }
+    if (this.#inFlight > 0) return;
+    const now = clock.monotonic();
+    tree.tidy(now);
+    if (!this.#isSettled) {
+      this.#isSettled = true;
+      this.#parts.onSettled();
+    }
+    const due = tree.dueAt();
+    if (due !== undefined) this.#cancelPump = clock.after(Math.max(1, due - now), () => this.pump());
+  }
+
+  /** Not retained; `topic` is below the node's. Lost when there is no connection: it is of this moment. */
+  say(topic: string, text: string): void {
+    if (this.#state !== 'open') return;
+    this.#passing.push({ topic: this.#parts.topics.full(topic), text });
+    this.#passingChars += text.length;
+    while (this.#passing.length > PASSING_MAX || this.#passingChars > PASSING_CHARS_MAX) this.#shift();
+    this.pump();
+  }
+
+  /** The last word, and the end. */
+  async close(): Promise<void> {
+    const { topics, clock } = this.#parts;
+    if (this.#state === 'open') {
+      this.#state = 'ended';
+      const told = await within(
+        clock,
+        OFFLINE_DEADLINE_MS,
+        this.#connection.publish(topics.status, OFFLINE, true),
+      );
+      // Taking leave would withdraw the will, which then has to say it.
+      if (told !== true) this.#connection.cut('the service ends');
+    }
+    await this.#connection.end('the service ends');
+  }
+
+  #publishPassing(): boolean {
+    const passing = this.#shift();
+    if (passing === undefined) return false;
+    void this.#publish(passing.topic, passing.text, false, () => undefined);
+    return true;
+  }
+
+  #publishNext(): boolean {
+    const { tree, clock } = this.#parts;
+    const next = tree.next(clock.monotonic());
+    if (next === undefined) return false;
+    void this.#publish(next.topic, next.text, true, () => tree.acknowledged(next.topic));
+    return true;
+  }
+
+  /** What is refused has ended the connection, and is different still when the next one begins. */
+  async #publish(topic: string, text: string, retain: boolean, onDone: () => void): Promise<void> {
+    this.#inFlight += 1;
+    const done = await this.#connection.publish(topic, text, retain);
+    this.#inFlight -= 1;
+    if (!done || this.#state !== 'open') return;
+    onDone();
+    this.pump();
+  }
+
+  #shift(): Passing | undefined {
+    const passing = this.#passing.shift();
+    if (passing !== undefined) this.#passingChars -= passing.text.length;
+    return passing;
+  }
+
+  #take(message: BrokerMessage): void {
+    const { topics, tree } = this.#parts;
+    const { topic, text, retained } = message;
+    const below = topics.below(topic);
+    if (isCommand(below)) this.#command(below, message);
+    else if (retained) return;
+    else if (topic === topics.status) {
+      // Ours, but also the will of an earlier connection of ours, or somebody's hand.
+      tree.published(topic, text);
+      this.pump();
+    } else if (topic === topics.node && text !== topics.wanted(topic, '')) {
+      // Whose it is then is seen by looking: by the last word on it, of which both know the same.
+      this.#leave('another node has taken this branch');
+    }
+  }
+
+  #leave(reason: string): void {
+    this.#state = 'ended';
+    void this.#connection.end(reason);
+  }
+
+  #command(below: string, { topic, text, retained }: BrokerMessage): void {
+    // That is how a retained command is taken away.
+    if (text === '') return;
+    if (retained) this.#refuse(topic, RETAINED);
+    for (const ask of retained ? [] : asksOf(below, text)) {
+      if (!this.#commands.take({ ...ask, topic })) this.#refuse(topic, TOO_MANY);
+    }
+  }
+
+  async #carryOut({ topic, path, body }: WaitingAsk): Promise<void> {
+    const request = { method: 'POST', path, ...(body !== undefined && { body }) } as const;
+    const reply = await this.#parts.node.ask(request);
+    if (reply.status >= 400) this.#refuse(topic, JSON.parse(reply.body));
+  }
+
+  #refuse(topic: string, problem: object): void {
+    this.say('error', JSON.stringify({ ...problem, topic }));
+  }
+}
+
+/** What the gateway never sees; in the form of its problem documents. */
+const RETAINED = {
+  type: 'urn:tonearm:problem:retained-command',
+  title: 'A retained command is not carried out',
+  status: 400,
+  detail: 'It would be carried out again at each connection: publish commands without the retain flag',
+};
+
+const TOO_MANY = {
+  type: 'urn:tonearm:problem:too-many-commands',
+  title: 'Too many commands wait',
+  status: 503,
+  detail: 'As many commands as may wait do so already',
+};

@@ -1,0 +1,41 @@
+// How names become levels of topics and levels of topics parts of a path, and which topics brokers refuse. Pure.
+
+/** How the bus names of players begin; topics and routes do without it. */
+const PLAYER_PREFIX = 'org.mpris.MediaPlayer2.';
+
+export function playerName(busName: string): string {
+  return busName.startsWith(PLAYER_PREFIX) ? busName.slice(PLAYER_PREFIX.length) : busName;
+}
+
+/**
+ * What a level must not hold: `/ + #` have a meaning, `%` begins an escape, and a broker throws out whoever sends control characters
+ * or noncharacters (MQTT 5, section 1.5.4: it may; mosquitto does).
+ */
+const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
+
+/** A topic is at most 65 535 bytes long (MQTT 5, section 1.5.4); the rest is room for what stands around a name. */
+const TOPIC_BYTES_MAX = 65_000;
+
+/** The name as one level: what a level must not hold is written as the bytes of its UTF-8, each `%XX`. Different names never meet. */
+export function levelOf(name: string): string {
+  return Buffer.from(name).toString().replace(UNFIT, escaped);
+}
+
+function escaped(char: string): string {
+  return [...Buffer.from(char)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('');
+}
+
+/** A level, out of whatever hands, as a segment of a path: the name that it stands for, or, where it stands for none, as it is. */
+export function segmentOf(level: string): string {
+  try {
+    return encodeURIComponent(decodeURIComponent(level));
+  } catch {
+    return encodeURIComponent(level).replaceAll('%25', '%');
+  }
+}
+
+export function isTooLong(topic: string): boolean {
+  return Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
+}

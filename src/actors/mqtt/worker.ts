@@ -1,0 +1,17 @@
+// The MQTT bridge's thread: wires the bridge to the runtime, and nothing else.
+
+import { systemClock } from '../../clock.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
+import type { MqttSettings } from '../../protocol/actor/settings.js';
+import { runBridge } from '../runtime.js';
+import { MqttBridge } from './bridge.js';
+import { dialBroker } from './broker.js';
+import { readIdentifier } from './node-identity.js';
+
+export default function work(task: ActorTask<MqttSettings>): Promise<void> {
+  return runBridge<'mqtt'>(
+    task,
+    (settings, node) =>
+      new MqttBridge({ settings, node, clock: systemClock, identifier: readIdentifier, dial: dialBroker }),
+  );
+}

@@ -1,0 +1,252 @@
+// The bridge against a real broker: what it publishes, what it takes, and whose a branch is. How it comes back stands in outages.test.ts.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Broker, startBroker } from '../../broker/mosquitto.js';
+import {
+  ACCEPTED,
+  drop,
+  health,
+  type NodeOptions,
+  output,
+  put,
+  SERVER,
+  SimulatedNode,
+  WHOLE_NODE,
+} from '../../broker/simulated-node.js';
+import { retained, Spy } from '../../broker/spy.js';
+import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+
+/** Looks again at another's branch after a twentieth of a second instead of a minute. */
+const IMPATIENT: Clock = {
+  ...systemClock,
+  after: (ms, callback) => systemClock.after(ms === 60_000 ? 50 : ms, callback),
+};
+
+const STRANGE = [
+  'set',
+  'a/b',
+  'a+b',
+  'a#b',
+  'a%b',
+  '🎵 café',
+  'tab\there',
+  '\u0085',
+  '\ufdd0',
+  '長'.repeat(4096),
+];
+
+function document(status: number, type: string): string {
+  return JSON.stringify({ type: `urn:tonearm:problem:${type}`, title: 'No', status, detail: 'No.' });
+}
+
+describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+  let broker: Broker;
+  before(async () => {
+    broker = await startBroker();
+  });
+  after(() => broker.stop());
+  let last = 0;
+
+  /** A node with a branch of its own, all of it told, and a client that sees the branch. */
+  async function whole(
+    t: TestContext,
+    options: Partial<NodeOptions> = {},
+  ): Promise<{ node: SimulatedNode; spy: Spy }> {
+    last += 1;
+    const topic = `house/${last}`;
+    const identifier = `node${last}`;
+    const settings = { topic, homeAssistantPrefix: `ha${last}`, ...options.settings };
+    const node = new SimulatedNode({ url: broker.url, identifier, ...options, settings });
+    const spy = await Spy.on(broker.url, `house/${last}/#`);
+    t.after(async () => {
+      await node.stop();
+      await spy.end();
+    });
+    node.tell(...WHOLE_NODE);
+    await node.up();
+    return { node, spy };
+  }
+
+  test('publishes all of the node, and says that it is online', async (t) => {
+    const { node } = await whole(t);
+    const below = `${node.topic}/`;
+    const tree = await retained(broker.url, `${below}#`);
+    assert.deepEqual([...tree.keys()].map((topic) => topic.slice(below.length)).sort(), [
+      ...['audio/clients', 'audio/outputs/alsa', 'audio/outputs/kitchen', 'audio/server', 'backends', 'node'],
+      ...['power', 'server', 'services/system/ssh.service', 'services/user/mpd.service', 'status', 'upgrade'],
+    ]);
+    assert.equal(tree.get(`${below}status`), 'online');
+    assert.equal(tree.get(`${below}audio/clients`), '[]');
+    assert.deepEqual(JSON.parse(tree.get(`${below}upgrade`) ?? ''), {
+      ...{ current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } },
+      ...{ can_check: true, can_upgrade: true },
+    });
+    assert.deepEqual(JSON.parse(tree.get(`${below}backends`) ?? '').audio, {
+      ...{ state: 'up', since: '2023-11-14T22:13:20.000Z', restarts: 0 },
+    });
+    await node.stop();
+    assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
+  });
+
+  test('publishes a change, and empties what is gone', async (t) => {
+    const { node, spy } = await whole(t);
+    node.tell(put('audio.outputs', '1', output(1, 'alsa', { volume: 0.9 })), drop('audio.outputs', '2'));
+    await spy.holds(`${node.topic}/audio/outputs/alsa`, (text) => JSON.parse(text).volume === 0.9);
+    await spy.empty(`${node.topic}/audio/outputs/kitchen`);
+  });
+
+  test('keeps what a backend had that is not up, until it is and has it no more', async (t) => {
+    const { node, spy } = await whole(t);
+    const kitchen = `${node.topic}/audio/outputs/kitchen`;
+    node.tell({ kind: 'forget', backend: 'audio' }, health('audio', 'connecting'));
+    await spy.holds(`${node.topic}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
+    assert.ok((await retained(broker.url, kitchen)).has(kitchen));
+    node.tell(put('audio.outputs', '1', output(1, 'alsa')), health('audio', 'up'));
+    await spy.empty(kitchen);
+    assert.ok(spy.tree.has(`${node.topic}/audio/outputs/alsa`));
+  });
+
+  test('every name has a topic, and a command finds it', async (t) => {
+    const { node, spy } = await whole(t);
+    node.tell(
+      ...STRANGE.map((name, index) => put('audio.outputs', `${10 + index}`, output(10 + index, name))),
+    );
+    const outputs = `${node.topic}/audio/outputs/`;
+    await until(
+      'all are there',
+      () => [...spy.tree.keys()].filter((each) => each.startsWith(outputs)).length === STRANGE.length + 2,
+    );
+    const states = [...spy.tree].filter(([topic]) => topic.startsWith(outputs));
+    for (const [topic, text] of states) {
+      await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
+    }
+    await until('all commands have come', () => node.commands.length === STRANGE.length + 2);
+    const named = node.commands.map(([path]) => decodeURIComponent(path.split('/')[3] ?? ''));
+    assert.deepEqual(named.sort(), ['alsa', 'kitchen', ...STRANGE].sort());
+    assert.deepEqual(
+      states
+        .map(([topic]) => topic.slice(outputs.length))
+        .filter((topic) => topic.includes('a%'))
+        .sort(),
+      ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb'],
+    );
+  });
+
+  test('tells what happens, and what a command was refused for', async (t) => {
+    const answer: NodeOptions['answer'] = ({ method, path }) => {
+      if (method === 'GET')
+        return {
+          status: 200,
+          body: path === '/power/' ? '{"reboot":false,"power_off":false}' : JSON.stringify(SERVER),
+        };
+      return path.includes('nosuch') ? { status: 404, body: document(404, 'no-such-output') } : ACCEPTED;
+    };
+    const { node, spy } = await whole(t, { answer });
+    node.tell({ kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
+    const event = await spy.holds(`${node.topic}/event`);
+    assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
+    const topic = `${node.topic}/audio/outputs/nosuch/set`;
+    await spy.publish(topic, { volume: 0.5 });
+    const error = JSON.parse(await spy.holds(`${node.topic}/error`));
+    assert.deepEqual(error, { ...JSON.parse(document(404, 'no-such-output')), topic });
+    const kept = await retained(broker.url, `${node.topic}/#`);
+    assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
+  });
+
+  test('does not carry out a retained command, and names it', async (t) => {
+    const spy = await Spy.on(broker.url, 'house/retained/#');
+    const topic = 'house/retained/audio/server/set';
+    await spy.publish(topic, { volume: 0.1 }, { retain: true });
+    const { node } = await whole(t, { settings: { topic: 'house/retained' } });
+    const error = JSON.parse(await spy.holds('house/retained/error'));
+    assert.deepEqual(
+      [error.type, error.status, error.topic],
+      ['urn:tonearm:problem:retained-command', 400, topic],
+    );
+    await spy.publish(topic, { volume: 0.2 });
+    await until('the other one is carried out', () => node.commands.length > 0);
+    assert.deepEqual(node.commands, [['/audio/server/volume', '{"volume":0.2}']]);
+    await spy.end();
+  });
+
+  test('takes no commands where mqtt.control is false', async (t) => {
+    const { node, spy } = await whole(t, { settings: { topic: 'house/shown', control: false } });
+    const topics = broker
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('house/shown') && line.includes('/set'));
+    assert.deepEqual(topics, [], 'it has not subscribed to commands');
+    assert.deepEqual(node.commands, []);
+    await spy.end();
+  });
+
+  test('a flood of commands ends with the last value of each target, and with few in between', async (t) => {
+    const { node, spy } = await whole(t);
+    const targets = ['alsa', 'kitchen'].map((name) => `${node.topic}/audio/outputs/${name}/set`);
+    const flood = Array.from({ length: 10_000 }, (_, i) =>
+      spy.publish(targets[i % 2] ?? '', { volume: i < 9998 ? (i % 100) / 100 : 0.5 + (i % 2) / 10 }),
+    );
+    await Promise.all(flood);
+    await until('the last ones are carried out', () => {
+      const lasts = ['alsa', 'kitchen'].map(
+        (name) => node.commands.findLast(([path]) => path.includes(name))?.[1],
+      );
+      return lasts[0] === '{"volume":0.5}' && lasts[1] === '{"volume":0.6}';
+    });
+    assert.deepEqual(spy.texts(`${node.topic}/error`), []);
+  });
+
+  test('a topic is published ten times a second at most, and the last one is the true one', async (t) => {
+    const { node, spy } = await whole(t);
+    const topic = `${node.topic}/audio/outputs/alsa`;
+    await spy.holds(topic);
+    const from = spy.texts(topic).length;
+    const begun = performance.now();
+    for (let i = 1; i <= 100; i += 1) {
+      node.tell(put('audio.outputs', '1', output(1, 'alsa', { volume: i / 100 })));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await spy.holds(topic, (text) => JSON.parse(text).volume === 1);
+    const times = spy.seen
+      .filter((each) => each.topic === topic)
+      .slice(from)
+      .map(({ at }) => at - begun);
+    const busiest = Math.max(
+      ...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length),
+    );
+    assert.ok(busiest <= 10, `${busiest} publications within a second`);
+  });
+
+  test('two nodes with one branch: the second publishes nothing, and takes over when the first is gone', async (t) => {
+    const { node: first } = await whole(t, { settings: { topic: 'house/shared' } });
+    const spy = await Spy.on(broker.url, 'house/shared/#');
+    const seen = spy.seen.length;
+    const second = new SimulatedNode({
+      ...{ url: broker.url, identifier: 'second', settings: { topic: 'house/shared' } },
+      clock: IMPATIENT,
+    });
+    t.after(async () => {
+      await second.stop();
+      await spy.end();
+    });
+    second.tell(...WHOLE_NODE);
+    await second.connecting(/another node, node\d+: give mqtt\.topic/);
+    const looks = () => broker.log().split(/as tonearm-second-\w+-look/).length;
+    const looked = looks();
+    await until('it has looked again', () => looks() > looked + 1);
+    const published = spy.seen.slice(seen).filter(({ retained: kept }) => !kept);
+    assert.deepEqual(published, [], 'nothing was published');
+    assert.deepEqual(second.logged.length, 1, 'it has said so once');
+    assert.deepEqual(
+      first.statuses.map(({ state }) => state),
+      ['up'],
+    );
+    await first.stop();
+    await second.up();
+    assert.equal((await retained(broker.url, 'house/shared/node')).get('house/shared/node'), 'second');
+    assert.equal((await retained(broker.url, 'house/shared/status')).get('house/shared/status'), 'online');
+  });
+});

@@ -1,0 +1,56 @@
+// Commands that wait: their order, which of them count, and how many there may be.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CommandQueues, type WaitingAsk } from '../../../src/actors/mqtt/command-queues.js';
+import { until } from '../../until.js';
+
+function ask(path: string, supersedes?: string, queue = 'q'): WaitingAsk {
+  return { topic: 't', path, queue, ...(supersedes !== undefined && { supersedes }) };
+}
+
+/** Each ask ends when the test says so. */
+function held(): { queues: CommandQueues; begun: string[]; finish: () => void } {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const queues = new CommandQueues((each) => {
+    begun.push(each.path);
+    return new Promise((resolve) => ends.push(resolve));
+  });
+  return { queues, begun, finish: () => ends.shift()?.() };
+}
+
+test('one of a queue is under way at a time, in order; other queues do not wait', async () => {
+  const { queues, begun, finish } = held();
+  for (const each of [ask('1'), ask('2'), ask('other', undefined, 'r')]) assert.ok(queues.take(each));
+  assert.deepEqual(begun, ['1', 'other']);
+  finish();
+  await until('the second', () => begun.length === 3);
+  assert.deepEqual(begun, ['1', 'other', '2']);
+});
+
+test('a setting that waits gives way to a newer one, which goes to the end; what shifts or toggles counts', async () => {
+  const { queues, begun, finish } = held();
+  const told = [
+    ask('under way', 'v'),
+    ask('v1', 'v'),
+    ask('delta'),
+    ask('d', 'default'),
+    ask('v2', 'v'),
+    ask('delta'),
+  ];
+  for (const each of told) assert.ok(queues.take(each));
+  for (const _ of told) {
+    finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
+});
+
+test('too many are refused, settings never of what waits already', () => {
+  const { queues } = held();
+  const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
+  assert.equal(taken.filter(Boolean).length, 257);
+  const { queues: flooded } = held();
+  assert.ok(Array.from({ length: 10_000 }, (_, i) => flooded.take(ask(`v${i}`, 'v'))).every(Boolean));
+});

@@ -1,0 +1,48 @@
+// The identifier, and whose a branch is: a row per case of contract section 8.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { identifierOf, otherOwner, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
+
+const MACHINE = '0123456789abcdef0123456789abcdef';
+const OWN = { identifier: 'me', instance: 'i' };
+
+test('the identifier follows from the id of the machine and does not tell it', () => {
+  assert.match(identifierOf(MACHINE), /^[0-9a-f]{16}$/);
+  assert.equal(identifierOf(MACHINE), identifierOf(MACHINE));
+  assert.notEqual(identifierOf(MACHINE), identifierOf(MACHINE.replace('0', '1')));
+  assert.ok(!MACHINE.includes(identifierOf(MACHINE)));
+});
+
+for (const [text, expected] of [
+  [`${MACHINE}\n`, identifierOf(MACHINE)],
+  ['uninitialized\n', undefined],
+  ['', undefined],
+] as const) {
+  test(`machine-id ${JSON.stringify(text)}`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tonearm-id-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'machine-id'), text);
+    assert.equal(readIdentifier(join(folder, 'machine-id')), expected);
+    assert.equal(readIdentifier(join(folder, 'none')), undefined);
+  });
+}
+
+for (const [node, status, instance, who] of [
+  ['', '', undefined, undefined],
+  ['me', 'online', 'i', undefined],
+  ['me', 'online', undefined, undefined],
+  ['me', 'offline', 'j', undefined],
+  ['me', 'online', 'j', 'another process'],
+  ['you', 'offline', 'j', undefined],
+  ['you', '', undefined, undefined],
+  ['you', 'online', undefined, 'another node'],
+  ['', 'online', undefined, undefined],
+] as const) {
+  test(`T/node ${node}, T/status ${status} by ${instance}: ${who ?? 'ours'}`, () => {
+    assert.equal(otherOwner({ node, status, instance }, OWN)?.who, who);
+  });
+}

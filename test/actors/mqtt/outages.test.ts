@@ -1,0 +1,229 @@
+// A bridge and a broker that goes, stands still, forgets, refuses and floods: afterwards the retained tree is the truth.
+
+import assert from 'node:assert/strict';
+import { createServer, type Server, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
+import {
+  drop,
+  health,
+  type NodeOptions,
+  output,
+  put,
+  SimulatedNode,
+  WHOLE_NODE,
+} from '../../broker/simulated-node.js';
+import { retained, Spy } from '../../broker/spy.js';
+import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+
+const OUTPUTS = 'tonearm/living/audio/outputs/';
+
+describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+  async function broker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
+    const started = await startBroker(options);
+    t.after(() => started.stop());
+    return started;
+  }
+
+  async function nodeOn(t: TestContext, options: NodeOptions): Promise<SimulatedNode> {
+    const node = new SimulatedNode(options);
+    t.after(() => node.stop());
+    node.tell(...WHOLE_NODE);
+    return node;
+  }
+
+  /** What changes while the broker is away: one output goes, one comes, one changes. */
+  function changes(node: SimulatedNode): void {
+    node.tell(
+      drop('audio.outputs', '2'),
+      put('audio.outputs', '1', output(1, 'alsa', { volume: 0.1 })),
+      put('audio.outputs', '3', output(3, 'garden')),
+    );
+  }
+
+  async function isTrue(url: string): Promise<void> {
+    await until('the tree is the truth', async () => {
+      const tree = await retained(url, 'tonearm/living/#');
+      const outputs = [...tree.keys()].filter((topic) => topic.startsWith(OUTPUTS)).sort();
+      assert.deepEqual(outputs, [`${OUTPUTS}alsa`, `${OUTPUTS}garden`]);
+      assert.equal(JSON.parse(tree.get(`${OUTPUTS}alsa`) ?? '').volume, 0.1);
+      assert.equal(tree.get('tonearm/living/status'), 'online');
+      assert.equal(tree.size, 12);
+      return true;
+    });
+  }
+
+  for (const [what, signal, forget] of [
+    ['is restarted and has kept what it retained', 'SIGTERM', false],
+    ['is restarted and has forgotten all', 'SIGTERM', true],
+    ['is killed', 'SIGKILL', false],
+  ] as const) {
+    test(what, async (t) => {
+      const there = await broker(t);
+      const node = await nodeOn(t, { url: there.url });
+      await node.up();
+      await there.end(signal);
+      await node.connecting(/./);
+      changes(node);
+      await there.start({ forget });
+      await node.up();
+      await isTrue(there.url);
+    });
+  }
+
+  test('kept the retained messages: only what differs is published', async (t) => {
+    const there = await broker(t);
+    const node = await nodeOn(t, { url: there.url });
+    await node.up();
+    await there.end();
+    await node.connecting(/./);
+    changes(node);
+    await there.start();
+    await node.up();
+    await isTrue(there.url);
+    const sessions = there.log().split(/mosquitto version .* starting/);
+    const published = (sessions.at(-1) ?? '')
+      .split('\n')
+      .flatMap(
+        (line) => /Received PUBLISH from tonearm-[-\w]+ \(.*'tonearm\/living\/([^']*)'/.exec(line)?.[1] ?? [],
+      );
+    // The will of the connection that was lost had been published before.
+    assert.deepEqual(published.filter((topic) => !['status', 'backends'].includes(topic)).sort(), [
+      'audio/outputs/alsa',
+      'audio/outputs/garden',
+      'audio/outputs/kitchen',
+    ]);
+  });
+
+  test('stands still for longer than it may: it is connecting, with a reason, and true afterwards', async (t) => {
+    const there = await broker(t);
+    const node = await nodeOn(t, { url: there.url });
+    await node.up();
+    there.freeze();
+    changes(node);
+    await until('the bridge gives it up', () => node.state === 'connecting', 40_000);
+    assert.match(node.reason, /has not acknowledged tonearm\/living\/\S+ for 20 s/);
+    there.thaw();
+    await until('it is up again', () => node.state === 'up', 30_000);
+    await isTrue(there.url);
+  });
+
+  test('refuses: wrong password, then the right one out of the same file', async (t) => {
+    const hash =
+      'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
+    const there = await broker(t, {
+      anonymous: false,
+      files: { secret: 'wrong\n', users: hash },
+      lines: ['password_file DIR/users'],
+    });
+    const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
+    const node = await nodeOn(t, { url: there.url, settings });
+    await node.connecting(/Not authorized|Bad User Name/i);
+    await until('it has tried again', () => there.log().split('not authorised').length > 2);
+    assert.equal(node.logged.length, 1, 'one line for all attempts');
+  });
+
+  test('may not be written to', async (t) => {
+    const there = await broker(t, {
+      files: { acl: 'topic read #\ntopic write nothing\n' },
+      lines: ['acl_file DIR/acl'],
+    });
+    const node = await nodeOn(t, { url: there.url });
+    await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
+    const { length } = node.statuses;
+    await until('it has tried again', () => there.log().split('New client connected').length > 4);
+    assert.equal(node.statuses.length, length, 'it has not been up in between');
+  });
+
+  test('takes only small messages', async (t) => {
+    const there = await broker(t, { lines: ['max_packet_size 3000'] });
+    const node = await nodeOn(t, { url: there.url });
+    await node.connecting(/takes no messages above 3000 bytes, and homeassistant\/device\//);
+  });
+
+  test('is none: it takes the connection and says nothing', async (t) => {
+    const url = await server(t, () => undefined);
+    const node = await nodeOn(t, { url });
+    await node.connecting(/connack timeout/);
+  });
+
+  test('sends more than was agreed', async (t) => {
+    const url = await server(t, (socket) => socket.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])));
+    const node = await nodeOn(t, { url });
+    await node.connecting(/sent a message of more than 1048576 bytes/);
+  });
+
+  test('sends rubbish', async (t) => {
+    const url = await server(t, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const node = await nodeOn(t, { url });
+    await node.connecting(/./);
+  });
+
+  test('throws everybody out at once: each attempt comes later than the one before', async (t) => {
+    const times: number[] = [];
+    const url = await server(t, (socket) => {
+      times.push(performance.now());
+      socket.destroy();
+    });
+    await nodeOn(t, { url });
+    await until('it has come five times', () => times.length >= 5);
+    const gaps = times.slice(1).map((at, i) => at - (times[i] ?? 0));
+    gaps.forEach((gap, i) => {
+      assert.ok(gap >= 0.7 * 250 * 2 ** i, `attempt ${i + 2} came after ${gap} ms`);
+    });
+  });
+
+  test('is shared with another process of this machine: it stays away, until the first is gone', async (t) => {
+    const there = await broker(t);
+    const first = await nodeOn(t, { url: there.url });
+    await first.up();
+    const second = await nodeOn(t, { url: there.url });
+    await second.connecting(/another tonearm on this machine/);
+    assert.deepEqual(
+      first.statuses.map(({ state }) => state),
+      ['up'],
+    );
+    await first.stop();
+    await second.up();
+  });
+
+  test('loses a node without a word, and says so by its will', async (t) => {
+    const there = await broker(t);
+    const spy = await Spy.on(there.url, 'tonearm/living/status');
+    t.after(() => spy.end());
+    const sockets: Socket[] = [];
+    const url = await server(t, (socket) => {
+      sockets.push(socket);
+      relay(socket, there.port);
+    });
+    const node = await nodeOn(t, { url });
+    await node.up();
+    await spy.holds('tonearm/living/status', (text) => text === 'online');
+    for (const socket of sockets) socket.destroy();
+    await until('the will is seen', () => spy.texts('tonearm/living/status').includes('offline'));
+    await spy.holds('tonearm/living/status', (text) => text === 'online');
+    node.tell(health('audio', 'up'));
+  });
+});
+
+async function server(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+  const listening: Server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    onConnection(socket);
+    t.after(() => socket.destroy());
+  });
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  t.after(() => listening.close());
+  const address = listening.address();
+  return `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+}
+
+function relay(socket: Socket, port: number): void {
+  import('node:net').then(({ connect }) => {
+    const other = connect(port, '127.0.0.1');
+    other.on('error', () => undefined);
+    socket.pipe(other).pipe(socket);
+    socket.on('close', () => other.destroy());
+  });
+}

@@ -1,0 +1,85 @@
+// When which topic is published: in time that the test moves, against a broker that acknowledges when it is told to.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PUBLICATION_GAP_MS, RetainedTree } from '../../../src/actors/mqtt/retained-tree.js';
+
+/** `wanted` is what each topic ought to hold. */
+function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTree {
+  const tree = new RetainedTree((topic) => wanted.get(topic));
+  tree.begin(new Map(Object.entries(held)));
+  return tree;
+}
+
+function all(tree: RetainedTree, nowMs: number): readonly string[] {
+  const next = tree.next(nowMs);
+  return next === undefined ? [] : [`${next.topic}=${next.text}`, ...all(tree, nowMs)];
+}
+
+test('what the broker holds already is not published', () => {
+  const tree = treeOf(
+    new Map([
+      ['a', '1'],
+      ['b', '2'],
+      ['c', ''],
+    ]),
+    { a: '1', b: 'old', c: 'stale', d: 'nobody knows' },
+  );
+  assert.deepEqual(all(tree, 0), ['b=2', 'c=']);
+});
+
+test('a topic that changes all the time is published at most each gap, the last one at the end', () => {
+  const wanted = new Map<string, string>();
+  const tree = treeOf(wanted);
+  const published: [number, string][] = [];
+  for (let now = 0; now <= 2000; now += 5) {
+    if (now <= 1000) {
+      wanted.set('a', `${now}`);
+      tree.touch('a');
+    }
+    const next = tree.next(now);
+    if (next !== undefined) {
+      published.push([now, next.text]);
+      tree.acknowledged('a');
+    }
+  }
+  const gaps = published.slice(1).map(([at], i) => at - (published[i]?.[0] ?? 0));
+  assert.ok(
+    gaps.every((gap) => gap >= PUBLICATION_GAP_MS),
+    String(gaps),
+  );
+  assert.equal(published.at(-1)?.[1], '1000');
+});
+
+test('it says when the next one is due, and that nothing is', () => {
+  const wanted = new Map([['a', '1']]);
+  const tree = treeOf(wanted);
+  tree.touch('a');
+  tree.next(7);
+  wanted.set('a', '2');
+  tree.touch('a');
+  assert.equal(tree.dueAt(), undefined, 'it is under way');
+  tree.acknowledged('a');
+  assert.equal(tree.dueAt(), 7 + PUBLICATION_GAP_MS);
+  assert.equal(tree.next(7 + PUBLICATION_GAP_MS - 1), undefined);
+  assert.deepEqual(all(tree, 7 + PUBLICATION_GAP_MS), ['a=2']);
+});
+
+test('what others publish there is mended, also when it comes before the acknowledgement', () => {
+  const tree = treeOf(new Map([['status', 'online']]));
+  tree.touch('status');
+  assert.deepEqual(all(tree, 0), ['status=online']);
+  tree.published('status', 'online');
+  tree.published('status', 'offline');
+  tree.acknowledged('status');
+  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['status=online']);
+});
+
+test('what was under way when a connection ended is different still', () => {
+  const tree = treeOf(new Map([['a', '1']]));
+  tree.touch('a');
+  assert.deepEqual(all(tree, 0), ['a=1']);
+  tree.begin(new Map());
+  tree.touch('a');
+  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
+});

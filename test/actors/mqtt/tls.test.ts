@@ -1,0 +1,67 @@
+// mqtts: a broker with a certificate of the house's own authority.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { MqttSettings } from '../../../src/protocol/actor/settings.js';
+import { type Broker, startBroker } from '../../broker/mosquitto.js';
+import { SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { lacks } from '../../tools/requirements.js';
+
+const MAKE = `
+openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=House -days 2
+openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=broker
+printf 'subjectAltName=IP:127.0.0.1' > names
+openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile names
+`;
+
+describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }) }, () => {
+  let broker: Broker;
+  let folder = '';
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tonearm-tls-'));
+    execFileSync('sh', ['-euc', MAKE], { cwd: folder, stdio: 'ignore' });
+    const files = Object.fromEntries(
+      ['ca.pem', 'cert.pem', 'key.pem'].map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+    );
+    broker = await startBroker({ files, lines: ['certfile DIR/cert.pem', 'keyfile DIR/key.pem'] });
+  });
+  after(async () => {
+    await broker.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  function nodeWith(t: TestContext, settings: Partial<MqttSettings>, host = '127.0.0.1'): SimulatedNode {
+    const node = new SimulatedNode({ url: `mqtts://${host}:${broker.port}`, settings });
+    t.after(() => node.stop());
+    node.tell(...WHOLE_NODE);
+    return node;
+  }
+
+  test('is up where mqtt.caFile vouches for the broker', async (t) => {
+    await nodeWith(t, { caFile: join(folder, 'ca.pem') }).up();
+  });
+
+  test('says so where nobody of the system does', async (t) => {
+    await nodeWith(t, {}).connecting(/certificate/);
+  });
+
+  test('says so where the certificate is for another host', async (t) => {
+    await nodeWith(t, { caFile: join(folder, 'ca.pem') }, 'localhost').connecting(
+      /does not match certificate/,
+    );
+  });
+
+  test('says so where mqtt.caFile cannot be read', async (t) => {
+    await nodeWith(t, { caFile: join(folder, 'none.pem') }).connecting(/mqtt\.caFile: ENOENT/);
+  });
+
+  test('says so where the broker wants TLS and is spoken to without', async (t) => {
+    const node = new SimulatedNode({ url: broker.url });
+    t.after(() => node.stop());
+    node.tell(...WHOLE_NODE);
+    await node.connecting(/./);
+  });
+});

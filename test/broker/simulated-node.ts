@@ -1,0 +1,167 @@
+// A node of which only the MQTT bridge is real: its records are those that a test puts, and what the bridge asks is written down and answered
+// by the test.
+
+import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
+import { dialBroker } from '../../src/actors/mqtt/broker.js';
+import { type Clock, systemClock } from '../../src/clock.js';
+import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
+import type { Collection } from '../../src/protocol/actor/collections.js';
+import type { BridgeReply, BridgeRequest, Notice } from '../../src/protocol/actor/messages.js';
+import type { OutputRecord, ServerRecord, ServiceRecord } from '../../src/protocol/actor/schemas.js';
+import type { MqttSettings } from '../../src/protocol/actor/settings.js';
+import { until } from '../until.js';
+
+export interface NodeOptions {
+  readonly url: string;
+  readonly identifier?: string;
+  readonly settings?: Partial<MqttSettings>;
+  readonly clock?: Clock;
+  readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
+}
+
+export const SERVER: ServerRecord = {
+  hostname: 'living',
+  os_platform: 'linux/arm64',
+  os_version: 'Debian GNU/Linux 12 (bookworm)',
+  api_sw: 'tonearm',
+  api_version: '0.1.0',
+  backends: {
+    ...{ bluetooth: false, mpris: false, power: true, pulseaudio: true },
+    ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: true },
+  },
+};
+
+export const ACCEPTED: BridgeReply = { status: 202, body: '' };
+
+export function output(id: number, name: string, more: Partial<OutputRecord> = {}): OutputRecord {
+  return {
+    ...{
+      id,
+      name,
+      description: name,
+      muted: false,
+      volume: 0.42,
+      state: 'idle',
+      default: id === 1,
+      props: {},
+      balance: 0,
+    },
+    ...more,
+  };
+}
+
+export function service(scope: ServiceRecord['scope'], name: string): ServiceRecord {
+  return { name, scope, active_state: 'active', running: true, enabled: true, exists: true };
+}
+
+/** What the gateway would answer to what is asked at each connection; commands are accepted. */
+function ordinary({ method, path }: BridgeRequest): BridgeReply {
+  if (method === 'POST') return ACCEPTED;
+  const body = path === '/server' ? SERVER : { reboot: true, power_off: false };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+export class SimulatedNode {
+  readonly asked: BridgeRequest[] = [];
+  /** What the bridge has said of itself, in order. */
+  readonly statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
+  readonly logged: string[] = [];
+  readonly bridge: MqttBridge;
+  readonly topic: string;
+  #isWhole = true;
+
+  constructor({
+    url,
+    identifier = '0123456789abcdef',
+    settings = {},
+    clock = systemClock,
+    answer = ordinary,
+  }: NodeOptions) {
+    const all: MqttSettings = {
+      ...{ enabled: true, url, topic: 'tonearm/living', control: true },
+      ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
+      ...settings,
+    };
+    this.topic = all.topic;
+    this.bridge = new MqttBridge({
+      settings: all,
+      clock,
+      identifier: () => identifier,
+      dial: dialBroker,
+      node: {
+        status: (state, detail) => this.statuses.push({ state, detail }),
+        log: (_level, message, fields) => this.logged.push(`${message} ${JSON.stringify(fields ?? {})}`),
+        ask: async (request) => {
+          this.asked.push(request);
+          return answer(request);
+        },
+      },
+    });
+  }
+
+  /** The first time it is all that there is. */
+  tell(...notices: readonly Notice[]): void {
+    this.bridge.hear({ isWhole: this.#isWhole, notices });
+    this.#isWhole = false;
+  }
+
+  get state(): BackendState {
+    return this.statuses.at(-1)?.state ?? 'connecting';
+  }
+
+  get reason(): string {
+    return this.statuses.at(-1)?.detail ?? '';
+  }
+
+  async up(): Promise<void> {
+    await until('the bridge is up', () => this.state === 'up');
+  }
+
+  async connecting(reason: RegExp): Promise<void> {
+    await until(
+      `the bridge is connecting: ${reason}`,
+      () => this.state === 'connecting' && reason.test(this.reason),
+    );
+  }
+
+  /** Commands that were carried out, as path and body. */
+  get commands(): readonly (readonly [path: string, body: string | undefined])[] {
+    return this.asked.filter(({ method }) => method === 'POST').map(({ path, body }) => [path, body]);
+  }
+
+  stop(): Promise<void> {
+    return this.bridge.stop();
+  }
+}
+
+export function put(collection: Collection, key: string, record: object | string): Notice {
+  return { kind: 'put', collection, key, json: JSON.stringify(record) };
+}
+
+export function drop(collection: Collection, key: string): Notice {
+  return { kind: 'drop', collection, key };
+}
+
+export function health(child: ChildName, state: BackendState): Notice {
+  return { kind: 'health', child, health: { state, since: 1_700_000_000_000, restarts: 0 } };
+}
+
+/** A node with two outputs, two units, an upgrade and all that goes with them. */
+export const WHOLE_NODE: readonly Notice[] = [
+  { kind: 'served', port: 8018, addresses: ['127.0.0.1'] },
+  health('audio', 'up'),
+  health('systemd', 'up'),
+  health('power', 'up'),
+  health('upgrade', 'up'),
+  health('mqtt', 'connecting'),
+  put('audio.kind', '', 'pulseaudio'),
+  put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),
+  put('audio.outputs', '1', output(1, 'alsa', { description: 'Living room' })),
+  put('audio.outputs', '2', output(2, 'kitchen', { description: 'Kitchen' })),
+  put('systemd.services', 'system/ssh.service', service('system', 'ssh.service')),
+  put('systemd.services', 'user/mpd.service', service('user', 'mpd.service')),
+  put('upgrade.status', '', { current: '1', latest: '2', upgrade_available: true }),
+  put('upgrade.run', '', { state: 'idle' }),
+  put('upgrade.step', '', {}),
+  put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
+];

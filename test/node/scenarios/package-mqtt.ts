@@ -1,0 +1,271 @@
+// The installed node joins a broker that lies behind a network of its own: tonearm-setup, units, power and upgrades by MQTT, another node
+// with the same branch, and the network cut. Asked with mosquitto's own clients.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { until } from '../../until.js';
+import type { Node } from '../node.js';
+import { ask, read } from './package-client.js';
+import { CONFIG, restartService, setUpPi, shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+/** Until a cut is noticed by what the broker does not acknowledge, and until the next attempt after it. */
+const CUT_DEADLINE_MS = 60_000;
+
+const HOST = '10.7.0.2';
+const CONF = '/run/tonearm-broker.conf';
+/** What tonearm-setup has asked for and written down. */
+const KEPT = `${CONFIG}/conf.d/50-setup.yaml /var/lib/tonearm/setup/pi`;
+const UNIT = '[Service]\nExecStart=/usr/bin/sleep infinity\n[Install]\nWantedBy=default.target\n';
+const RESULT = '/home/pi/result.json';
+const EXTRA = `${CONFIG}/conf.d/90-mqtt-test.yaml`;
+
+const BROKER = `
+ip netns add broker
+ip link add tobroker type veth peer name tonode
+ip link set tonode netns broker
+ip address add 10.7.0.1/24 dev tobroker
+ip link set tobroker up
+ip -n broker address add ${HOST}/24 dev tonode
+ip -n broker link set tonode up
+ip -n broker link set lo up
+printf 'user root\\nlistener 1883\\nallow_anonymous true\\n' > ${CONF}
+systemd-run --quiet --collect --unit=broker ip netns exec broker /usr/sbin/mosquitto -c ${CONF}
+until ip netns exec broker mosquitto_pub -h 127.0.0.1 -t test -m x 2>/dev/null; do sleep 0.1; done
+`;
+
+const NO_BROKER = `
+systemctl stop broker.service
+ip link del tobroker
+ip netns del broker
+rm -f ${CONF} ${RESULT} ${EXTRA} /home/pi/.config/systemd/user/tick.service /home/pi/.config/systemd/user/look.service
+`;
+
+export function mqttScenarios(node: () => Node): void {
+  let topic = '';
+  const inBroker = (...args: readonly string[]) => node().root('ip', 'netns', 'exec', 'broker', ...args);
+  const publish = async (below: string, payload: string): Promise<void> => {
+    const ran = await inBroker(
+      'mosquitto_pub',
+      '-h',
+      '127.0.0.1',
+      '-q',
+      '1',
+      '-t',
+      `${topic}/${below}`,
+      '-m',
+      payload,
+    );
+    assert.equal(ran.status, 0, ran.stderr);
+  };
+  /** Everything that is retained. */
+  const tree = async (): Promise<ReadonlyMap<string, string>> => {
+    const asked = ['-h', '127.0.0.1', '-v', '-t', `${topic}/#`, '-W', '1', '--retained-only'];
+    const { stdout } = await inBroker('mosquitto_sub', ...asked);
+    const lines = stdout.split('\n').filter((line) => line.startsWith(topic));
+    return new Map(
+      lines.map((line) => [
+        line.slice(topic.length + 1, line.indexOf(' ')),
+        line.slice(line.indexOf(' ') + 1),
+      ]),
+    );
+  };
+  const holds = (below: string, fits: (text: string) => boolean, deadlineMs = DEADLINE_MS): Promise<string> =>
+    until(
+      `${below} holds what it ought to`,
+      async () => {
+        const asked = ['-h', '127.0.0.1', '-t', `${topic}/${below}`, '-C', '1', '-W', '1'];
+        const text = (await inBroker('mosquitto_sub', ...asked)).stdout.trim();
+        return fits(text) ? text : undefined;
+      },
+      deadlineMs,
+    );
+  /** What is told of the command's refusal. */
+  const refusal = async (below: string, payload: string): Promise<{ status: number; topic: string }> => {
+    const asked = ['-h', '127.0.0.1', '-t', `${topic}/error`, '-C', '1', '-W', '10'];
+    const told = inBroker('mosquitto_sub', ...asked);
+    let answer: string | undefined;
+    void told.then(({ stdout }) => {
+      answer = stdout;
+    });
+    // Until the listener is there, nobody hears it.
+    return until('the refusal', async () => {
+      if (answer !== undefined) return JSON.parse(answer);
+      await publish(below, payload);
+      return undefined;
+    });
+  };
+  const health = async (): Promise<{ state: string; detail?: string }> => {
+    const { backends } = (await read(node(), '/health')) as {
+      backends: Record<string, { state: string; detail?: string }>;
+    };
+    return backends['mqtt'] ?? assert.fail('mqtt is not in /health');
+  };
+
+  before(async () => {
+    await shell(node(), BROKER);
+    await shell(node(), `mkdir /run/kept; cp -p --parents ${KEPT} /run/kept`);
+    await node().writeUnit('user', 'tick.service', UNIT);
+    await node().writeUnit(
+      'user',
+      'look.service',
+      '[Service]\nType=oneshot\nExecStart=/usr/bin/touch /home/pi/looked\n',
+    );
+    topic = `tonearm/${(await node().root('hostname')).stdout.trim()}`;
+  });
+  after(async () => {
+    await shell(node(), NO_BROKER);
+    await shell(
+      node(),
+      `rm -f /home/pi/looked; for kept in ${KEPT}; do cp -p "/run/kept$kept" "$kept"; done; rm -r /run/kept`,
+    );
+    await node().user('systemctl', '--user', 'disable', '--now', 'tick.service');
+    await node().user('systemctl', '--user', 'daemon-reload');
+    await restartService(node());
+  });
+
+  test('tonearm-setup --mqtt joins it, and a later run keeps that', async () => {
+    await setUpPi(
+      node(),
+      '--mqtt',
+      `mqtt://${HOST}`,
+      '--unit',
+      'tick.service',
+      '--system-unit',
+      'dbus.service',
+    );
+    await holds('status', (text) => text === 'online');
+    await setUpPi(node(), '--bind', 'lo');
+    assert.match(
+      await shell(node(), `cat ${CONFIG}/conf.d/50-setup.yaml`),
+      /^mqtt: \{enabled: true, url: 'mqtt:\/\/10\.7\.0\.2'\}$/m,
+    );
+    await holds('status', (text) => text === 'online');
+    const wrong = await node().root('tonearm-setup', '--user', 'pi', '--mqtt', 'http://x');
+    assert.equal(wrong.status, 78, wrong.stderr);
+  });
+
+  test('a unit: what systemctl does is published, each command has its effect', async () => {
+    const service = 'services/user/tick.service';
+    const isActive = async () =>
+      (await node().user('systemctl', '--user', 'is-active', 'tick.service')).stdout.trim();
+    const isEnabled = async () =>
+      (await node().user('systemctl', '--user', 'is-enabled', 'tick.service')).stdout.trim();
+    await node().user('systemctl', '--user', 'start', 'tick.service');
+    await holds(service, (text) => text.includes('"running":true'));
+    await publish(`${service}/set`, 'stop');
+    await until('it is stopped', async () => (await isActive()) === 'inactive');
+    await holds(service, (text) => text.includes('"running":false'));
+    await publish(`${service}/set`, 'enable');
+    await until(
+      'it is enabled and runs',
+      async () => (await isEnabled()) === 'enabled' && (await isActive()) === 'active',
+    );
+    const pid = async () =>
+      (await node().user('systemctl', '--user', 'show', '-P', 'MainPID', 'tick.service')).stdout;
+    const first = await pid();
+    await publish(`${service}/set`, 'restart');
+    await until('it is another process', async () => ![first, '0\n'].includes(await pid()));
+    await publish(`${service}/set`, 'disable');
+    await until(
+      'it is disabled',
+      async () => (await isEnabled()) === 'disabled' && (await isActive()) === 'inactive',
+    );
+    assert.equal((await refusal(`${service}/set`, 'explode')).status, 404);
+    assert.equal((await refusal('services/system/dbus.service/set', 'stop')).status, 403);
+    assert.equal((await refusal('services/user/other.service/set', 'stop')).status, 404);
+  });
+
+  test('power is what the route answers, and an inhibitor is told', async () => {
+    const lock = node().spawnRoot('systemd-inhibit', '--what=shutdown', '--mode=block', 'sleep', 'infinity');
+    try {
+      await holds('power', (text) => /^\{"reboot":\w+,"power_off":\w+\}$/.test(text));
+      const { status, topic: told } = await refusal('power/set', 'reboot');
+      assert.ok([403, 409].includes(status), String(status));
+      assert.equal(told, `${topic}/power/set`);
+    } finally {
+      await node().root('pkill', '-f', 'sleep infinity');
+      lock.kill();
+    }
+  });
+
+  test('an upgrade: the detector’s file is published, and a check starts the unit', async () => {
+    const upgrade = `upgrade: {enabled: true, resultFile: ${RESULT}, checkUnit: look.service}\n`;
+    await node().writeFile(EXTRA, upgrade);
+    await shell(node(), `chown pi: ${EXTRA}`);
+    await restartService(node());
+    await node().writeFile(RESULT, '{"current": "1", "latest": "2", "upgrade_available": true}', '644');
+    await holds('upgrade', (text) => text.includes('"latest":"2"') && text.includes('"can_check":true'));
+    await publish('upgrade/set', 'check');
+    await until(
+      'the unit has run',
+      async () => (await node().root('test', '-e', '/home/pi/looked')).status === 0,
+    );
+    assert.equal((await refusal('upgrade/set', 'start')).status, 404);
+  });
+
+  test('another node with this branch: it says so and publishes nothing, and takes over when this one has gone', async () => {
+    const own = await holds('node', (text) => text !== '');
+    const second = `api: {port: 8019}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}
+mqtt: {enabled: true, url: "mqtt://${HOST}", topic: "${topic}"}\n`;
+    await node().writeFile('/run/second.yaml', second, '644');
+    await node().writeFile('/run/second-id', `${'0123456789abcdef'.repeat(2)}\n`, '644');
+    const start = `mount --bind /run/second-id /etc/machine-id
+exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_DIR=/tmp tonearm --config /run/second.yaml`;
+    const run = [
+      'systemd-run',
+      '--quiet',
+      '--collect',
+      '--unit=second',
+      'unshare',
+      '--mount',
+      'sh',
+      '-euc',
+      start,
+    ];
+    const begin = () => until('it is started', async () => (await node().root(...run)).status === 0);
+    await begin();
+    try {
+      await until('the second says whose branch it is', async () => {
+        const asked = await node().root('curl', '-s', 'localhost:8019/health');
+        return asked.stdout.includes(`that of another node, ${own}`);
+      });
+      assert.equal(await holds('node', (text) => text !== ''), own);
+      assert.equal((await health()).state, 'up', 'the first has not noticed');
+      await node().user('systemctl', '--user', 'stop', 'tonearm.service');
+      await holds('status', (text) => text === 'offline');
+      // It would look again within a minute.
+      await node().root('systemctl', 'kill', '--signal=KILL', 'second.service');
+      await begin();
+      await holds('status', (text) => text === 'online');
+      assert.notEqual(await holds('node', (text) => text !== ''), own);
+    } finally {
+      await node().root('systemctl', 'stop', 'second.service');
+      await node().user('systemctl', '--user', 'start', 'tonearm.service');
+    }
+    await holds('node', (text) => text === own);
+  });
+
+  test('the network cut while outputs come and go: the tree is true again', async () => {
+    const pactl = async (...args: readonly string[]) => (await node().user('pactl', ...args)).stdout.trim();
+    const old = await pactl('load-module', 'module-null-sink', 'sink_name=old');
+    await holds('audio/outputs/old', (text) => text !== '');
+    await shell(node(), 'ip link set tobroker down');
+    await pactl('unload-module', old);
+    const fresh = await pactl('load-module', 'module-null-sink', 'sink_name=fresh');
+    await until('the cut is noticed', async () => (await health()).state === 'connecting', CUT_DEADLINE_MS);
+    await shell(node(), 'ip link set tobroker up');
+    await until('it is back', async () => (await health()).state === 'up', CUT_DEADLINE_MS);
+    await until('the tree is what the routes answer', async () => {
+      const { text } = await ask(node(), 'GET', '/audio/outputs');
+      const outputs = JSON.parse(text) as readonly { name: string }[];
+      const held = [...(await tree())].filter(([below]) => below.startsWith('audio/outputs/'));
+      assert.deepEqual(
+        Object.fromEntries(held.map(([below, json]) => [below, JSON.parse(json)])),
+        Object.fromEntries(outputs.map((output) => [`audio/outputs/${output.name}`, output])),
+      );
+      return true;
+    });
+    await pactl('unload-module', fresh);
+  });
+}
