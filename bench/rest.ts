@@ -1,6 +1,6 @@
 // The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server, real
-// buses, systemd and logind; and once more with the players' backend, which shows what that one costs. Against Node with
-// four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
+// buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which shows what each costs.
+// Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
 //   node build/bench/rest.js        (needs root and systemd-container)
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -21,6 +21,12 @@ const WATCHED_MS = 20_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
+/** What is enabled beyond them, and its settings; each daemon has a branch of its own. */
+const MORE: Readonly<Record<string, (port: number) => string>> = {
+  '': () => '',
+  players: () => '',
+  mqtt: (port) => `url: "mqtt://127.0.0.1", topic: bench/${port}`,
+};
 const MS_PER_MINUTE = 60_000;
 
 interface Resting {
@@ -48,12 +54,7 @@ function health(door: string): Promise<Health> {
 }
 
 /** Starts the daemon inside and waits until its backends are connected. */
-async function ours(
-  node: Node,
-  { what, flags, env }: Launch,
-  players: boolean,
-  port: number,
-): Promise<Resting> {
+async function ours(node: Node, { what, flags, env }: Launch, more: string, port: number): Promise<Resting> {
   const config = `/opt/tonearm-bench/${port}.yaml`;
   const home = '/home/pi/.local/state';
   await node.writeFile(
@@ -62,7 +63,7 @@ async function ours(
       `api: {port: ${port}}`,
       'systemd: {system: [dbus.service], user: [pulseaudio.service]}',
       'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
-      `players: {enabled: ${players}}`,
+      more === '' ? '' : `${more}: {enabled: true, ${MORE[more]?.(port)}}`,
       `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
       '',
     ].join('\n'),
@@ -83,7 +84,7 @@ async function ours(
         ({ backends }) => Object.values(backends).map(({ state }) => state),
         () => [],
       );
-      return states.length === THREADS + Number(players) && states.every((state) => state === 'up');
+      return states.length === THREADS + Number(more !== '') && states.every((state) => state === 'up');
     },
     UP_DEADLINE_MS,
   ).catch((cause: unknown) => {
@@ -92,7 +93,7 @@ async function ours(
   // nsenter is the child that was spawned; the daemon is the child of that one.
   const [pid] = childrenOf(entered.pid ?? 0);
   if (pid === undefined) throw new Error('the daemon is not found');
-  return { what: `tonearm, 4 backends${players ? ' and players' : ''}`, node: what, pid };
+  return { what: `tonearm, 4 backends${more === '' ? '' : ` and ${more}`}`, node: what, pid };
 }
 
 function bare({ what, flags, env }: Launch): { resting: Resting; child: ChildProcess } {
@@ -134,9 +135,10 @@ async function main(): Promise<void> {
   const bares = LAUNCHES.map(bare);
   try {
     await node.install(dirname(ENTRY));
+    await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
     const all: Resting[] = [];
-    for (const players of [false, true]) {
-      for (const launch of LAUNCHES) all.push(await ours(node, launch, players, FIRST_PORT + all.length));
+    for (const more of Object.keys(MORE)) {
+      for (const launch of LAUNCHES) all.push(await ours(node, launch, more, FIRST_PORT + all.length));
     }
     all.push(...bares.map(({ resting }) => resting));
     all.push({ what: 'uWS alone', node: 'plain', pid: uws.forked.pid });

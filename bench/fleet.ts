@@ -1,0 +1,91 @@
+// How far one MQTT broker goes: the bridges of many nodes on a mosquitto of this machine, with 4 outputs and 6 units each, a tenth of
+// them with 10 volume changes a second; then the broker is killed, so that all come back at once to one that has forgotten everything.
+//   node build/bench/fleet.js        (needs mosquitto)
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Broker, startBroker } from '../test/broker/mosquitto.js';
+import { retained, Spy } from '../test/broker/spy.js';
+import { until } from '../test/until.js';
+import { cpuMs, median, memoryMb, quantile, rounded } from './support/figures.js';
+import { Forked } from './support/fork.js';
+
+const FLEETS = [10, 100, 500];
+const WATCHED_MS = 10_000;
+const UP_DEADLINE_MS = 120_000;
+const FLEET = new URL('./support/fleet-process.js', import.meta.url);
+
+async function allUp(forked: Forked, count: number): Promise<void> {
+  await until(`${count} are up`, async () => (await forked.order({ do: 'up' })) === count, UP_DEADLINE_MS);
+}
+
+/** What a whole fleet has retained. */
+async function size(broker: Broker): Promise<number> {
+  return (await retained(broker.url)).size;
+}
+
+interface Moved {
+  readonly messages: number;
+  readonly brokerMs: number;
+  readonly bridgesMs: number;
+  readonly delays: readonly number[];
+}
+
+async function moving(broker: Broker, forked: Forked): Promise<Moved> {
+  const spy = await Spy.on(broker.url, 'tonearm/+/audio/outputs/alsa');
+  await pause(1000);
+  const from = spy.seen.length;
+  const [brokerBefore, bridgesBefore] = [cpuMs(broker.pid), await forked.order({ do: 'cpu' })];
+  await forked.order({ do: 'move', with: WATCHED_MS });
+  const seen = spy.seen.slice(from);
+  const moved = {
+    messages: seen.length,
+    brokerMs: cpuMs(broker.pid) - brokerBefore,
+    bridgesMs: ((await forked.order({ do: 'cpu' })) - bridgesBefore) / 1000,
+    delays: seen.map(({ text, at }) => performance.timeOrigin + at - Number(JSON.parse(text).props.at)),
+  };
+  await spy.end();
+  return moved;
+}
+
+/** Seconds from the broker's return until all is retained again. */
+async function returning(broker: Broker, forked: Forked, whole: number, count: number): Promise<number> {
+  await broker.end('SIGKILL');
+  await pause(1000);
+  await broker.start({ forget: true });
+  const begun = performance.now();
+  await until('all is retained again', async () => (await size(broker)) === whole, UP_DEADLINE_MS);
+  await allUp(forked, count);
+  return (performance.now() - begun) / 1000;
+}
+
+async function measure(count: number): Promise<object> {
+  const broker = await startBroker({ lines: ['max_queued_messages 0', 'log_type none'] });
+  const begun = performance.now();
+  const { forked } = await Forked.start(FLEET, broker.url, String(count));
+  try {
+    await allUp(forked, count);
+    const joined = (performance.now() - begun) / 1000;
+    const whole = await size(broker);
+    const { messages, brokerMs, bridgesMs, delays } = await moving(broker, forked);
+    const perSecond = 1000 / WATCHED_MS;
+    return {
+      nodes: count,
+      'retained messages': whole,
+      'all joined, s': rounded(joined, 1),
+      'published/s': rounded(messages * perSecond, 0),
+      'broker CPU, %': rounded((brokerMs * 100) / WATCHED_MS, 1),
+      'CPU of a moving bridge, ms/s': rounded((bridgesMs * perSecond) / Math.max(1, count / 10), 1),
+      'change to subscriber p50, ms': rounded(median(delays), 1),
+      'p99, ms': rounded(quantile(delays, 0.99), 1),
+      'broker, MB': rounded(memoryMb(broker.pid).rss, 1),
+      'back after a restart, s': rounded(await returning(broker, forked, whole, count), 1),
+    };
+  } finally {
+    await forked.end();
+    await broker.stop();
+  }
+}
+
+const rows: object[] = [];
+for (const count of FLEETS) rows.push(await measure(count));
+console.table(rows);

@@ -1,0 +1,50 @@
+// The nodes of fleet.ts, in a process of their own: the real MQTT bridge of each, on records that are made up. Arguments: the broker's
+// address, how many. On the order `move` a tenth of them change a volume ten times a second for so many milliseconds, each change with
+// the moment at which it was told; `up` answers how many bridges are up.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Notice } from '../../src/protocol/actor/messages.js';
+import { health, output, put, SimulatedNode, service } from '../../test/broker/simulated-node.js';
+import { obey, ownCpu } from './fork.js';
+
+const MOVES_MS = 100;
+
+const [url = '', count = '0'] = process.argv.slice(2);
+
+const NAMES = ['alsa', 'kitchen', 'garden', 'cellar'];
+const RECORDS: readonly Notice[] = [
+  { kind: 'served', port: 8018, addresses: ['127.0.0.1'] },
+  ...(['audio', 'systemd', 'power', 'mqtt'] as const).map((child) => health(child, 'up')),
+  put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),
+  ...NAMES.map((name, i) => put('audio.outputs', `${i}`, output(i, name))),
+  ...Array.from({ length: 6 }, (_, i) =>
+    put('systemd.services', `user/unit${i}.service`, service('user', `unit${i}.service`)),
+  ),
+];
+
+const nodes = Array.from({ length: Number(count) }, (_, i) => {
+  const identifier = i.toString(16).padStart(16, '0');
+  const node = new SimulatedNode({ url, identifier, settings: { topic: `tonearm/node${i}` } });
+  node.tell(...RECORDS);
+  return node;
+});
+
+async function move(forMs: number): Promise<number> {
+  const movers = nodes.filter((_, i) => i % 10 === 0);
+  let made = 0;
+  for (const end = performance.now() + forMs; performance.now() < end; ) {
+    made += 1;
+    for (const node of movers) {
+      const at = String(performance.timeOrigin + performance.now());
+      node.tell(put('audio.outputs', '0', output(0, 'alsa', { volume: (made % 100) / 100, props: { at } })));
+    }
+    await pause(MOVES_MS);
+  }
+  return made * movers.length;
+}
+
+obey(0, {
+  move,
+  cpu: ownCpu,
+  up: () => nodes.filter(({ state }) => state === 'up').length,
+});
