@@ -109,7 +109,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await isTrue(there.url);
   });
 
-  test('refuses: wrong password, then the right one out of the same file', async (t) => {
+  test('refuses name and password: it says so once, however often it tries', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
     const there = await broker(t, {
