@@ -21,8 +21,8 @@ import {
   sinkFields,
 } from './scripted-server.js';
 
-/** What never ends fails its test. */
-const DEADLINE = { timeout: 30_000 };
+/** What never ends fails: of all tests here together. */
+const DEADLINE = { timeout: 120_000 };
 const NONE = 0xffffffff;
 const METERS = 1;
 
@@ -173,6 +173,10 @@ describe('a meter', DEADLINE, () => {
     await until('it is told', () => told() === living(0.5, 0.25));
     server.say.hangUp(METERS);
     await until('it is not known', () => told() === UNKNOWN);
+    const readings = count(COMMAND.getInput);
+    server.say.send(event(EVENT.inputChange, 5), 0);
+    await until('a change is read', () => count(COMMAND.getInput) > readings);
+    assert.equal(server.connections(), 2, 'not before a while');
     await until('it is opened again', () => count(COMMAND.createRecordStream) === 2);
     assert.ok(seen.up && seen.logs.length === 1, 'the records do not notice');
   });
