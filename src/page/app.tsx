@@ -10,6 +10,7 @@ import { Notices, useNotices } from './notices.js';
 import { Outputs } from './outputs.js';
 import { Away, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
+import { useReasons } from './reasons.js';
 import { Services } from './services.js';
 import { Sounding } from './sounding.js';
 import { Streams } from './streams.js';
@@ -149,7 +150,8 @@ function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): 
   return backend === undefined || names.includes(backend);
 }
 
-function Sections({ live, state }: { readonly live: Live; readonly state: NodeState }) {
+function Sections({ live, state: told }: { readonly live: Live; readonly state: NodeState }) {
+  const state = { ...told, backends: useReasons(live.node, told.backends) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => isShown(state, section));
   const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
