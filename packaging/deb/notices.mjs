@@ -1,10 +1,12 @@
 // The licence texts of the npm packages whose code is in the bundles, and of Node where it is shipped along, as one text. What is bundled is what package-lock.json
-// lists for production; a package without a licence text ends the build.
+// lists for production, and the page's library; a package without a licence text ends the build.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NODE_22 } from '../node22.mjs';
 
+/** Bundled into the page and nothing else, so that no installation of the daemon wants them. */
+const OF_THE_PAGE = ['node_modules/preact'];
 /** Installed, but never part of a bundle: an optional native addon, and what stands in usocket's place. */
 const NOT_BUNDLED = /(?:^|\/)(?:@napi-rs\/[^/]+|usocket)$/;
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)/i;
@@ -22,7 +24,10 @@ const CONTAINED = {
 function bundledPackages(root) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   return Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional && !NOT_BUNDLED.test(path))
+    .filter(
+      ([path, { dev, devOptional }]) =>
+        OF_THE_PAGE.includes(path) || (path !== '' && !dev && !devOptional && !NOT_BUNDLED.test(path)),
+    )
     .map(([path]) => path)
     .filter((path) => existsSync(join(root, path)))
     .sort();

@@ -73,6 +73,7 @@ export function layOut(plan) {
   }
   const doc = `share/doc/${form.name}`;
   put(`${doc}/examples/config.yaml`, source('packaging/config.example.yaml'));
+  put(`${doc}/page.png`, readFileSync(join(root, 'packaging/page.png')));
   put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
   put(`${doc}/third-party-notices.gz`, zipped(thirdPartyNotices(root, ownNode?.licence)));
   put(`${doc}/copyright`, copyright(source('LICENSE')));
