@@ -3,8 +3,8 @@
 //   node build/bench/page.js
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { openChromium } from '../test/page/chromium.js';
-import { NodeWithPage, ORDINARY, stream } from '../test/page/node-with-page.js';
+import { openChromium } from '../test/browser/chromium.js';
+import { NodeWithPage, ORDINARY, stream } from '../test/browser/node-with-page.js';
 import { quantile, rounded } from './support/figures.js';
 
 const STREAMS = 150;

@@ -6,7 +6,7 @@ import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
 import * as schemas from '../protocol/actor/schemas.js';
-import { FILE_TYPES } from './page.js';
+import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
 import type { Action, Route } from './routes.js';
 
@@ -170,10 +170,7 @@ function successes(action: Action): JsonObject {
       return { 200: json(action.schema) };
     case 'page':
       if (action.part === 'way') return { 308: { description: 'To the page' } };
-      return {
-        200: { description: 'A file', content: Object.fromEntries(FILE_TYPES.map((type) => [type, {}])) },
-        304: { description: 'Not changed since If-None-Match' },
-      };
+      return { 200: { description: 'A file', content: FILE_CONTENT }, 304: { description: 'As before' } };
     default:
       return cacheable(action.schema);
   }

@@ -40,8 +40,8 @@ const TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
 };
 
-/** Content types of all files. */
-export const FILE_TYPES: readonly string[] = Object.values(TYPES);
+/** The content types of all files, as OpenAPI writes them. */
+export const FILE_CONTENT = Object.fromEntries(Object.values(TYPES).map((type) => [type, {}]));
 
 const ALWAYS: readonly HeaderPair[] = [
   ['X-Content-Type-Options', 'nosniff'],

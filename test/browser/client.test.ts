@@ -11,10 +11,10 @@ import type { Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
 import { Daemon } from '../contract/daemon.js';
 import { PROJECT, readmeExample } from '../contract/readme-example.js';
-import { openChromium } from '../page/chromium.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
 
 /** Comes back within 5 s; on a busy machine it may take a second attempt. */

@@ -2,31 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
 import { Daemon } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
-
-const CHROMIUM = '/usr/bin/chromium';
-/** Root needs --no-sandbox; the rest keeps the browser from asking the network for anything. */
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** What a small dashboard does: keeps every output by id, and what it was told, in order. */
 const PAGE = `<!doctype html><title>dashboard</title><script>
@@ -66,14 +52,10 @@ test('EventSource in Chromium: connect, cut and resume, restart and resume', { s
     api: `cors: {origins: ['${origin}']}`,
   });
   const proxy = await startProxy(daemon.port);
-  const profile = mkdtempSync(join(tmpdir(), 'tonearm-chromium-'));
-  const browser = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    args: ARGUMENTS,
-  });
+  const browser = await openChromium();
   try {
     await daemon.backend('audio', 'up');
-    const page = await browser.newPage();
+    const page = await browser.context.newPage();
     await page.goto(origin);
     await page.evaluate(`window.watch('http://127.0.0.1:${proxy.port}/events?snapshot=1')`);
     await until('the snapshot', async () => (await volumesTold(page)).length === 1);
@@ -104,7 +86,6 @@ test('EventSource in Chromium: connect, cut and resume, restart and resume', { s
     assert.equal(await page.evaluate('window.opened'), 3);
   } finally {
     await browser.close();
-    rmSync(profile, { recursive: true, force: true });
     await proxy.close();
     pages.close();
     await daemon.stop();

@@ -6,16 +6,22 @@ import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
 import { Daemon } from '../contract/daemon.js';
-import { type OpenBrowser, openChromium } from '../page/chromium.js';
 import type { Listed } from '../sound/pactl.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
+import { toneFile } from '../sound/tone.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
 
 const percents = ({ volume }: Listed): number[] =>
   Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
+
+/** What a browser does when another tab is in front. */
+const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'))`;
+const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`;
 
 for (const { kind, start } of SOUND_SERVERS) {
   describe(`the page on ${kind}`, {
@@ -133,6 +139,34 @@ for (const { kind, start } of SOUND_SERVERS) {
       await page.locator('.tray').waitFor({ state: 'detached' });
       await playing.stop();
       await stream(name).waitFor({ state: 'detached' });
+    });
+
+    test('a meter shows how loud it is, while the page is seen, and nothing is measured for a page that is closed', async () => {
+      const captures = async (): Promise<number> =>
+        (await sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '')
+          .length;
+      const playing = await sound.play({ sink: 'living', samples: toneFile(sound.directory, [0.5, 0.25]) });
+      const level = (): Promise<number> =>
+        output('Living room')
+          .locator('meter')
+          .evaluate((meter: { value?: unknown }) => Number(meter.value));
+      await sound.pactl('set-sink-volume', 'living', '100%');
+      await until('0.5', async () => Math.abs((await level()) - 0.5) < 0.02);
+      assert.equal(
+        await output('Kitchen')
+          .locator('meter')
+          .evaluate((meter: { value?: unknown }) => meter.value),
+        0,
+      );
+      await page.evaluate(HIDE);
+      await until('nothing is measured', async () => (await captures()) === 0);
+      await page.evaluate(SHOW);
+      await until('it is measured again', async () => (await captures()) === 1);
+      const second = await open();
+      await second.close();
+      await playing.stop();
+      await until('silence', async () => (await level()) === 0);
+      await until('nothing is left', async () => (await captures()) === 0);
     });
 
     test('what others do is seen, also in a second browser window', async () => {

@@ -43,8 +43,11 @@ const away = (backend: Backend): State => ({
     const reason = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
     node.health(backend, 'connecting', reason);
   },
-  // A snapshot does not tell the reason, the event does.
-  act: async (_page, node) => node.health(backend, 'failed', 'it has died six times within a minute'),
+  act: async (page, node) => {
+    await page.getByText('connect ENOENT').first().waitFor();
+    node.health(backend, 'failed', 'it has died six times within a minute');
+    await page.getByText('it has died six times').first().waitFor();
+  },
 });
 
 export const STATES: Readonly<Record<string, State>> = {

@@ -1,5 +1,5 @@
 // A real gateway that serves the built page, in whatever state a test puts its backends: those are scripted, since no real node can
-// be made to be in all of these states. With real backends the page is tested in test/browser.
+// be made to be in all of these states. page-audio.test.ts has real ones.
 
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
