@@ -150,4 +150,5 @@ export const FUNCTION_LINES_MAX = 70;
 export const LONG: Readonly<Record<string, string>> = {
   'src/gateway/routes.ts': 'a row per route',
   'src/protocol/actor/schemas.ts': 'a schema per record and body',
+  'src/actors/mqtt/entities.ts': 'a table: what each thing is in Home Assistant',
 };

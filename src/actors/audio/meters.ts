@@ -9,8 +9,13 @@ import type { OpenLink } from './wake.js';
 
 /** Outputs that are measured at a time, the first by index; of others that sound nothing is said. */
 const METERS_MAX_OUTPUTS = 32;
-/** Contract, section 5: at most 10 a second. */
-const TELL_EVERY_MS = 100;
+/**
+ * Contract, section 5: at most 10 a second. What is told first after a rest is often of half a window, the old and the new mixed: what
+ * follows it may come sooner, and what follows that later.
+ */
+const PAUSES_MS = { rest: 50, first: 150, busy: 100 } as const;
+/** The rest of the first pause, when nothing has followed. */
+const REST_OF_FIRST_MS = 50;
 /** A meter, or the connection for them, that the server ended or would not make is tried again after this. */
 const RETRY_MS = 2_000;
 
@@ -45,6 +50,8 @@ export class Meters {
   #told: string | undefined;
   #soon: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
+  /** How things were when a level was last told, or not. */
+  #pace: keyof typeof PAUSES_MS = 'rest';
   #retry: NodeJS.Timeout | undefined;
 
   /** `tell` takes the data of `audio.level`. */
@@ -68,6 +75,7 @@ export class Meters {
     clearTimeout(this.#retry);
     this.#soon = undefined;
     this.#pause = undefined;
+    this.#pace = 'rest';
     this.#retry = undefined;
     this.#closeLink();
     this.#levels.clear();
@@ -222,15 +230,25 @@ export class Meters {
     for (const meter of this.#meters.values()) meter.isHeld = false;
     this.#levels = levelsNow(this.#state, this.#levels);
     const level = levelText(this.#levels);
-    if (level === this.#told) return;
-    this.#told = level;
-    this.#tell(level);
+    const pace = this.#pace;
+    if (level !== this.#told) {
+      this.#told = level;
+      this.#tell(level);
+      this.#pace = pace === 'rest' ? 'first' : 'busy';
+      this.#wait(PAUSES_MS[pace]);
+    } else if (pace === 'first') {
+      this.#pace = 'busy';
+      this.#wait(REST_OF_FIRST_MS);
+    } else this.#pace = 'rest';
+  }
+
+  #wait(ms: number): void {
     this.#link?.pause();
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#link?.resume();
       this.#say();
-    }, TELL_EVERY_MS);
+    }, ms);
   }
 }
 
