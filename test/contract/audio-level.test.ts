@@ -99,18 +99,20 @@ onEachSoundServer('the level of an output', (node, kind) => {
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
-  test('that is put to sleep is 0, and true again when it is woken', async (t) => {
-    const { sound } = node();
-    const { id } = await node().output('living');
-    await playTone(t, 'living');
-    const stream = await listen(t);
-    await shows(stream, id, 0.5, 0.25);
-    await sound.pactl('suspend-sink', 'living', '1');
-    // PipeWire does not let sleep what somebody plays to.
-    if (kind === 'pulseaudio') await shows(stream, id, 0, 0);
-    await sound.pactl('suspend-sink', 'living', '0');
-    await shows(stream, id, 0.5, 0.25);
-  });
+  // PipeWire does not let sleep what somebody plays to.
+  if (kind === 'pulseaudio') {
+    test('that is put to sleep is 0, and true again when it is woken', async (t) => {
+      const { sound } = node();
+      const { id } = await node().output('living');
+      await playTone(t, 'living');
+      const stream = await listen(t);
+      await shows(stream, id, 0.5, 0.25);
+      await sound.pactl('suspend-sink', 'living', '1');
+      await shows(stream, id, 0, 0);
+      await sound.pactl('suspend-sink', 'living', '0');
+      await shows(stream, id, 0.5, 0.25);
+    });
+  }
 
   test('of a client that is corked is 0, and nothing is captured', async (t) => {
     const { sound } = node();
