@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { bootNode, NODE_PROGRAM, NODE_ROOT, type Node, whyNoNode } from './node.js';
 import { closeScenarios } from './scenarios/close.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
+import { pageScenarios } from './scenarios/page-units.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
 import { upgradeScenarios } from './scenarios/upgrade.js';
@@ -38,6 +39,7 @@ describe('the real node', { skip: why ?? false }, () => {
   describe('service units and what they depend on', () => systemdOutageScenarios(node));
   describe('upgrades', () => upgradeScenarios(node));
   describe('discovery', () => discoveryScenarios(node));
+  describe('the page', () => pageScenarios(node));
 });
 
 describe('the end of a node', { skip: why ?? false }, () => closeScenarios());
