@@ -11,9 +11,9 @@ export interface PulseOptions {
 }
 
 /** The next question is asked so long after the last, answered or not. */
-const BEAT_MS = 400;
-/** Without an answer for so long, it has stopped. */
-const STOPPED_MS = 900;
+const BEAT_MS = 250;
+/** Without an answer for so long, it has stopped: with the beat, a second after the last one. */
+const STOPPED_MS = 750;
 
 /** Goes on for as long as the page lives. */
 export function watchPulse({ ask, isWatched, onChange }: PulseOptions): void {
