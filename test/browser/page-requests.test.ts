@@ -119,6 +119,13 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     answer({ ok: true });
   });
 
+  test('whether the node still answers, and says when it does not, though the stream is open', async () => {
+    await page.route('**/server', (route) => route.abort());
+    await page.getByText('Connection lost').waitFor();
+    await page.unroute('**/server');
+    await page.getByText('Connected').waitFor();
+  });
+
   test('a position runs by itself', async () => {
     const slider = page.getByRole('slider', { name: /^Position in Nocturne/ });
     const before = Number(await slider.inputValue());
