@@ -14,6 +14,8 @@ import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
 
 const PLAYERS_MAX = 32;
+/** Names beyond that: they take the places of those that go. */
+const LEFT_OUT_MAX = 256;
 /** A cover may be written into the metadata: as much as one may have, in base64, and as much again. */
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long those that are there at the start are waited for: one that hangs is told of when it answers. */
@@ -36,8 +38,10 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #underWay = new Map<Player, number>();
   /** Connections that are not listened to now, and what ends it. */
   readonly #resting = new Map<string, () => void>();
-  /** Names that have changed hands since they were listed: the signal is newer than what is asked for them. */
-  #heardOf = new Set<string>();
+  /** Owners by name, where there is no place. */
+  readonly #leftOut = new Map<string, string>();
+  /** Names that have changed hands since they were listed: the signal is newer than what is asked for them. Only while that is asked. */
+  #heardOf: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
 
@@ -62,6 +66,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
         if (owner.ok && !heardOf.has(name)) this.#owned(name, owner.value);
       }),
     );
+    this.#heardOf = undefined;
     const read = [...this.#players.values()].map(({ settled }) => settled);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(read));
     this.#publisher.tell();
@@ -81,7 +86,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
     if (change !== undefined) {
       const [name, , owner] = change;
-      this.#heardOf.add(name);
+      this.#heardOf?.add(name);
       if (name.startsWith(PLAYER_NAMES)) this.#owned(name, owner);
       return;
     }
@@ -130,10 +135,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   #owned(name: string, owner: string): void {
     const before = this.#players.get(name);
     if (before?.owner === owner) return;
+    this.#leftOut.delete(name);
     if (before !== undefined) this.#gone(before);
-    if (owner === '') return;
+    if (owner !== '') this.#add(name, owner);
+    const [next] = this.#leftOut;
+    if (next === undefined || this.#players.size >= PLAYERS_MAX) return;
+    this.#leftOut.delete(next[0]);
+    this.#add(...next);
+  }
+
+  #add(name: string, owner: string): void {
     if (this.#players.size >= PLAYERS_MAX) {
       this.#publish.log('warn', 'too many players: one is left out', { name });
+      if (this.#leftOut.size < LEFT_OUT_MAX) this.#leftOut.set(name, owner);
       return;
     }
     // Heard first, read then: what happens in between asks for another reading.
@@ -179,6 +193,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#players.clear();
     this.#gauges.clear();
     this.#resting.clear();
+    this.#leftOut.clear();
     this.#publisher.forget();
   }
 }

@@ -7,7 +7,7 @@ import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { PlayersBus } from '../bus/bus.js';
-import { faultOf, type Outcome } from '../bus/fault.js';
+import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
 import { capabilitiesOf, type PlayerFacts } from './facts.js';
 import type { Player } from './player.js';
 
@@ -38,14 +38,6 @@ const METHODS = {
   previous: 'previous',
 } as const;
 
-/** The player went before it answered. */
-const GONE: Readonly<Record<string, FaultCode>> = {
-  'org.freedesktop.DBus.Error.ServiceUnknown': 'no-such-player',
-  'org.freedesktop.DBus.Error.NameHasNoOwner': 'no-such-player',
-  'org.freedesktop.DBus.Error.NoReply': 'no-such-player',
-  'org.freedesktop.DBus.Error.Disconnected': 'no-such-player',
-};
-
 /** Has the player do it; the answer comes when the player has accepted. */
 export async function carryOut(
   bus: Pick<PlayersBus, 'call'>,
@@ -59,9 +51,10 @@ export async function carryOut(
   const outcome = await call(bus, playerMethods(player.owner), facts, command);
   if (outcome === undefined)
     return refused('refused', `${busName} names no track that a position could be set in`);
-  return outcome.ok
-    ? { ok: true }
-    : { ok: false, ...faultOf(outcome.error, `${busName} did not ${command.do}`, { byName: GONE }) };
+  if (outcome.ok) return { ok: true };
+  const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);
+  // It went before it answered.
+  return refused(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
 }
 
 function refused(fault: FaultCode, detail: string): Answer & Fault {

@@ -5,10 +5,9 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import type { CoverAnswer } from '../../protocol/actor/commands.js';
+import { isDataUrl } from './metadata.js';
 
 const COVER_MAX_BYTES = 8 << 20;
-/** Base64 makes four of three, and a percent sign and two digits three of one. */
-const DATA_MAX_UNITS = 3 * COVER_MAX_BYTES;
 const TAG_CHARACTERS = 22;
 /** As the longest of the beginnings below. */
 const MAGIC_BYTES = 12;
@@ -26,14 +25,14 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
 
 /**
  * Undefined: there is nothing that may be served; why, is not the network's to know. `held`: the tag of the cover whose bytes are not
- * needed again. `uid` is ours. Never rejects.
+ * needed again. `uid` is ours. Never rejects. A data: URL is as long as a message may be.
  */
 export async function coverOf(
   url: string,
   held: string | undefined,
   uid: number,
 ): Promise<CoverAnswer | undefined> {
-  if (url.startsWith('data:')) return dataCover(url, held);
+  if (isDataUrl(url)) return dataCover(url, held);
   if (!URL.canParse(url)) return undefined;
   const { protocol, host, pathname, href } = new URL(url);
   if (protocol === 'http:' || protocol === 'https:') return { location: href };
@@ -52,7 +51,7 @@ function percentDecoded(text: string): Buffer {
 function dataCover(url: string, held: string | undefined): CoverAnswer | undefined {
   const comma = url.indexOf(',');
   const text = url.slice(comma + 1);
-  if (comma < 0 || text.length > DATA_MAX_UNITS) return undefined;
+  if (comma < 0) return undefined;
   const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
   const bytes = isBase64
     ? Buffer.from(percentDecoded(text).toString('latin1'), 'base64')

@@ -72,8 +72,13 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
 /** Of an image that is written into its URL only what it is: half of one is of no use to anybody. */
 function shownText(key: string, value: unknown): string {
   const text = textOf(value);
-  if (key === 'mpris:artUrl' && text.startsWith('data:')) return capped(text.slice(0, text.indexOf(',') + 1));
+  if (key === 'mpris:artUrl' && isDataUrl(text)) return capped(text.slice(0, text.indexOf(',') + 1));
   return capped(text);
+}
+
+/** Schemes are written in any case (RFC 3986, 3.1). */
+export function isDataUrl(url: string): boolean {
+  return /^data:/i.test(url);
 }
 
 function textOf(value: unknown): string {

@@ -10,6 +10,7 @@ import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { PLAYER_INTERFACE, PLAYER_NAMES, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { PlayersRecorder } from './recorder.js';
@@ -28,7 +29,11 @@ interface Followed {
 async function followed(
   t: TestContext,
   before: (bus: PrivateBus) => Promise<void> = async () => undefined,
-  { data, clock = systemClock }: { data?: string; clock?: Clock } = {},
+  {
+    data,
+    clock = systemClock,
+    isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
+  }: { data?: string; clock?: Clock; isUp?: (recorder: PlayersRecorder) => Promise<unknown> } = {},
 ): Promise<Followed> {
   const bus = await privateBus(t, data);
   await before(bus);
@@ -36,7 +41,7 @@ async function followed(
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
   const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs: 500 });
   t.after(() => backend.stop());
-  await until('the backend is up', () => recorder.said.includes('up'));
+  await isUp(recorder);
   const start: Followed['start'] = async (name = 'scripted', properties) => {
     const player = await ScriptedPlayer.start(bus.address, name, properties);
     t.after(() => player.leave());
@@ -180,6 +185,27 @@ test('what is missing or of another type is not there', async (t) => {
   });
 });
 
+test('titles that no terminal should see, a length of -1 and a position beyond the end are shown as they are told', async (t) => {
+  const { recorder, start } = await followed(t);
+  const title = 'a\n\u0001\u001b[31m\u007f\u2028\u202e\ufeff\u{1f3b5}';
+  const player = await start('odd', {
+    PlaybackStatus: new Variant('s', 'Playing'),
+    Metadata: metadata({ 'xesam:title': title, 'mpris:length': new Variant('x', -1n) }),
+    Position: new Variant('x', 9_000_000n),
+  });
+  assert.deepEqual(recorder.record('odd')?.metadata, { 'mpris:length': '-1', 'xesam:title': title });
+  assert.equal(recorder.record('odd')?.position, 9_000_000);
+  player.change({ Metadata: metadata({ 'mpris:length': new Variant('x', 5_000_000n) }) });
+  player.seeked(9_500_000);
+  const { position } = await recorder.until(
+    'the jump',
+    'odd',
+    ({ metadata: texts, position: at = 0 }) => texts?.['mpris:length'] === '5000000' && at > 9_000_000,
+  );
+  assert.equal(position, 9_500_000);
+  assert.equal(recorder.positions.at(-1)?.position, 9_500_000, 'where it is, it stands');
+});
+
 test('one that answers with errors is told when it answers well', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
@@ -218,6 +244,66 @@ test('one that hangs delays neither the start nor others, and is shown as it las
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
+test('the start waits a second for one that hangs, and no longer', async (t) => {
+  const clock = new ManualClock();
+  let hung: ScriptedPlayer | undefined;
+  const before = async ({ address }: PrivateBus): Promise<void> => {
+    hung = await ScriptedPlayer.connect(address);
+    hung.misbehaves.set('GetAll', 'hang');
+    await hung.own('hung');
+  };
+  t.after(() => hung?.leave());
+  const isUp = async (recorder: PlayersRecorder): Promise<void> => {
+    await until('it is waited for', () => clock.timers === 1);
+    clock.advance(999);
+    assert.deepEqual([clock.timers, recorder.said], [1, []]);
+    clock.advance(1);
+    await until('the backend is up', () => recorder.said.includes('up'));
+  };
+  await followed(t, before, { clock, isUp });
+});
+
+test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
+  const manual = new ManualClock();
+  let setByMs = 0;
+  // Only the look is by hand: what is gathered is told as ever.
+  const clock: Clock = {
+    ...manual,
+    date: () => manual.date() + setByMs,
+    after: (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback),
+  };
+  const { recorder, start } = await followed(t, undefined, { clock });
+  const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
+  const dated = (): string | undefined => recorder.record('scripted')?.position_updated_at;
+  const at = dated();
+  manual.advance(30_000);
+  assert.equal(dated(), at, 'what it says can be reckoned from');
+  setByMs = 1e11;
+  manual.advance(29_999);
+  assert.equal(dated(), at);
+  manual.advance(1);
+  assert.equal(dated(), new Date(clock.date()).toISOString());
+  assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
+  assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
+  player.change({ PlaybackStatus: new Variant('s', 'Paused') });
+  await recorder.until('it rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
+  manual.advance(30_000);
+  assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
+});
+
+test('32 are shown, and the place of one that goes is taken by one that was left out', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(bus.address);
+  t.after(() => player.leave());
+  const names = Array.from({ length: 34 }, (_, n) => `p${n}`);
+  for (const name of names) await player.own(name);
+  await until('the first are told', () => recorder.names.length === 32);
+  await player.disown('p32');
+  await player.disown('p0');
+  await until('the last is told', () => recorder.names.includes('p33'));
+  assert.deepEqual(recorder.names, names.filter((name) => name !== 'p0' && name !== 'p32').sort());
+});
+
 const ERRORS: readonly (readonly [name: string, fault: string])[] = [
   ['org.mpris.MediaPlayer2.Error', 'refused'],
   ['org.freedesktop.DBus.Error.Failed', 'refused'],
@@ -225,9 +311,14 @@ const ERRORS: readonly (readonly [name: string, fault: string])[] = [
   ['org.freedesktop.DBus.Error.NotSupported', 'refused'],
   ['org.freedesktop.DBus.Error.AccessDenied', 'refused'],
   ['org.freedesktop.DBus.Error.PropertyReadOnly', 'refused'],
+  ['com.example.Never.Heard.Of', 'refused'],
   ['org.freedesktop.DBus.Error.TimedOut', 'timeout'],
+  ['org.freedesktop.DBus.Error.Timeout', 'timeout'],
   ['org.freedesktop.DBus.Error.NoReply', 'no-such-player'],
   ['org.freedesktop.DBus.Error.ServiceUnknown', 'no-such-player'],
+  ['org.freedesktop.DBus.Error.NameHasNoOwner', 'no-such-player'],
+  ['org.freedesktop.DBus.Error.Disconnected', 'no-such-player'],
+  ['org.freedesktop.DBus.Error.Spawn.Failed', 'no-such-player'],
 ];
 test('errors of a player, by name', async (t) => {
   const { backend, start } = await followed(t);

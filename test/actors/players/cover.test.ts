@@ -12,10 +12,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
+import promises, { open } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { coverOf } from '../../../src/actors/players/cover.js';
 
@@ -50,7 +51,10 @@ for (const [type, beginning] of IMAGES) {
     for (const one of [
       url,
       url.replace('file://', 'file://localhost'),
+      url.replace('file', 'FILE'),
       `data:x;base64,${bytes.toString('base64')}`,
+      `DATA:image/x;charset=utf-8;name="a";base64,${encodeURIComponent(bytes.toString('base64'))}`,
+      `data:,${bytes.toString('hex').replace(/../g, '%$&')}`,
     ]) {
       const found = await cover(one);
       assert.ok(found !== undefined && found !== 'held' && 'bytes' in found, one);
@@ -61,12 +65,10 @@ for (const [type, beginning] of IMAGES) {
   });
 }
 
-test('a name that is no UTF-8, and a data: URL in percent', async () => {
+test('a name that is no UTF-8', async () => {
   const path = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]);
   writeFileSync(path, PNG);
   assert.ok((await cover(`file://${folder}/caf%E9`)) !== undefined);
-  const written = [...PNG].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
-  assert.ok((await cover(`data:image/png,${written}`)) !== undefined);
 });
 
 test('a cover that has changed has another tag', async () => {
@@ -96,6 +98,12 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['a device', () => 'file:///dev/zero'],
   ['a file of the kernel', () => 'file:///proc/self/environ'],
   ['a text', () => urlOf(file('text', Buffer.from('not an image, but long enough')))],
+  ['a sound that begins as WebP does', () => urlOf(file('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
+  ['half of a beginning', () => urlOf(file('half', PNG.subarray(0, 7)))],
+  [
+    'a beginning that is not at the beginning',
+    () => urlOf(file('late', Buffer.concat([Buffer.alloc(1), PNG]))),
+  ],
   ['an empty file', () => urlOf(file('empty', Buffer.alloc(0)))],
   ['a drawing', () => urlOf(file('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
   [
@@ -133,7 +141,6 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
     'data: with 10 MB',
     () => `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(10 << 20)]).toString('base64')}`,
   ],
-  ['data: with 30 MB', () => `data:image/png,${'A'.repeat(30 << 20)}`],
 ];
 for (const [what, url] of NONE) {
   test(`${what} is not there`, async () => {
@@ -174,4 +181,39 @@ test('a file that shrinks while it is read is not there', async (t) => {
     return done;
   });
   assert.equal(await cover(urlOf(path)), undefined);
+});
+
+/** Has something happen before each opening. */
+function beforeOpening(t: TestContext, first: () => void): void {
+  const real = promises.open as (...args: unknown[]) => Promise<unknown>;
+  t.mock.method(promises, 'open', (...args: unknown[]) => {
+    first();
+    return real(...args);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+}
+
+test('a file that becomes a link between the look at it and its opening is not there', async (t) => {
+  const path = file('swapped', PNG);
+  const image = file('behind', PNG);
+  beforeOpening(t, () => {
+    rmSync(path);
+    symlinkSync(image, path);
+  });
+  assert.equal(await cover(urlOf(path)), undefined);
+});
+
+test('what is no file is not opened: a device could do something', async (t) => {
+  let opened = 0;
+  beforeOpening(t, () => {
+    opened += 1;
+  });
+  for (const path of ['/dev/zero', folder]) assert.equal(await cover(urlOf(path)), undefined);
+  assert.equal(opened, 0);
+  assert.ok((await cover(urlOf(file('opened', PNG)))) !== undefined);
+  assert.equal(opened, 1);
 });
