@@ -10,6 +10,7 @@ import { Variant } from 'dbus-next';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
+import type { EventConsumer } from '../consumer/consumer.js';
 import { until } from '../until.js';
 import { Daemon } from './daemon.js';
 
@@ -50,7 +51,7 @@ test('a player in the list, in events and in commands, from its coming to its go
   const record = await listed(daemon, SCRIPTED);
   assert.deepEqual(record.metadata, { 'xesam:artist': 'A, B', 'xesam:title': 'One\n\u0001\u{1f3b5}' });
   assert.deepEqual(await daemon.read('/server').then((server) => (server as Server).backends['mpris']), true);
-  assert.equal((await daemon.post('/players/scripted.instance123/play')).status, 202);
+  assert.equal((await daemon.post('/players/scripted%2Einstanc%65123/play')).status, 202);
   assert.equal((await daemon.post(`/players/${SCRIPTED}/volume`, { volume: 0.25 })).status, 202);
   assert.ok(player.calls.includes('Play') && player.calls.includes('Set Volume 0.25'));
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), CanGoNext: new Variant('b', false) });
@@ -103,6 +104,11 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   assert.equal(headers['content-length'], String(large.length));
   const whole = await fetch(`http://127.0.0.1:${daemon.port}${url}`);
   assert.deepEqual(Buffer.from(await whole.arrayBuffer()), large);
+  const head = await daemon.send('HEAD', url);
+  assert.deepEqual(
+    [head.status, head.text, head.headers['content-length'], head.headers['etag']],
+    [200, '', headers['content-length'], headers['etag']],
+  );
   const unchanged = await daemon.get(url, { 'If-None-Match': String(headers['etag']) });
   assert.equal(unchanged.status, 304);
   writeFileSync(path, PNG);
@@ -116,6 +122,31 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   }
   await names(`data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(1 << 20)]).toString('base64')}`);
   assert.equal((await daemon.get(url)).status, 200);
+});
+
+test('who excludes positions hears of none, and who comes back hears what was missed', async (t) => {
+  const { bus, daemon } = await node(t);
+  const [without, away] = await Promise.all(
+    ['?backend=mpris&exclude=player.position', '?backend=mpris'].map((query) => daemon.events(query)),
+  );
+  assert.ok(without !== undefined && away !== undefined);
+  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
+  t.after(() => player.leave());
+  const volume = (value: number): ((stream: EventConsumer) => boolean) => {
+    return ({ model }) => model.players.get(SCRIPTED)?.['volume'] === value;
+  };
+  await away.until(volume(0.5), 'its coming');
+  away.close();
+  player.seeked(30_000_000);
+  player.change({ Volume: new Variant('d', 0.6) });
+  await without.until(volume(0.6), 'the volume');
+  const seen = away.events.length;
+  await away.reconnect();
+  await away.until(volume(0.6), 'what was missed');
+  const missed = away.events.slice(seen).map(({ type }) => type);
+  assert.ok(missed.includes('player.position') && !missed.includes('player.added'), missed.join());
+  const told = without.events.map(({ type }) => type);
+  assert.ok(told.includes('player.updated') && !told.includes('player.position'), told.join());
 });
 
 test('fifty who do not read a cover cost no fifty covers', async (t) => {
@@ -151,6 +182,8 @@ test('the bus restarted: players are removed, and back with true state', async (
   await until('it is removed', () => stream.model.players.size === 0);
   await daemon.backend('players', 'connecting');
   assert.equal((await daemon.get('/players')).status, 503);
+  assert.equal((await daemon.get('/players/scripted.instance123/cover')).status, 503);
+  assert.equal((await daemon.post('/players/scripted.instance123/play')).status, 503);
   await bus.start();
   await daemon.backend('players', 'up');
   const again = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {

@@ -258,6 +258,7 @@ test('the start waits a second for one that hangs, and no longer', async (t) => 
     clock.advance(999);
     assert.deepEqual([clock.timers, recorder.said], [1, []]);
     clock.advance(1);
+    assert.equal(clock.timers, 0);
     await until('the backend is up', () => recorder.said.includes('up'));
   };
   await followed(t, before, { clock, isUp });
