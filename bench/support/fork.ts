@@ -2,6 +2,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Launch } from './launch-flags.js';
 
 /** Each order is answered once it is carried out. `cpu` is answered with microseconds since the process began. */
 export interface Order {
@@ -19,8 +20,17 @@ export class Forked {
   }
 
   /** Resolves with the process and the number that it says first, such as its port. */
-  static async start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
-    const child = fork(module, args);
+  static start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
+    return Forked.launch({ flags: [], env: {} }, module, ...args);
+  }
+
+  /** As `start`, on a Node that is started in a certain way. */
+  static async launch(
+    { flags, env }: Pick<Launch, 'flags' | 'env'>,
+    module: URL,
+    ...args: readonly string[]
+  ): Promise<{ forked: Forked; said: number }> {
+    const child = fork(module, args, { execArgv: [...flags], env: { ...process.env, ...env } });
     const [said] = (await once(child, 'message')) as [number];
     return { forked: new Forked(child), said };
   }
