@@ -10,12 +10,15 @@ export type CommandLine =
   | { readonly do: 'help' }
   /** `args` are those behind the word `progress`, unread. */
   | { readonly do: 'progress'; readonly args: readonly string[] }
+  /** Likewise behind `bench`. */
+  | { readonly do: 'bench'; readonly args: readonly string[] }
   /** The command line is wrong (EX_USAGE); `message` is one line that says how. */
   | { readonly do: 'usage'; readonly message: string };
 
 export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
        tonearm [--config PATH] --check-config
        tonearm progress ...
+       tonearm bench [--seconds N] [--json]
 
 Controls one networked audio node over HTTP and server-sent events.
 
@@ -29,6 +32,7 @@ Controls one networked audio node over HTTP and server-sent events.
   --help           print this text
 
   progress ...     write one line of upgrade progress, for shell scripts
+  bench ...        measure what this machine and its sound server can carry
 
 Exit status: 0 success, 64 wrong usage, 69 cannot listen,
              77 refuses to run as root, 78 wrong configuration
@@ -44,7 +48,8 @@ const OPTIONS = {
 
 /** `argv` is what follows the program's own name. */
 export function parseArguments(argv: readonly string[]): CommandLine {
-  if (argv[0] === 'progress') return { do: 'progress', args: argv.slice(1) };
+  const [word, ...args] = argv;
+  if (word === 'progress' || word === 'bench') return { do: word, args };
   try {
     const { values } = parseArgs({ args: [...argv], options: OPTIONS });
     if (values.help) return { do: 'help' };

@@ -28,6 +28,9 @@ const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot:
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
 
+/** A configuration that says nothing. */
+const DEFAULTS = '/dev/null';
+
 /** The files of the page, beside this one once it is bundled. */
 const PAGE = new URL('page/', ROOT);
 
@@ -58,6 +61,8 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       return fail(EXIT.usage, [`tonearm: ${request.message}`]);
     case 'progress':
       return progress(request.args);
+    case 'bench':
+      return bench(request.args);
     case 'check-config':
       return checkConfig(await load(request.configPath));
     case 'run':
@@ -79,6 +84,28 @@ async function progress(args: readonly string[]): Promise<Exit> {
     put(process.stderr, `tonearm: ${String(error)}\n`, EXIT.ok);
   }
   return EXIT.ok;
+}
+
+/** Measures a service of its own, with the defaults: what the node's own one is told to do must not matter. No signal is
+ * answered: what the bench makes ends with the process. */
+async function bench(args: readonly string[]): Promise<Exit> {
+  const { parseBench, runBench } = await import('./bench.js');
+  const request = parseBench(args);
+  if (request.do === 'help') return say(request.text);
+  if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
+  const loaded = await load(DEFAULTS);
+  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  const threads = firstThread();
+  // Said before anything is made.
+  put(process.stderr, request.notice, EXIT.cannotWrite);
+  const logger: Logger = { log: () => undefined };
+  const report = await runBench(request, {
+    settings: loaded.settings,
+    root: ROOT,
+    assemble: (settings) => assemble(settings, threads, logger),
+  });
+  await threads.endAll();
+  return say(report);
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
@@ -112,18 +139,7 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
   for (const warning of loaded.warnings) logger.log('warn', warning);
-  const supervisor = new Supervisor({ settings, root: ROOT, logger, threads });
-  const gateway = createGateway({
-    settings,
-    node: readNodeInfo(),
-    backends: supervisor,
-    bridges: supervisor,
-    interfaces: networkInterfaces,
-    version: VERSION,
-    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(PAGE)) : new Map(),
-    log: (level, message, fields) => logger.log(level, message, fields),
-    clock: systemClock,
-  });
+  const { supervisor, gateway } = assemble(settings, threads, logger);
   // Before the actors start: an address that is taken must end the program without a trace.
   const problem = await listen(gateway, settings);
   if (problem !== undefined) {
@@ -140,6 +156,26 @@ async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> 
   supervisor.start(listener);
   endOnSignal(gateway, supervisor, threads, logger);
   return undefined;
+}
+
+function assemble(
+  settings: Settings,
+  threads: Threads,
+  logger: Logger,
+): { readonly supervisor: Supervisor; readonly gateway: Gateway } {
+  const supervisor = new Supervisor({ settings, root: ROOT, logger, threads });
+  const gateway = createGateway({
+    settings,
+    node: readNodeInfo(),
+    backends: supervisor,
+    bridges: supervisor,
+    interfaces: networkInterfaces,
+    version: VERSION,
+    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(PAGE)) : new Map(),
+    log: (level, message, fields) => logger.log(level, message, fields),
+    clock: systemClock,
+  });
+  return { supervisor, gateway };
 }
 
 /** Undefined: listens on what is there of `bind`, and will on what comes. Else one line that says where it never can. */

@@ -28,6 +28,12 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: [],
   },
+  // A thread that is no actor: `tonearm bench` starts it by its file.
+  {
+    of: 'src/actors/audio/probe.ts',
+    may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
+    builtins: ['node:net', 'node:worker_threads'],
+  },
   {
     of: 'src/actors/*/',
     may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
@@ -77,6 +83,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/*.ts',
     may: [...SHARED, 'src/*.ts', 'src/gateway/', 'src/supervisor/'],
+    mayTypes: ['src/actors/audio/probe.ts'],
     builtins: ['node:fs', 'node:net', 'node:os', 'node:path', 'node:url', 'node:util', 'node:worker_threads'],
   },
 ];
@@ -131,6 +138,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
   'src/actors/bus/link.ts': 'connects and waits',
   'src/progress.ts': 'bounds the wait for the daemon',
+  'src/actors/audio/probe.ts': 'measures how long things take',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': "reckons the node's time from this device's",
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',

@@ -20,7 +20,7 @@ import {
   volumes,
   type Writable,
 } from './fields.js';
-import { recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
+import { playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
@@ -91,8 +91,44 @@ const RECORD_STREAM = {
   passthrough: bool,
 };
 
+/** A stream from us to a sink. `syncId`: those of a number start together. */
+const PLAYBACK_STREAM = {
+  sampleSpec,
+  channelMap,
+  sink: byIndex,
+  /** Of the server's buffer, in bytes. */
+  maxLength: choice,
+  corked: bool,
+  /** Of what the server wants to hold, to begin with and to be sent at a time, in bytes. */
+  targetLength: choice,
+  prebuffering: choice,
+  minimumRequest: choice,
+  syncId: u32,
+  volume: volumes,
+  noRemap: bool,
+  noRemix: bool,
+  fixFormat: bool,
+  fixRate: bool,
+  fixChannels: bool,
+  /** It ends with its sink instead of going to another one. */
+  noMove: bool,
+  variableRate: bool,
+  muted: bool,
+  adjustLatency: bool,
+  props,
+  volumeSet: bool,
+  earlyRequests: bool,
+  mutedSet: bool,
+  noInhibitAutoSuspend: bool,
+  failOnSuspend: bool,
+  relativeVolume: bool,
+  passthrough: bool,
+  formats,
+};
+
 /** What may be asked once the session is ready. */
 export const REQUESTS = {
+  CREATE_PLAYBACK_STREAM: request(3, PLAYBACK_STREAM, playbackStream),
   CREATE_RECORD_STREAM: request(5, RECORD_STREAM, recordStream),
   DELETE_RECORD_STREAM: request(6, { stream: u32 }, acknowledgement),
   GET_SERVER_INFO: request(20, {}, serverInfo),
@@ -104,6 +140,7 @@ export const REQUESTS = {
   SET_SINK_VOLUME: request(36, { index: byIndex, volume: volumes }, acknowledgement),
   SET_SINK_INPUT_VOLUME: request(37, { index: u32, volume: volumes }, acknowledgement),
   SET_SINK_MUTE: request(39, { index: byIndex, muted: bool }, acknowledgement),
+  SET_PLAYBACK_STREAM_NAME: request(46, { stream: u32, name: text }, acknowledgement),
   SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
@@ -117,12 +154,19 @@ export const FROM_SERVER = {
   /** The server has ended a record stream: its source has gone, or somebody wanted it to. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
-  /** What else becomes of a record stream says nothing to one that only reads. */
+  /** Of a playback stream: how much it may be sent. One that stays corked sends nothing. */
+  PLAYBACK_STREAM_REQUEST: 61,
+  /** What else becomes of a stream says nothing to one that only reads, or stays corked. */
+  PLAYBACK_STREAM_KILLED: 64,
+  PLAYBACK_STREAM_SUSPENDED: 76,
   RECORD_STREAM_SUSPENDED: 77,
+  PLAYBACK_STREAM_MOVED: 78,
   RECORD_STREAM_MOVED: 79,
   /** Sent unasked when a policy module addresses a client; it says nothing to one without streams. */
   CLIENT_EVENT: 91,
+  PLAYBACK_STREAM_EVENT: 92,
   RECORD_STREAM_EVENT: 93,
+  PLAYBACK_BUFFER_CHANGED: 94,
   RECORD_BUFFER_CHANGED: 95,
 } as const;
 

@@ -113,6 +113,26 @@ const RECORD_STREAM = {
   format: since(22, format),
 };
 
+/** The reply to CREATE_PLAYBACK_STREAM: the server's choices are in it. */
+const PLAYBACK_STREAM = {
+  /** Its name in further commands. */
+  stream: u32,
+  sinkInput: index,
+  /** What the server wants to be sent now, in bytes. */
+  missing: u32,
+  maxLength: since(9, u32),
+  targetLength: since(9, u32),
+  prebuffering: since(9, u32),
+  minimumRequest: since(9, u32),
+  sampleSpec: since(12, sampleSpec),
+  channelMap: since(12, channelMap),
+  sink: since(12, index),
+  sinkName: since(12, excerpt),
+  suspended: since(12, bool),
+  latency: since(13, usec),
+  format: since(21, format),
+};
+
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;
 export type SinkInfo = RecordOf<typeof SINK_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
@@ -121,6 +141,7 @@ export const serverInfo = record(SERVER_INFO);
 export const sinkInfo = record(SINK_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
 export const recordStream = record(RECORD_STREAM);
+export const playbackStream = record(PLAYBACK_STREAM);
 
 /** By the event's low four bits; a facility's mask bit is 1 << its index here. */
 const FACILITIES = [

@@ -8,6 +8,7 @@ import { NONE, TAG, WireError } from './wire.js';
 const INITIAL_BYTES = 512;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
+const TWO_TO_32 = 0x1_0000_0000;
 /** PA_CHANNELS_MAX. pipewire takes more, and mangles them. */
 const CHANNELS_MAX = 32;
 
@@ -57,6 +58,13 @@ export class Writer {
     this.#tag(TAG.bytes);
     this.#word(value.length);
     this.#raw(value);
+  }
+
+  /** Microseconds, as a reader gives them. */
+  usec(value: number): void {
+    this.#tag(TAG.usec);
+    this.#word(Math.floor(value / TWO_TO_32));
+    this.#word(value % TWO_TO_32);
   }
 
   sampleSpec({ format, channels, rate }: SampleSpec): void {

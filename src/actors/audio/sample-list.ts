@@ -1,0 +1,82 @@
+// A list of streams as a sound server sends it, and the work that an actor does with one: what `tonearm bench` times where it asks how
+// fast the codec is. Pure.
+
+import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
+import { Framer } from '../../protocol/pulse/frame.js';
+import { Reader } from '../../protocol/pulse/reader.js';
+import { TextCache } from '../../protocol/pulse/text-cache.js';
+import { RAW_NORM } from '../../protocol/pulse/volume.js';
+import { NEWEST_VERSION } from '../../protocol/pulse/wire.js';
+import { Writer } from '../../protocol/pulse/writer.js';
+import { clientRecord } from './view.js';
+
+const STREAMS = 30;
+/** PA_SAMPLE_S16LE, and PA_CHANNEL_POSITION_FRONT_LEFT and _RIGHT. */
+export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
+export const STEREO = [1, 2];
+export const FULL = [RAW_NORM, RAW_NORM];
+/** PA_ENCODING_PCM. */
+const PCM = 1;
+/** As a player's stream has them. */
+const PROPS = {
+  'media.name': 'Some song by somebody',
+  'application.name': 'Music Player Daemon',
+  'native-protocol.peer': 'UNIX socket client',
+  'native-protocol.version': '35',
+  'application.process.id': '1234',
+  'application.process.user': 'somebody',
+  'application.process.host': 'node',
+  'application.process.binary': 'mpd',
+  'application.language': 'C.UTF-8',
+  'module-stream-restore.id': 'sink-input-by-application-name:Music Player Daemon',
+};
+
+type StreamList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
+
+/** The whole frame, at the newest version. */
+function streamList(): Uint8Array {
+  const writer = new Writer(FROM_SERVER.REPLY, 0);
+  for (let index = 0; index < STREAMS; index += 1) {
+    writer.u32(index);
+    writer.optionalText(`Song ${index}`);
+    for (const reference of [undefined, index, 0]) writer.index(reference);
+    writer.sampleSpec(SAMPLE_SPEC);
+    writer.channelMap(STEREO);
+    writer.volumes(FULL);
+    for (const latency of [0, 20_000]) writer.usec(latency);
+    for (const text of ['copy', 'protocol-native.c']) writer.optionalText(text);
+    writer.bool(false);
+    writer.props(PROPS);
+    for (const flag of [false, true, true]) writer.bool(flag);
+    writer.format({ encoding: PCM, props: { 'format.rate': '44100' } });
+  }
+  return writer.frame();
+}
+
+/** `decode`: bytes to records; `encode`: records to the JSON that clients see. Each does `streams` at a time. */
+export function sampleWork(): {
+  readonly streams: number;
+  readonly decode: () => StreamList;
+  readonly encode: () => readonly string[];
+} {
+  const [bytes, framer, texts] = [streamList(), new Framer(), new TextCache()];
+  const decode = (): StreamList => {
+    let list: StreamList = [];
+    framer.push(bytes, (payload) => {
+      const reader = new Reader(payload, NEWEST_VERSION, texts);
+      // The command and its tag.
+      reader.u32();
+      reader.u32();
+      list = REQUESTS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
+      reader.finish();
+    });
+    return list;
+  };
+  const list = decode();
+  const around = { kind: 'pulseaudio', name: 'Song', output: 'speakers' } as const;
+  return {
+    streams: list.length,
+    decode,
+    encode: () => list.map((info) => JSON.stringify(clientRecord(info, around))),
+  };
+}

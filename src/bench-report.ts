@@ -1,0 +1,209 @@
+// What `tonearm bench` makes of its measurements: figures with a name each, an estimate of what the machine carries, a table for people.
+// Pure but for the names of the machine.
+
+import { availableParallelism } from 'node:os';
+import type { ProbeFigures } from './actors/audio/probe.js';
+import { VERSION } from './version.js';
+
+/** At rest, for a while: audio alone, nobody listens. */
+export interface Rest {
+  readonly memoryMb: number;
+  readonly wakeUpsPerSecond: number;
+  readonly cpuMsPerMinute: number;
+}
+
+export interface Measured {
+  /** As asked for. */
+  readonly seconds: number;
+  readonly rest: Rest;
+  readonly figures: ProbeFigures;
+}
+
+/** How many listen beside the first one while their cost is measured. */
+export const MORE_LISTENERS = 32;
+
+interface Row {
+  readonly key: string;
+  readonly what: string;
+  readonly unit: string;
+  /** undefined: it could not be measured. */
+  readonly of: (measured: Measured) => number | undefined;
+}
+
+const ROWS: readonly Row[] = [
+  { key: 'memory_mb', what: 'memory at rest', unit: 'MB', of: ({ rest }) => rest.memoryMb },
+  {
+    key: 'wake_ups_per_second',
+    what: 'wake-ups at rest, just started',
+    unit: '/s',
+    of: ({ rest }) => rest.wakeUpsPerSecond,
+  },
+  {
+    key: 'cpu_ms_per_minute',
+    what: 'CPU at rest, just started',
+    unit: 'ms/min',
+    of: ({ rest }) => rest.cpuMsPerMinute,
+  },
+  {
+    key: 'round_trip_ms_p50',
+    what: 'a request to the sound server, median',
+    unit: 'ms',
+    of: ({ figures }) => quantile(figures.roundTripMs, 0.5),
+  },
+  {
+    key: 'round_trip_ms_p99',
+    what: 'a request to the sound server, p99',
+    unit: 'ms',
+    of: ({ figures }) => quantile(figures.roundTripMs, 0.99),
+  },
+  {
+    key: 'pipelined_requests_per_second',
+    what: 'requests, many at a time',
+    unit: '/s',
+    of: ({ figures }) => quantile(figures.pipelinedPerSecond, 0.5),
+  },
+  {
+    key: 'event_to_bytes_ms_p50',
+    what: "a change to a listener's bytes, median",
+    unit: 'ms',
+    of: ({ figures }) => quantile(figures.alone?.ms, 0.5),
+  },
+  {
+    key: 'event_to_bytes_ms_p99',
+    what: "a change to a listener's bytes, p99",
+    unit: 'ms',
+    of: ({ figures }) => quantile(figures.alone?.ms, 0.99),
+  },
+  {
+    key: 'cpu_ms_per_change',
+    what: 'CPU of a change, one listener',
+    unit: 'ms',
+    of: ({ figures }) => figures.alone?.cpuMs,
+  },
+  {
+    key: 'cpu_ms_per_change_crowded',
+    what: `CPU of a change, ${1 + MORE_LISTENERS} listeners`,
+    unit: 'ms',
+    of: ({ figures }) => figures.crowded?.cpuMs,
+  },
+  {
+    key: 'decode_us_per_stream',
+    what: 'decoding the record of a stream',
+    unit: 'us',
+    of: ({ figures }) => quantile(figures.decodeUs, 0.5),
+  },
+  {
+    key: 'encode_us_per_stream',
+    what: 'encoding the record of a stream',
+    unit: 'us',
+    of: ({ figures }) => quantile(figures.encodeUs, 0.5),
+  },
+];
+
+/** The words reckon with half of a core, 10 changes a second where there are many listeners, and a list that is read within 0.1 s. */
+const HALF_CORE_MS = 500;
+const CHANGES_PER_SECOND = 10;
+const LIST_WITHIN_US = 100_000;
+/** Of `api.sse.maxClients`. */
+const LISTENERS_MAX = 10_000;
+/** What one more listener costs at least, in ms, where the difference is lost in the noise. */
+const LISTENER_LEAST_MS = 0.001;
+const WHAT_COLUMNS = 42;
+const VALUE_COLUMNS = 8;
+
+/** What `--json` prints. null: it could not be measured, and `missing` says why. */
+export interface Report {
+  readonly version: string;
+  readonly machine: string;
+  readonly seconds: number;
+  readonly server: string | null;
+  readonly missing: string | null;
+  /** Units are in the names. */
+  readonly figures: Readonly<Record<string, number | null>>;
+  readonly estimate: {
+    /** With one listener. */
+    readonly changes_per_second: number | null;
+    /** At 10 changes a second. */
+    readonly listeners: number | null;
+    /** Read, decoded and encoded within 0.1 s. */
+    readonly streams: number | null;
+  };
+}
+
+/** The smallest value that `part` of all values do not exceed; undefined of none. */
+function quantile(values: readonly number[] | undefined, part: number): number | undefined {
+  return values?.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
+}
+
+/** The rest is noise. */
+const threeDigits = (value: number): number => Number(value.toPrecision(3));
+const about = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
+
+export function reportOf(measured: Measured): Report {
+  const { server = null, missing = null } = measured.figures;
+  const figures = ROWS.map(({ key, of }) => {
+    const value = of(measured);
+    return [key, value === undefined ? null : threeDigits(value)] as const;
+  });
+  return {
+    version: VERSION,
+    machine: `${process.arch}, ${availableParallelism()} cores, Node ${process.version}`,
+    seconds: measured.seconds,
+    server,
+    missing,
+    figures: Object.fromEntries(figures),
+    estimate: estimateOf(measured),
+  };
+}
+
+function estimateOf({ figures }: Measured): Report['estimate'] {
+  const { alone, crowded } = figures;
+  const [decode, encode] = [quantile(figures.decodeUs, 0.5), quantile(figures.encodeUs, 0.5)];
+  return {
+    changes_per_second: alone === undefined ? null : about(HALF_CORE_MS / alone.cpuMs),
+    listeners:
+      alone === undefined || crowded === undefined
+        ? null
+        : listenersCarried(alone.cpuMs, (crowded.cpuMs - alone.cpuMs) / MORE_LISTENERS),
+    streams: decode === undefined || encode === undefined ? null : about(LIST_WITHIN_US / (decode + encode)),
+  };
+}
+
+/** `changeMs`: CPU of a change for the first listener; `oneMoreMs`: for each other. */
+function listenersCarried(changeMs: number, oneMoreMs: number): number {
+  const left = HALF_CORE_MS / CHANGES_PER_SECOND - changeMs;
+  const carried = left < 0 ? 0 : 1 + left / Math.max(oneMoreMs, LISTENER_LEAST_MS);
+  return Math.min(LISTENERS_MAX, about(carried));
+}
+
+/** As people read it. */
+export function table(report: Report): string {
+  const { version, machine, server, missing, figures, estimate } = report;
+  const rows = ROWS.map(({ key, what, unit }) => {
+    const value = figures[key] ?? null;
+    return `${what.padEnd(WHAT_COLUMNS)}${String(value ?? '-').padStart(VALUE_COLUMNS)} ${value === null ? '' : unit}`;
+  });
+  return [
+    `tonearm ${version} on ${machine}`,
+    `sound server: ${server ?? 'none'}`,
+    ...(missing === null ? [] : [`not all could be measured: ${missing}`]),
+    '',
+    ...rows.map((row) => row.trimEnd()),
+    '',
+    ...words(estimate),
+    '',
+  ].join('\n');
+}
+
+function words({ changes_per_second, listeners, streams }: Report['estimate']): readonly string[] {
+  return [
+    'An estimate, from these figures alone; the bench itself has taken part of the CPU:',
+    ...(changes_per_second === null
+      ? []
+      : [`half of a core carries about ${changes_per_second} changes a second with one listener,`]),
+    ...(listeners === null
+      ? []
+      : [`or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`]),
+    ...(streams === null ? [] : [`about ${streams} streams are decoded and encoded whole within 0.1 s.`]),
+  ];
+}

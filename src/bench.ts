@@ -1,0 +1,152 @@
+// `tonearm bench`: what this machine and its sound server can carry. A service of its own, with audio only, on a port of its own; what
+// speaks to the sound server is actors/audio/probe.ts, in another thread. The running service is not asked and not touched.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import type { ProbeFigures, ProbeTask } from './actors/audio/probe.js';
+import { MORE_LISTENERS, type Rest, reportOf, table } from './bench-report.js';
+import { systemClock, within } from './clock.js';
+import type { Gateway } from './gateway/gateway.js';
+import type { Settings } from './protocol/actor/settings.js';
+import type { Supervisor } from './supervisor/supervisor.js';
+
+const BENCH_HELP = `Usage: tonearm bench [--seconds N] [--json]
+
+Measures what this machine and its sound server can carry, and prints a table.
+
+  --seconds N  how long to measure, 2 to 60; 10 by default
+  --json       print one JSON object instead
+
+It opens one silent stream on an output of the sound server and renames it,
+over and over; no volume is set, and nothing is left behind. Without a sound
+server it measures the rest, and says so. The running tonearm is not touched,
+but tells its own clients of the stream while it is there.
+
+Exit status: 0 success, 64 wrong usage
+`;
+
+const SECONDS = { least: 2, most: 60, usual: 10 };
+/** Of all the time, with nothing to do but to be there. */
+const REST_MS_PER_SECOND = 300;
+/** What is not `up` by then has no sound server. */
+const UP_WITHIN_MS = 5_000;
+/** Beyond the time that was asked for: everything that the probe waits for has a shorter deadline. */
+const PROBE_SLACK_MS = 20_000;
+const CLOSE_MS = 1_000;
+
+export type BenchRequest =
+  | { readonly do: 'measure'; readonly seconds: number; readonly json: boolean; readonly notice: string }
+  | { readonly do: 'help'; readonly text: string }
+  | { readonly do: 'wrong'; readonly message: string };
+
+/** `args` are those behind the word `bench`. Pure. */
+export function parseBench(args: readonly string[]): BenchRequest {
+  const options = {
+    seconds: { type: 'string' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) return { do: 'help', text: BENCH_HELP };
+    const given = values.seconds ?? String(SECONDS.usual);
+    const seconds = Number(given);
+    if (!/^\d+$/.test(given) || seconds < SECONDS.least || seconds > SECONDS.most) {
+      return wrong(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
+    }
+    const notice =
+      `tonearm bench: for about ${seconds} s, one silent stream of its own is on an output of the sound server, and is ` +
+      'renamed; it goes with this program. No volume is set.\n';
+    return { do: 'measure', seconds, json: values.json === true, notice };
+  } catch (error) {
+    if (error instanceof TypeError) return wrong(error.message);
+    throw error;
+  }
+}
+
+function wrong(message: string): BenchRequest {
+  return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm bench --help` };
+}
+
+/** What the bench is given: settings to begin with, the directory of the entries, and what puts a service together. */
+export interface BenchParts {
+  readonly settings: Settings;
+  readonly root: URL;
+  assemble(settings: Settings): { readonly supervisor: Supervisor; readonly gateway: Gateway };
+}
+
+/** Measures, and resolves to the text to print. What cannot be measured is named in it. Rejects if the service cannot listen. */
+export async function runBench(
+  { seconds, json }: { readonly seconds: number; readonly json: boolean },
+  parts: BenchParts,
+): Promise<string> {
+  const { settings } = parts;
+  const { supervisor, gateway } = parts.assemble({
+    ...settings,
+    systemd: { ...settings.systemd, enabled: false },
+  });
+  try {
+    const { port, refused } = gateway.listen(['127.0.0.1'], 0);
+    if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
+    await audioSettled(supervisor, gateway);
+    const rest = await atRest(seconds * REST_MS_PER_SECOND);
+    const figures = await probed(parts.root, { port, seconds, listeners: MORE_LISTENERS });
+    const report = reportOf({ seconds, rest, figures });
+    return json ? `${JSON.stringify(report)}\n` : table(report);
+  } finally {
+    await gateway.close(CLOSE_MS);
+    await supervisor.stop();
+  }
+}
+
+/** Starts the service, and waits until audio is up or says that there is nothing to connect to. */
+async function audioSettled(supervisor: Supervisor, { listener }: Gateway): Promise<void> {
+  const settled = new Promise<true>((resolve) => {
+    supervisor.start({
+      ...listener,
+      health: (child, health) => {
+        listener.health(child, health);
+        if (health.state === 'up' || health.detail !== undefined) resolve(true);
+      },
+    });
+  });
+  await within(systemClock, UP_WITHIN_MS, settled);
+}
+
+async function atRest(ms: number): Promise<Rest> {
+  const [cpu, woken] = [process.cpuUsage(), wakeUps()];
+  await new Promise<void>((resolve) => {
+    systemClock.after(ms, resolve);
+  });
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    memoryMb: process.memoryUsage.rss() / 2 ** 20,
+    wakeUpsPerSecond: ((wakeUps() - woken) * 1000) / ms,
+    cpuMsPerMinute: ((user + system) * 60) / ms,
+  };
+}
+
+/** How often a thread of this process has gone to sleep by itself, which is how often one was woken. */
+function wakeUps(): number {
+  const folder = '/proc/self/task';
+  return readdirSync(folder).reduce((sum, thread) => {
+    const status = readFileSync(`${folder}/${thread}/status`, 'utf8');
+    return sum + Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+  }, 0);
+}
+
+async function probed(root: URL, task: ProbeTask): Promise<ProbeFigures> {
+  const worker = new Worker(fileURLToPath(new URL('actors/audio/probe.js', root)), { workerData: task });
+  const said = new Promise<ProbeFigures>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  try {
+    const figures = await within(systemClock, task.seconds * 1000 + PROBE_SLACK_MS, said);
+    return figures ?? { decodeUs: [], encodeUs: [], missing: 'the measurement did not end in time' };
+  } finally {
+    await worker.terminate();
+  }
+}
