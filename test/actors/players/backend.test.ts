@@ -1,20 +1,29 @@
 // The players backend with scripted players on a real bus: names, readings, signals, commands, and what no good player does.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
-import { PLAYER_INTERFACE, PLAYER_NAMES, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import {
+  PLAYER_INTERFACE,
+  PLAYER_NAMES,
+  PLAYER_PATH,
+  ROOT_INTERFACE,
+} from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { PlayersRecorder } from './recorder.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
+
+const run = promisify(execFile);
 
 interface Followed {
   readonly bus: PrivateBus;
@@ -100,8 +109,8 @@ test('a name that another connection waits for changes hands', async (t) => {
   first.change({ Volume: new Variant('d', 0.2) });
 });
 
-test('one connection with two names is two players', async (t) => {
-  const { recorder, start } = await followed(t);
+test('one connection with two names is two players, and is listened to until both are gone', async (t) => {
+  const { bus, recorder, start } = await followed(t);
   const player = await start('vlc');
   await player.own('vlc.instance7');
   await until('both are told', () => recorder.names.length === 2);
@@ -112,6 +121,39 @@ test('one connection with two names is two players', async (t) => {
   await until('one name is gone', () => recorder.names.length === 1);
   player.change({ Volume: new Variant('d', 0.25) });
   await recorder.until('the other is heard still', 'vlc.instance7', ({ volume }) => volume === 0.25);
+  const isHeard = async (): Promise<boolean> => (await matchRules(bus)).includes(PLAYER_PATH);
+  assert.ok(await isHeard());
+  await player.disown('vlc.instance7');
+  await until('it is heard no more', async () => !(await isHeard()));
+});
+
+/** Of all connections, as the bus has them. */
+async function matchRules({ address }: PrivateBus): Promise<string> {
+  const stats =
+    'org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
+  return (await run('busctl', [`--address=${address}`, 'call', ...stats.split(' ')])).stdout;
+}
+
+test('what a change of track consists of is one event', async (t) => {
+  const manual = new ManualClock();
+  const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
+  const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
+  const player = await ScriptedPlayer.start(bus.address);
+  t.after(() => player.leave());
+  await until('it is told', () => {
+    manual.advance(50);
+    return recorder.record('scripted') !== undefined;
+  });
+  const before = recorder.said.length;
+  player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
+  player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
+  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  // Its answer comes behind what it said.
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
+  assert.equal(recorder.said.length, before);
+  manual.advance(50);
+  const puts = recorder.said.slice(before).filter((said) => said.startsWith('put'));
+  assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put scripted'], 0.4]);
 });
 
 test('changes are taken from signals, and what they only call invalid is read again', async (t) => {
