@@ -15,6 +15,9 @@ const WAITING_MAX = 32;
 
 const NONE: Answer = { ok: false, fault: 'no-cover', detail: 'The player names no image that may be served' };
 
+/** Who names a cover. */
+type Named = Pick<Player, 'facts' | 'owner'>;
+
 export class CoverReader {
   readonly #bus: Pick<PlayersBus, 'call'>;
   readonly #clock: Clock;
@@ -26,7 +29,7 @@ export class CoverReader {
     this.#clock = clock;
   }
 
-  async answer(player: Player, held: string | undefined): Promise<Answer> {
+  async answer(player: Named, held: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late: Answer = { ok: false, fault: 'timeout', detail: 'The cover cannot be read now' };
@@ -39,7 +42,7 @@ export class CoverReader {
     return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
   }
 
-  async #read(player: Player, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
+  async #read(player: Named, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
     const url = artUrl ?? (await this.#longUrl(player));
     const cover: CoverAnswer | undefined =
       url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
@@ -47,7 +50,7 @@ export class CoverReader {
   }
 
   /** The image that is written into its own URL: not kept, so that many of them need no memory. */
-  async #longUrl({ owner }: Player): Promise<string | undefined> {
+  async #longUrl({ owner }: Named): Promise<string | undefined> {
     const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
     const { getAll } = playerMethods(owner);
     const outcome = await this.#bus.call(getAll, [PLAYER_INTERFACE], options);

@@ -100,7 +100,6 @@ export class Player {
 
   /** A signal of its connection. */
   take(signal: Signal): void {
-    if (signal.path !== PLAYER_PATH) return;
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;

@@ -5,63 +5,18 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
-import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
-import {
-  PLAYER_INTERFACE,
-  PLAYER_NAMES,
-  PLAYER_PATH,
-  ROOT_INTERFACE,
-} from '../../../src/protocol/dbus/mpris.js';
-import { ManualClock } from '../../manual-clock.js';
+import { PLAYER_INTERFACE, PLAYER_PATH, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
-import { type PrivateBus, privateBus } from '../bus/private-bus.js';
-import { PlayersRecorder } from './recorder.js';
+import type { PrivateBus } from '../bus/private-bus.js';
+import { faultOf, followed, named } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
-
-interface Followed {
-  readonly bus: PrivateBus;
-  readonly recorder: PlayersRecorder;
-  readonly backend: PlayersBackend;
-  start(
-    ...player: Parameters<typeof ScriptedPlayer.start> extends [string, ...infer R] ? R : never
-  ): Promise<ScriptedPlayer>;
-}
-
-/** `before`: players that are there first. */
-async function followed(
-  t: TestContext,
-  before: (bus: PrivateBus) => Promise<void> = async () => undefined,
-  {
-    data,
-    clock = systemClock,
-    isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
-  }: { data?: string; clock?: Clock; isUp?: (recorder: PlayersRecorder) => Promise<unknown> } = {},
-): Promise<Followed> {
-  const bus = await privateBus(t, data);
-  await before(bus);
-  const recorder = new PlayersRecorder();
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs: 500 });
-  t.after(() => backend.stop());
-  await isUp(recorder);
-  const start: Followed['start'] = async (name = 'scripted', properties) => {
-    const player = await ScriptedPlayer.start(bus.address, name, properties);
-    t.after(() => player.leave());
-    await until(`${name} is told`, () => recorder.record(name) !== undefined);
-    return player;
-  };
-  return { bus, recorder, backend, start };
-}
-
-const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
-const named = (name: string): string => PLAYER_NAMES + name;
 
 test('players come and go, several of one program, and those that were there first', async (t) => {
   let first: ScriptedPlayer | undefined;
@@ -134,28 +89,6 @@ async function matchRules({ address }: PrivateBus): Promise<string> {
   return (await run('busctl', [`--address=${address}`, 'call', ...stats.split(' ')])).stdout;
 }
 
-test('what a change of track consists of is one event', async (t) => {
-  const manual = new ManualClock();
-  const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
-  const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
-  const player = await ScriptedPlayer.start(bus.address);
-  t.after(() => player.leave());
-  await until('it is told', () => {
-    manual.advance(50);
-    return recorder.record('scripted') !== undefined;
-  });
-  const before = recorder.said.length;
-  player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
-  player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
-  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  // Its answer comes behind what it said.
-  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
-  assert.equal(recorder.said.length, before);
-  manual.advance(50);
-  const puts = recorder.said.slice(before).filter((said) => said.startsWith('put'));
-  assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put scripted'], 0.4]);
-});
-
 test('changes are taken from signals, and what they only call invalid is read again', async (t) => {
   const { recorder, start } = await followed(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
@@ -165,35 +98,14 @@ test('changes are taken from signals, and what they only call invalid is read ag
   assert.equal(told.loop_status, 'Track');
   assert.equal(readings(), 1);
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
+  player.properties[ROOT_INTERFACE] = {};
   player.say({}, ['Shuffle']);
   const read = await recorder.until('the reading', 'scripted', ({ shuffle }) => shuffle === false);
   assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
   assert.equal(read.capabilities.can_play, false);
+  assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
   player.say({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
   await recorder.until('its other interface', 'scripted', ({ identity }) => identity === 'Renamed');
-});
-
-test('positions are told when they cannot be reckoned, and only then', async (t) => {
-  const { recorder, start } = await followed(t);
-  const player = await start();
-  assert.deepEqual(recorder.positions, []);
-  player.seeked(30_000_000);
-  await until('the jump', () => recorder.positions.at(-1)?.position === 30_000_000);
-  player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
-  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  await until('the beginning', () => recorder.positions.length === 2);
-  player.change({ Volume: new Variant('d', 0.3) });
-  const { position, position_updated_at: at } = await recorder.until(
-    'a volume',
-    'scripted',
-    ({ volume }) => volume === 0.3,
-  );
-  assert.equal(position, 31_000_000, 'the position of that time still');
-  assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
-  assert.equal(recorder.positions.length, 2);
-  player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
-  await until('the end', () => recorder.positions.length === 3);
-  assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
 test('what is missing or of another type is not there', async (t) => {
@@ -289,54 +201,6 @@ test('one that hangs delays neither the start nor others, and is shown as it las
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
-test('the start waits a second for one that hangs, and no longer', async (t) => {
-  const clock = new ManualClock();
-  let hung: ScriptedPlayer | undefined;
-  const before = async ({ address }: PrivateBus): Promise<void> => {
-    hung = await ScriptedPlayer.connect(address);
-    hung.misbehaves.set('GetAll', 'hang');
-    await hung.own('hung');
-  };
-  t.after(() => hung?.leave());
-  const isUp = async (recorder: PlayersRecorder): Promise<void> => {
-    await until('it is waited for', () => clock.timers === 1);
-    clock.advance(999);
-    assert.deepEqual([clock.timers, recorder.said], [1, []]);
-    clock.advance(1);
-    assert.equal(clock.timers, 0);
-    await until('the backend is up', () => recorder.said.includes('up'));
-  };
-  await followed(t, before, { clock, isUp });
-});
-
-test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
-  const manual = new ManualClock();
-  let setByMs = 0;
-  // Only the look is by hand: what is gathered is told as ever.
-  const clock: Clock = {
-    ...manual,
-    date: () => manual.date() + setByMs,
-    after: (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback),
-  };
-  const { recorder, start } = await followed(t, undefined, { clock });
-  const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
-  const dated = (): string | undefined => recorder.record('scripted')?.position_updated_at;
-  const at = dated();
-  manual.advance(30_000);
-  assert.equal(dated(), at, 'what it says can be reckoned from');
-  setByMs = 1e11;
-  manual.advance(29_999);
-  assert.equal(dated(), at);
-  manual.advance(1);
-  assert.equal(dated(), new Date(clock.date()).toISOString());
-  assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
-  assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
-  player.change({ PlaybackStatus: new Variant('s', 'Paused') });
-  await recorder.until('it rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
-  manual.advance(30_000);
-  assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
-});
-
 test('32 are shown, and the place of one that goes is taken by one that was left out', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
@@ -424,29 +288,6 @@ test('without a track there is no position to set, and none is paused that plays
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'not-able');
-});
-
-test('20 000 changes in a burst cost some events, others are told, and the last state is the true one', async (t) => {
-  const { recorder, start } = await followed(t);
-  const flooder = await start('flooder');
-  const other = await start('other');
-  const before = recorder.said.length;
-  for (let n = 0; n < 20_000; n += 1) {
-    flooder.change({ Volume: new Variant('d', (n % 100) / 100) });
-    if (n === 10_000) other.change({ Volume: new Variant('d', 0.11) });
-    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
-  }
-  flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
-  await recorder.until('the other', 'other', ({ volume }) => volume === 0.11);
-  const last = await recorder.until('the last state', 'flooder', ({ shuffle }) => shuffle === true);
-  assert.equal(last.volume, 0.99);
-  // At most as many as of 200 signals and a reading in each second.
-  assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
-  const readings = flooder.calls.length;
-  // It was not listened to, and read instead; once at its coming, then once in each second or so.
-  assert.ok(readings > 2 && readings < 200, `${readings} calls`);
-  flooder.change({ Volume: new Variant('d', 0.5) });
-  await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {

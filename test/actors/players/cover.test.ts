@@ -197,15 +197,21 @@ function beforeOpening(t: TestContext, first: () => void): void {
   });
 }
 
-test('a file that becomes a link between the look at it and its opening is not there', async (t) => {
-  const path = file('swapped', PNG);
-  const image = file('behind', PNG);
-  beforeOpening(t, () => {
-    rmSync(path);
-    symlinkSync(image, path);
+const SWAPS: readonly (readonly [what: string, makeIt: (path: string) => void])[] = [
+  ['a link', (path) => symlinkSync(file('behind', PNG), path)],
+  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+];
+for (const [what, makeIt] of SWAPS) {
+  test(`a file that becomes ${what} between the look at it and its opening is not there`, async (t) => {
+    const path = file('swapped', PNG);
+    t.after(() => rmSync(path));
+    beforeOpening(t, () => {
+      rmSync(path);
+      makeIt(path);
+    });
+    assert.equal(await cover(urlOf(path)), undefined);
   });
-  assert.equal(await cover(urlOf(path)), undefined);
-});
+}
 
 test('what is no file is not opened: a device could do something', async (t) => {
   let opened = 0;

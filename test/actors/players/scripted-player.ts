@@ -56,6 +56,8 @@ export class ScriptedPlayer {
   readonly calls: string[] = [];
   /** Members that do not end well. */
   readonly misbehaves = new Map<string, Misbehaviour>();
+  /** Calls that wait for an answer. */
+  readonly #hung: Message[] = [];
   readonly #bus: MessageBus;
 
   private constructor(bus: MessageBus) {
@@ -113,6 +115,11 @@ export class ScriptedPlayer {
     this.#bus.send(Message.newSignal(PLAYER_PATH, iface, member, signature, [...body]));
   }
 
+  /** Answers each GetAll that waits, with this. */
+  answerHung(properties: Properties): void {
+    for (const message of this.#hung.splice(0)) this.#tell(message, properties);
+  }
+
   leave(): void {
     this.#bus.disconnect();
   }
@@ -123,8 +130,8 @@ export class ScriptedPlayer {
     const shown = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
     this.calls.push([member, ...(member === 'Set' ? shown.slice(1) : shown)].join(' '));
     const wrong = this.misbehaves.get(member);
-    if (wrong === 'hang') return true;
-    if (wrong !== undefined) this.#refuse(message, wrong);
+    if (wrong === 'hang') this.#hung.push(message);
+    else if (wrong !== undefined) this.#refuse(message, wrong);
     else if (member === 'GetAll') this.#tell(message, this.properties[String(body[0])]);
     else this.#bus.send(Message.newMethodReturn(message));
     return true;

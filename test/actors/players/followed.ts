@@ -1,0 +1,49 @@
+// The players backend on a real bus of a test's own, with players that the test scripts.
+
+import type { TestContext } from 'node:test';
+import { PlayersBackend } from '../../../src/actors/players/backend.js';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
+import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
+import { until } from '../../until.js';
+import { type PrivateBus, privateBus } from '../bus/private-bus.js';
+import { PlayersRecorder } from './recorder.js';
+import { ScriptedPlayer } from './scripted-player.js';
+
+export interface Followed {
+  readonly bus: PrivateBus;
+  readonly recorder: PlayersRecorder;
+  readonly backend: PlayersBackend;
+  start(
+    ...player: Parameters<typeof ScriptedPlayer.start> extends [string, ...infer R] ? R : never
+  ): Promise<ScriptedPlayer>;
+}
+
+/** `before`: players that are there first. */
+export async function followed(
+  t: TestContext,
+  before: (bus: PrivateBus) => Promise<void> = async () => undefined,
+  {
+    data,
+    clock = systemClock,
+    isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
+  }: { data?: string; clock?: Clock; isUp?: (recorder: PlayersRecorder) => Promise<unknown> } = {},
+): Promise<Followed> {
+  const bus = await privateBus(t, data);
+  await before(bus);
+  const recorder = new PlayersRecorder();
+  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs: 500 });
+  t.after(() => backend.stop());
+  await isUp(recorder);
+  const start: Followed['start'] = async (name = 'scripted', properties) => {
+    const player = await ScriptedPlayer.start(bus.address, name, properties);
+    t.after(() => player.leave());
+    await until(`${name} is told`, () => recorder.record(name) !== undefined);
+    return player;
+  };
+  return { bus, recorder, backend, start };
+}
+
+export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
+export const named = (name: string): string => PLAYER_NAMES + name;

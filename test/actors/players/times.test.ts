@@ -1,0 +1,171 @@
+// When the players backend reads, reckons and tells, with scripted players on a real bus.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Variant } from 'dbus-next';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { ManualClock } from '../../manual-clock.js';
+import { until } from '../../until.js';
+import type { PrivateBus } from '../bus/private-bus.js';
+import { faultOf, followed, named } from './followed.js';
+import type { PlayersRecorder } from './recorder.js';
+import { metadata, ScriptedPlayer } from './scripted-player.js';
+
+test('positions are told when they cannot be reckoned, and only then', async (t) => {
+  const { backend, recorder, start } = await followed(t);
+  const player = await start();
+  // What is read once more, and is where it was, is no news.
+  assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
+  await until(
+    'it is read again',
+    () => player.calls.filter((call) => call.startsWith('GetAll')).length === 4,
+  );
+  assert.deepEqual(recorder.positions, []);
+  player.seeked(30_000_000);
+  await until('the jump', () => recorder.positions.at(-1)?.position === 30_000_000);
+  player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
+  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  await until('the beginning', () => recorder.positions.length === 2);
+  player.change({ Volume: new Variant('d', 0.3) });
+  const { position, position_updated_at: at } = await recorder.until(
+    'a volume',
+    'scripted',
+    ({ volume }) => volume === 0.3,
+  );
+  assert.equal(position, 31_000_000, 'the position of that time still');
+  assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+  assert.equal(recorder.positions.length, 2);
+  player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
+  await until('the end', () => recorder.positions.length === 3);
+  assert.equal(recorder.record('scripted')?.position, 50_000_000);
+});
+
+test('the start waits a second for one that hangs, and no longer', async (t) => {
+  const clock = new ManualClock();
+  let hung: ScriptedPlayer | undefined;
+  const before = async ({ address }: PrivateBus): Promise<void> => {
+    hung = await ScriptedPlayer.connect(address);
+    hung.misbehaves.set('GetAll', 'hang');
+    await hung.own('hung');
+  };
+  t.after(() => hung?.leave());
+  const isUp = async (recorder: PlayersRecorder): Promise<void> => {
+    await until('it is waited for', () => clock.timers === 1);
+    clock.advance(999);
+    assert.deepEqual([clock.timers, recorder.said], [1, []]);
+    clock.advance(1);
+    assert.equal(clock.timers, 0);
+    await until('the backend is up', () => recorder.said.includes('up'));
+  };
+  await followed(t, before, { clock, isUp });
+});
+
+test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
+  const manual = new ManualClock();
+  let setByMs = 0;
+  // Only the look is by hand: what is gathered is told as ever.
+  const clock: Clock = {
+    ...manual,
+    date: () => manual.date() + setByMs,
+    after: (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback),
+  };
+  const { recorder, start } = await followed(t, undefined, { clock });
+  const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
+  const dated = (): string | undefined => recorder.record('scripted')?.position_updated_at;
+  const at = dated();
+  manual.advance(30_000);
+  assert.equal(dated(), at, 'what it says can be reckoned from');
+  setByMs = 1e11;
+  manual.advance(29_999);
+  assert.equal(dated(), at);
+  manual.advance(1);
+  assert.equal(dated(), new Date(clock.date()).toISOString());
+  assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
+  assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
+  player.change({ PlaybackStatus: new Variant('s', 'Paused') });
+  await recorder.until('it rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
+  manual.advance(30_000);
+  assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
+});
+
+test('what a change of track consists of is one event', async (t) => {
+  const manual = new ManualClock();
+  const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
+  const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
+  const player = await ScriptedPlayer.start(bus.address);
+  t.after(() => player.leave());
+  await until('it is told', () => {
+    manual.advance(50);
+    return recorder.record('scripted') !== undefined;
+  });
+  const before = recorder.said.length;
+  player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
+  player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
+  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  // Its answer comes behind what it said.
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
+  assert.equal(recorder.said.length, before);
+  manual.advance(50);
+  const puts = recorder.said.slice(before).filter((said) => said.startsWith('put'));
+  assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put scripted'], 0.4]);
+});
+
+test('what is reckoned goes on from where it was when the rate changes, and when it pauses', async (t) => {
+  const manual = new ManualClock();
+  const { recorder, start } = await followed(t, undefined, {
+    clock: { ...systemClock, monotonic: manual.monotonic },
+  });
+  const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
+  // Nobody else tells where it is.
+  player.misbehaves.set('GetAll', 'hang');
+  manual.advance(10_000);
+  player.say({ Rate: new Variant('d', 2) });
+  const faster = await recorder.until('the rate', 'scripted', ({ rate }) => rate === 2);
+  assert.equal(faster.position, 1_000_000 + 10_000_000);
+  manual.advance(5_000);
+  player.say({ PlaybackStatus: new Variant('s', 'Paused') });
+  const paused = await recorder.until('the pause', 'scripted', (now) => now.playback_status === 'Paused');
+  assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
+});
+
+test('what is said while it is read asks for one more reading: which of the two is newer cannot be told', async (t) => {
+  const { recorder, start } = await followed(t);
+  const player = await start();
+  const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  player.misbehaves.set('GetAll', 'hang');
+  player.say({}, ['Shuffle']);
+  await until('it is read', () => readings() === 2);
+  player.misbehaves.clear();
+  player.change({ Volume: new Variant('d', 0.7) });
+  player.answerHung({ Volume: new Variant('d', 0.5) });
+  await until('it is read again', () => readings() === 3);
+  await recorder.until(
+    'the last word',
+    'scripted',
+    ({ volume, capabilities }) => volume === 0.7 && capabilities.can_play,
+  );
+});
+
+test('20 000 changes in a burst cost some events, others are told, and the last state is the true one', async (t) => {
+  const { recorder, start } = await followed(t);
+  const flooder = await start('flooder');
+  const other = await start('other');
+  const before = recorder.said.length;
+  for (let n = 0; n < 20_000; n += 1) {
+    flooder.change({ Volume: new Variant('d', (n % 100) / 100) });
+    if (n === 10_000) other.change({ Volume: new Variant('d', 0.11) });
+    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
+  await recorder.until('the other', 'other', ({ volume }) => volume === 0.11);
+  const last = await recorder.until('the last state', 'flooder', ({ shuffle }) => shuffle === true);
+  assert.equal(last.volume, 0.99);
+  // At most as many as of 200 signals and a reading in each second.
+  assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
+  const readings = flooder.calls.length;
+  // It was not listened to, and read instead; once at its coming, then once in each second or so.
+  assert.ok(readings > 2 && readings < 200, `${readings} calls`);
+  flooder.change({ Volume: new Variant('d', 0.5) });
+  await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
+});
