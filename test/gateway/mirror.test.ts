@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { StreamEvent } from '../../src/gateway/events/event.js';
 import { Mirror } from '../../src/gateway/mirror.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
-import type { Backend, BackendState } from '../../src/protocol/actor/backends.js';
+import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import type { Resource } from '../../src/protocol/actor/resources.js';
 import { drop, put } from './scripted-backends.js';
@@ -14,7 +14,7 @@ class Scene {
   date = 1000;
   readonly mirror: Mirror;
 
-  constructor(enabled: readonly Backend[] = ['audio', 'systemd', 'upgrade']) {
+  constructor(enabled: readonly ChildName[] = ['audio', 'systemd', 'upgrade']) {
     this.mirror = new Mirror(enabled, new ResponseMaker('boot'), () => this.date);
   }
 
@@ -22,7 +22,7 @@ class Scene {
     return this.mirror.apply(changes).map(line);
   }
 
-  health(backend: Backend, state: BackendState, detail?: string): string[] {
+  health(backend: ChildName, state: BackendState, detail?: string): string[] {
     const health = { state, since: this.date, restarts: 0, ...(detail === undefined ? {} : { detail }) };
     return this.mirror.health(backend, health).map(line);
   }
@@ -287,6 +287,16 @@ test('a snapshot taken while a backend is away tells what will come back without
     'service.updated + user/b.service="changed"',
   ]);
   assert.deepEqual(scene.apply(unit('user/a.service', 'as it was')), [], 'nobody is told again');
+});
+
+test('a bridge tells its states as a backend does, also when only their words change', () => {
+  const scene = new Scene(['discovery']);
+  const told = (detail: string): string =>
+    `backend.updated {"backend":"discovery","state":"up","detail":"${detail}"}`;
+  for (const name of ['node', 'node #2'])
+    assert.deepEqual(scene.health('discovery', 'up', name), [told(name)]);
+  assert.deepEqual(scene.health('discovery', 'up', 'node #2'), []);
+  assert.deepEqual(scene.mirror.snapshot().map(line), [told('snapshot')]);
 });
 
 test('a player is new, changes and goes by events of its own, with the time and by its name', () => {
