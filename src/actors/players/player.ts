@@ -98,7 +98,7 @@ export class Player {
     return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
   }
 
-  /** A signal of its connection. */
+  /** A signal of its connection; the match rule lets none of other objects through. */
   take(signal: Signal): void {
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
