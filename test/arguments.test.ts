@@ -34,6 +34,7 @@ check(['--help'], { do: 'help' });
 check(['--check-config', '--version', '--help'], { do: 'help' });
 check(['progress'], { do: 'progress', args: [] });
 check(['progress', '--help', '-x', 'end'], { do: 'progress', args: ['--help', '-x', 'end'] });
+check(['bench', '--json', '-x'], { do: 'bench', args: ['--json', '-x'] });
 
 check(['--config', 'x', '--config', 'y'], { do: 'run', allowRoot: false, configPath: 'y' });
 
@@ -57,7 +58,7 @@ refused(['--version=1'], "'--version'");
 refused(['--allow-root='], "'--allow-root'");
 
 test('the help names every option and fits a terminal', () => {
-  for (const option of ['--config', '--allow-root', '--check-config', '--version', '--help', 'progress']) {
+  for (const option of ['--config', '--allow-root', '--check-config', '--version', '--help', 'progress', 'bench']) {
     assert.ok(HELP.includes(option), option);
   }
   for (const line of HELP.split('\n')) assert.ok(line.length <= 80, line);

@@ -43,6 +43,8 @@ const EXPECTED = [
   'usr/lib/tonearm/actors/power/worker.js',
   'usr/lib/tonearm/actors/systemd/worker.js',
   'usr/lib/tonearm/actors/upgrade/worker.js',
+  'usr/lib/tonearm/actors/audio/probe.js',
+  'usr/lib/tonearm/bench.js',
   'usr/lib/tonearm/main.js',
   'usr/lib/tonearm/page/index.html',
   'usr/lib/tonearm/page/index.html.br',

@@ -53,6 +53,14 @@ export function serviceScenarios(node: () => Node): void {
     }
   });
 
+  test('its user measures the node beside it', async () => {
+    const ran = await node().user('tonearm', 'bench', '--json', '--seconds', '2');
+    assert.equal(ran.status, 0, ran.stderr);
+    const { missing, figures } = JSON.parse(ran.stdout);
+    assert.equal(missing, null);
+    assert.ok(figures.event_to_bytes_ms_p50 > 0);
+  });
+
   test('every backend works inside its sandbox', async () => {
     await until(
       'all backends to be up',

@@ -34,6 +34,11 @@ const ROWS: readonly Row[] = [
     `${header('00000015')} 4c 00000025 ${TAG_2} 4c 00000009 76 01 7fffffff`,
   ],
   [
+    'SET_PLAYBACK_STREAM_NAME',
+    { stream: 7, name: 'a' },
+    `${header('00000012')} 4c 0000002e ${TAG_2} 4c 00000007 74 6100`,
+  ],
+  [
     'SET_SINK_MUTE',
     { index: 1, muted: true },
     `${header('00000011')} 4c 00000027 ${TAG_2} 4c 00000001 ${NULL} 31`,

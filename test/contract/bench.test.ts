@@ -1,0 +1,146 @@
+// `tonearm bench` on real sound servers: it measures, and the user's audio is as it was, also when it is interrupted.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import type { Report } from '../../src/bench-report.js';
+import type { Environment } from '../sound/program.js';
+import type { SoundServer } from '../sound/server.js';
+import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
+import { until } from '../until.js';
+import { ENTRY } from './daemon.js';
+
+const DEADLINE_MS = 60_000;
+const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
+
+/** Everything that is the user's: what is set, and what is there. */
+async function audio(sound: SoundServer): Promise<unknown> {
+  const lists = [...(await sound.sinks()), ...(await sound.sinkInputs())];
+  return {
+    set: lists.map(({ index, mute, volume, properties }) => ({ index, mute, volume, properties })),
+    modules: await sound.pactl('list', 'short', 'modules'),
+    defaultSink: await sound.pactl('get-default-sink'),
+  };
+}
+
+async function isAsBefore(sound: SoundServer, before: unknown): Promise<void> {
+  // The server hears of a connection's end a moment after the process has gone.
+  await until('the stream of the bench is gone', async () => (await benchStreams(sound)).length === 0);
+  assert.deepEqual(await audio(sound), before);
+}
+
+async function benchStreams(sound: SoundServer) {
+  const streams = await sound.sinkInputs();
+  return streams.filter(({ properties }) => properties['application.name'] === 'tonearm bench');
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  said(): string;
+  /** Resolves with what it has printed when nobody holds its output any more. */
+  readonly closed: Promise<string>;
+}
+
+function start(t: TestContext, env: Environment, [command = '', ...args]: readonly string[]): Running {
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  return { child, said: () => err, closed: once(child, 'close').then(() => out) };
+}
+
+/** What is stopped, and how: its own end, or that of the shell that has started it, which leaves it alone until it is done. */
+const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string[]])[] = [
+  ['SIGINT', 'SIGINT', BENCH],
+  ['SIGTERM', 'SIGTERM', BENCH],
+  ['SIGKILL', 'SIGKILL', BENCH],
+  ['the end of its parent', 'SIGKILL', ['sh', '-c', '"$@" & wait', 'sh', ...BENCH]],
+];
+
+for (const { kind, start: startServer } of SOUND_SERVERS) {
+  test(`${kind}: all is measured, on a stream of its own that is silent and goes`, {
+    timeout: DEADLINE_MS,
+  }, async (t) => {
+    const sound = await startServer();
+    t.after(() => sound.stop());
+    await sound.play({ app: 'player', name: 'song' });
+    const before = await audio(sound);
+    const bench = start(t, sound.env, BENCH);
+    const [stream] = await until('it has a stream', async () => {
+      const streams = await benchStreams(sound);
+      return streams.length > 0 && streams;
+    });
+    assert.match(bench.said(), /^tonearm bench: for about 2 s, one silent stream/);
+    assert.match(await sound.pactl('list', 'sink-inputs'), /Corked: yes/);
+    assert.ok(stream !== undefined && !stream.mute);
+    const report: Report = JSON.parse(await bench.closed);
+    await isAsBefore(sound, before);
+    assert.equal(bench.child.exitCode, 0);
+    assert.equal(report.missing, null);
+    assert.match(report.server ?? '', new RegExp(`^${kind}, `));
+    for (const [name, value] of Object.entries(report.figures)) {
+      assert.ok(value !== null && value >= 0, `${name}: ${value}`);
+    }
+    for (const [name, value] of Object.entries(report.estimate)) {
+      assert.ok(value !== null && value >= 0, `${name}: ${value}`);
+    }
+  });
+
+  test(`${kind}: interrupted, it leaves nothing behind`, { timeout: DEADLINE_MS }, async (t) => {
+    const sound = await startServer();
+    t.after(() => sound.stop());
+    await sound.play({ app: 'player', name: 'song' });
+    const before = await audio(sound);
+    for (const [what, signal, command] of INTERRUPTIONS) {
+      const bench = start(t, sound.env, command);
+      await until(`it has a stream before ${what}`, async () => (await benchStreams(sound)).length > 0);
+      bench.child.kill(signal);
+      await bench.closed;
+      await isAsBefore(sound, before);
+    }
+  });
+}
+
+test('a sound server without an output: that is said, and the rest is measured', {
+  timeout: DEADLINE_MS,
+}, async (t) => {
+  const sound = await startPulseAudio({ sinks: [], alwaysSink: false });
+  t.after(() => sound.stop());
+  const report: Report = JSON.parse(await start(t, sound.env, BENCH).closed);
+  assert.equal(report.missing, 'the sound server has no output');
+  assert.ok((report.figures['round_trip_ms_p50'] ?? 0) > 0);
+  assert.equal(report.figures['event_to_bytes_ms_p50'], null);
+});
+
+test('without a sound server the rest is measured', { timeout: DEADLINE_MS }, async (t) => {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
+  const bench = start(t, env, BENCH);
+  const report: Report = JSON.parse(await bench.closed);
+  assert.equal(bench.child.exitCode, 0);
+  assert.equal(report.server, null);
+  assert.match(report.missing ?? '', /ENOENT/);
+  assert.ok((report.figures['decode_us_per_stream'] ?? 0) > 0);
+  assert.ok((report.figures['memory_mb'] ?? 0) > 0);
+  assert.equal(report.figures['round_trip_ms_p50'], null);
+  assert.ok((report.estimate.streams ?? 0) > 0);
+});
+
+test('a wrong command line is 64, and makes nothing', () => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [ENTRY, 'bench', ...args], { encoding: 'utf8' });
+  const wrong = run('--seconds', 'many');
+  assert.deepEqual([wrong.status, wrong.stdout], [64, '']);
+  assert.match(
+    wrong.stderr,
+    /^tonearm: bench: --seconds needs an integer from 2 to 60; see tonearm bench --help\n$/,
+  );
+  const help = run('--help');
+  assert.deepEqual([help.status, help.stderr], [0, '']);
+  assert.match(help.stdout, /^Usage: tonearm bench /);
+});
