@@ -58,7 +58,15 @@ refused(['--version=1'], "'--version'");
 refused(['--allow-root='], "'--allow-root'");
 
 test('the help names every option and fits a terminal', () => {
-  for (const option of ['--config', '--allow-root', '--check-config', '--version', '--help', 'progress', 'bench']) {
+  for (const option of [
+    '--config',
+    '--allow-root',
+    '--check-config',
+    '--version',
+    '--help',
+    'progress',
+    'bench',
+  ]) {
     assert.ok(HELP.includes(option), option);
   }
   for (const line of HELP.split('\n')) assert.ok(line.length <= 80, line);
