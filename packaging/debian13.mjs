@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-const CACHE = '/var/cache/tonearm-test';
+export const CACHE = '/var/cache/tonearm-test';
 const MAKING_DEADLINE_MS = 15 * 60_000;
 const MIRROR_DEADLINE_MS = 30_000;
 const SUITE = 'trixie';
@@ -77,7 +77,7 @@ exec chroot . env --chdir="$CHECKOUT" PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 const OWN_MOUNTS = ['unshare', '--mount', '--propagation', 'private'];
 
 /** The mirror of this machine's own Debian; empty where there is none: debootstrap has a default. */
-function mirror() {
+export function mirror() {
   const filter = ['Origin: Debian', 'Label: Debian', 'Identifier: Packages'];
   const asked = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter], {
     encoding: 'utf8',

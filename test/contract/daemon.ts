@@ -30,6 +30,8 @@ export interface DaemonOptions {
   readonly nodeArguments?: readonly string[];
   /** A program that becomes Node once it has changed something about itself, and its arguments, such as `prlimit`. */
   readonly launcher?: readonly string[];
+  /** How long its start may take, in ms; as long as a condition may, unless given. */
+  readonly startMs?: number;
 }
 
 export interface Answer {
@@ -62,6 +64,7 @@ export class Daemon {
     nodeArguments = [],
     launcher = [],
     entry = ENTRY,
+    startMs,
   }: DaemonOptions = {}): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -77,7 +80,7 @@ export class Daemon {
       launch(directory, whole, [...launcher, process.execPath, ...nodeArguments, entry]),
     );
     process.once('exit', daemon.#lastResort);
-    await daemon.#answers();
+    await daemon.#answers(startMs);
     return daemon;
   }
 
@@ -163,11 +166,15 @@ export class Daemon {
     rmSync(this.directory, { recursive: true, force: true });
   };
 
-  async #answers(): Promise<void> {
-    await until(`the daemon answers\n${this.log}`, async () => {
-      if (!this.#program.alive()) throw new Error(`the daemon has ended\n${this.log}`);
-      return (await this.get('/server')).status === 200;
-    });
+  async #answers(withinMs?: number): Promise<void> {
+    await until(
+      `the daemon answers\n${this.log}`,
+      async () => {
+        if (!this.#program.alive()) throw new Error(`the daemon has ended\n${this.log}`);
+        return (await this.get('/server')).status === 200;
+      },
+      withinMs,
+    );
   }
 }
 

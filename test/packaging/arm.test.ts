@@ -1,0 +1,92 @@
+// The packages for ARM, run: the packaged daemon under emulation, on Debian's own Node of that architecture, with a real sound server of
+// this machine. It says nothing of how fast a board is.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Daemon, type Health } from '../contract/daemon.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { buildPackage, extracted, type Folder, output, packageIn, run, tempFolder } from './built-package.js';
+
+// build/test/packaging/arm.test.js -> the project's root
+const MAKER = fileURLToPath(new URL('../../../packaging/arm.mjs', import.meta.url));
+const skip = lacks({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], root: true });
+/** An emulated processor is ten times slower than this one, and this one may be busy. */
+const EMULATED_MS = 180_000;
+
+const ARCHITECTURES = [
+  { architecture: 'arm64', qemu: 'qemu-aarch64' },
+  { architecture: 'armhf', qemu: 'qemu-arm' },
+];
+
+/** What the package's own script gives Node, between the program and main.js. */
+function flagsOf(tree: string): readonly string[] {
+  const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
+  const line = /^exec \S+ (.*) \S+\/main\.js "\$@"$/m.exec(script) ?? assert.fail(script);
+  return (line[1] ?? '').split(' ');
+}
+
+describe('the packages for ARM', { skip }, () => {
+  let machines = '';
+  let trouble = '';
+  let folder: Folder | undefined;
+  before(async () => {
+    try {
+      machines = (await output(process.execPath, MAKER)).trim();
+    } catch (error) {
+      if (process.env['TONEARM_REQUIRE_ALL'] === '1') throw error;
+      trouble = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
+    }
+  });
+  after(() => folder?.remove());
+
+  for (const { architecture, qemu } of ARCHITECTURES) {
+    test(`${architecture}: starts, answers, follows a change, carries out a command, ends`, async (t) => {
+      if (trouble !== '') return t.skip(trouble);
+      folder ??= tempFolder();
+      await buildPackage('--arch', architecture, '--out', folder.path);
+      const tree = await extracted(packageIn(folder.path, 'tonearm', architecture), folder.path);
+      const root = join(machines, architecture);
+      const emulated = [join(machines, qemu), '-L', root, join(root, 'usr/bin/node')];
+      const { stdout } = await run(emulated[0] ?? '', [...emulated.slice(1), '-p', 'process.arch']);
+      assert.equal(stdout.trim(), architecture === 'arm64' ? 'arm64' : 'arm');
+
+      const sound = await startPulseAudio();
+      t.after(() => sound.stop());
+      const daemon = await Daemon.start({
+        env: { ...sound.env, MALLOC_ARENA_MAX: '1' },
+        config: 'systemd: {enabled: false}\n',
+        entry: join(tree, 'usr/lib/tonearm/main.js'),
+        nodeArguments: flagsOf(tree),
+        // What follows is this machine's Node, which gives way to the other one.
+        launcher: ['sh', '-c', 'shift; exec $EMULATED "$@"'.replace('$EMULATED', emulated.join(' ')), 'sh'],
+        startMs: EMULATED_MS,
+      });
+      t.after(() => daemon.stop());
+      const isUp = async (): Promise<boolean> =>
+        (await daemon.read<Health>('/health')).backends['audio']?.state === 'up';
+      await until('audio is up', isUp, EMULATED_MS);
+      const outputs = await daemon.read<{ name: string }[]>('/audio/outputs');
+      assert.deepEqual(outputs.map(({ name }) => name).sort(), ['kitchen', 'living']);
+
+      const stream = await daemon.events('?types=audio.output.updated');
+      await sound.pactl('set-sink-volume', 'kitchen', '33%');
+      await stream.until(
+        ({ events }) => events.some(({ data }) => /"name":"kitchen".*"volume":0\.33/.test(data)),
+        'the change of the volume',
+        EMULATED_MS,
+      );
+      const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });
+      assert.ok(answer.status < 300, answer.text);
+      assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);
+
+      daemon.signal('SIGTERM');
+      await until('it has ended', () => !daemon.alive(), EMULATED_MS);
+      assert.match(daemon.log, /"ending"/);
+    });
+  }
+});
