@@ -5,7 +5,8 @@ import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { NONE, TAG, WireError } from './wire.js';
 
-const INITIAL_BYTES = 512;
+/** Holds most requests. From Node's pool, which takes half the time of a buffer of its own. */
+const INITIAL_BYTES = 64;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
@@ -13,7 +14,7 @@ const TWO_TO_32 = 0x1_0000_0000;
 const CHANNELS_MAX = 32;
 
 export class Writer {
-  #bytes = Buffer.alloc(INITIAL_BYTES);
+  #bytes = Buffer.allocUnsafe(INITIAL_BYTES).fill(0, 0, HEADER_BYTES);
   #length = HEADER_BYTES;
 
   /** Begins a frame: every command has its code and its tag in front. */
@@ -140,7 +141,7 @@ export class Writer {
   #reserve(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.alloc(Math.max(needed, 2 * this.#bytes.length));
+    const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
     this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
   }
