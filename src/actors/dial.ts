@@ -94,13 +94,15 @@ export class Link {
     this.#keepDeadline();
   }
 
-  /** One timer for all deadlines. It may fire early, when what it was set for was answered, but never late. */
+  /**
+   * One timer for all deadlines. It may fire early, when what it was set for was answered, but never late: an answer leaves it be, or
+   * each request would set one anew.
+   */
   #keepDeadline(): void {
-    const at = this.#session.nextDeadline() ?? Number.POSITIVE_INFINITY;
-    if (at === this.#timerAt || (this.#timerAt < at && at !== Number.POSITIVE_INFINITY)) return;
+    const at = this.#session.nextDeadline();
+    if (at === undefined || this.#timerAt <= at) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    if (at === Number.POSITIVE_INFINITY) return;
     const wait = Math.max(0, Math.ceil(at - performance.now()));
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY;
