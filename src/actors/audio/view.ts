@@ -30,10 +30,8 @@ export function kindOfServer(server: ServerInfo): SoundServerKind {
 
 /** In a fixed order, because a server may list the same properties in another one and that is no change. */
 function shownProps(props: Props): Record<string, string> {
-  const entries = Object.entries(props)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(0, PROPS_MAX_ENTRIES);
-  return Object.fromEntries(entries.map(([key, value]) => [capped(key), capped(value)]));
+  const keys = Object.keys(props).sort().slice(0, PROPS_MAX_ENTRIES);
+  return Object.fromEntries(keys.map((key) => [capped(key), capped(props[key] ?? '')]));
 }
 
 /** A field of the schemas: a name that none of them has does not compile. */
