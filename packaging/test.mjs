@@ -24,7 +24,7 @@ const BIN = join(ROOT, 'node_modules/.bin');
 const REPORTER = join(ROOT, 'packaging/reporter.mjs');
 const REQUIRE_ALL = process.env.CI === 'true' || process.env.TONEARM_REQUIRE_ALL === '1';
 
-const STEP_DEADLINE_MS = 15 * 60_000;
+const STEP_DEADLINE_MS = 25 * 60_000;
 /** The scenarios of the booted node are one file: two minutes, five on a busy machine. */
 const TEST_DEADLINE_MS = 10 * 60_000;
 /** Test files mostly wait for other processes, so more of them than cores run at once; fixed, so that a run can be repeated. */
