@@ -177,11 +177,12 @@ test('one that answers with errors is told when it answers well', async (t) => {
 
 test('one that hangs delays neither the start nor others, and is shown as it last was', async (t) => {
   let hung: ScriptedPlayer | undefined;
-  const { backend, recorder, start } = await followed(t, async ({ address }) => {
+  const before = async ({ address }: PrivateBus): Promise<void> => {
     hung = await ScriptedPlayer.connect(address);
     hung.misbehaves.set('GetAll', 'hang');
     await hung.own('hung');
-  });
+  };
+  const { backend, recorder, start } = await followed(t, before, { callDeadlineMs: 2_000 });
   t.after(() => hung?.leave());
   assert.deepEqual(recorder.said, ['up']);
   const player = await start('mute');

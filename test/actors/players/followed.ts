@@ -26,14 +26,21 @@ export async function followed(
   {
     data,
     clock = systemClock,
+    // Long for a busy machine: shorter where a player is to hang.
+    callDeadlineMs = 8_000,
     isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
-  }: { data?: string; clock?: Clock; isUp?: (recorder: PlayersRecorder) => Promise<unknown> } = {},
+  }: {
+    data?: string;
+    clock?: Clock;
+    callDeadlineMs?: number;
+    isUp?: (recorder: PlayersRecorder) => Promise<unknown>;
+  } = {},
 ): Promise<Followed> {
   const bus = await privateBus(t, data);
   await before(bus);
   const recorder = new PlayersRecorder();
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs: 500 });
+  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs });
   t.after(() => backend.stop());
   await isUp(recorder);
   const start: Followed['start'] = async (name = 'scripted', properties) => {

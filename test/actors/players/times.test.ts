@@ -16,11 +16,9 @@ test('positions are told when they cannot be reckoned, and only then', async (t)
   const { backend, recorder, start } = await followed(t);
   const player = await start();
   // What is read once more, and is where it was, is no news.
+  Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
-  await until(
-    'it is read again',
-    () => player.calls.filter((call) => call.startsWith('GetAll')).length === 4,
-  );
+  await recorder.until('it is read again', 'scripted', ({ volume }) => volume === 0.8);
   assert.deepEqual(recorder.positions, []);
   player.seeked(30_000_000);
   await until('the jump', () => recorder.positions.at(-1)?.position === 30_000_000);
