@@ -10,10 +10,11 @@ export interface SeverableProxy {
   close(): Promise<void>;
 }
 
-export async function startProxy(targetPort: number): Promise<SeverableProxy> {
+/** `target` is a port of this machine, or the path of a unix socket. */
+export async function startProxy(target: number | string): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(targetPort, '127.0.0.1');
+    const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target);
     for (const [from, to] of [
       [near, far],
       [far, near],

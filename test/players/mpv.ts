@@ -47,23 +47,29 @@ export class Mpv {
     return this.command('get_property', property);
   }
 
-  /** Rejects with mpv's own error, or when it does not answer. */
-  async command(...command: readonly (string | number | boolean)[]): Promise<unknown> {
-    const socket = connect({ path: this.#socket });
-    const signal = AbortSignal.timeout(REPLY_DEADLINE_MS);
-    try {
-      await once(socket, 'connect', { signal });
-      socket.write(`${JSON.stringify({ command, request_id: 1 })}\n`);
-      // Between the lines that answer stand those of events.
-      for await (const line of createInterface({ input: socket, signal })) {
-        const reply = JSON.parse(line) as Reply;
-        if (reply.request_id !== 1) continue;
-        if (reply.error !== 'success') throw new Error(`mpv: ${command.join(' ')}: ${reply.error}`);
-        return reply.data;
-      }
-      throw new Error('mpv closed its socket');
-    } finally {
-      socket.destroy();
+  command(...command: MpvCommand): Promise<unknown> {
+    return askMpv(this.#socket, ...command);
+  }
+}
+
+type MpvCommand = readonly (string | number | boolean)[];
+
+/** `path` is what `--input-ipc-server` names. Rejects with mpv's own error, or when it does not answer. */
+export async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
+  const socket = connect({ path });
+  const signal = AbortSignal.timeout(REPLY_DEADLINE_MS);
+  try {
+    await once(socket, 'connect', { signal });
+    socket.write(`${JSON.stringify({ command, request_id: 1 })}\n`);
+    // Between the lines that answer stand those of events.
+    for await (const line of createInterface({ input: socket, signal })) {
+      const reply = JSON.parse(line) as Reply;
+      if (reply.request_id !== 1) continue;
+      if (reply.error !== 'success') throw new Error(`mpv: ${command.join(' ')}: ${reply.error}`);
+      return reply.data;
     }
+    throw new Error('mpv closed its socket');
+  } finally {
+    socket.destroy();
   }
 }

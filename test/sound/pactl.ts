@@ -13,6 +13,8 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 export interface Listed {
   readonly index: number;
   readonly name?: string;
+  /** Of a sink input: the index of its sink. */
+  readonly sink?: number;
   readonly mute: boolean;
   readonly volume: Readonly<Record<string, { readonly value: number; readonly value_percent: string }>>;
   readonly properties: Readonly<Record<string, string>>;

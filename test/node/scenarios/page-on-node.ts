@@ -1,0 +1,143 @@
+// The page of the installed node in a Chromium of this machine, which stays open whatever becomes of the node; and what the node is
+// given for it: two outputs, a media player, a unit of each scope, the example of an upgrade.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
+import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
+import { tempFolder } from '../../packaging/built-package.js';
+import { COVER, writeTone } from '../../players/tones.js';
+import type { Node } from '../node.js';
+import { setUpPi, shell } from './package-shell.js';
+
+const MUSIC = '/home/pi/Music';
+/** In their order in the player's list. */
+export const TITLES = ['First', 'Second'] as const;
+export const ANY_TITLE = /^(?:First|Second)$/;
+const TRACK_SECONDS = 300;
+
+/** Each server makes them when it starts. */
+const SINKS = ['Living', 'Kitchen'].map(
+  (name) => `module-null-sink sink_name=${name.toLowerCase()} sink_properties=device.description=${name}`,
+);
+const PULSEAUDIO_SINKS = SINKS.map((line) => `load-module ${line}\n`).join('');
+const PIPEWIRE_SINKS = `pulse.cmd = [ ${SINKS.map((line) => `{ cmd = "load-module" args = "${line}" flags = [ ] }`).join(' ')} ]\n`;
+
+const PLAYER = `[Unit]
+StartLimitIntervalSec=0
+[Service]
+ExecStart=/usr/bin/mpv --no-video --no-terminal --idle --ao=pulse --input-ipc-server=%t/mpv.socket --loop-playlist ${TITLES.map((title) => `${MUSIC}/${title}.wav`).join(' ')}
+Restart=always
+RestartSec=100ms
+[Install]
+WantedBy=default.target
+`;
+/** Of a unit that does nothing, and runs, as often as it is started. */
+export const sleeper = (description: string): string =>
+  `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
+
+export class PageOnNode {
+  /** What a page has done that it may not. */
+  readonly faults: string[] = [];
+  readonly #node: () => Node;
+  #browser: OpenBrowser | undefined;
+  #proxy: SeverableProxy | undefined;
+  #page: Page | undefined;
+
+  constructor(node: () => Node) {
+    this.#node = node;
+  }
+
+  get node(): Node {
+    return this.#node();
+  }
+
+  /** The one that is open all the time. */
+  get page(): Page {
+    return this.#page ?? assert.fail('the page is not open');
+  }
+
+  /** Brings the package and its surroundings, and starts the service. */
+  async install(): Promise<void> {
+    const { node } = this;
+    await this.#bringMusic();
+    await node.writeFile('/etc/pulse/default.pa.d/page.pa', PULSEAUDIO_SINKS);
+    await node.writeFile('/etc/pipewire/pipewire-pulse.conf.d/page.conf', PIPEWIRE_SINKS);
+    await this.systemctl('restart', 'pipewire-pulse.service');
+    await node.writeUnit('user', 'player.service', PLAYER);
+    await node.writeUnit('user', 'radio.service', sleeper('Radio'));
+    await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
+    await shell(node, 'systemctl start lamp.service');
+    await this.systemctl('enable', '--now', 'player.service');
+    // As apt would, which reads all of its lists before.
+    await shell(
+      node,
+      'cd /opt/packages; dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb',
+    );
+    await shell(node, 'dpkg --install /opt/packages/tonearm_*.deb');
+    const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
+    await setUpPi(node, ...units, '--players', '--with-upgrade');
+  }
+
+  async #bringMusic(): Promise<void> {
+    const folder = tempFolder();
+    try {
+      for (const title of TITLES) {
+        const tags = { title, artist: 'Sinus', album: 'Tones', seconds: TRACK_SECONDS };
+        writeTone(join(folder.path, `${title}.wav`), tags);
+      }
+      writeFileSync(join(folder.path, 'cover.png'), COVER);
+      await this.node.install(folder.path, MUSIC);
+    } finally {
+      folder.remove();
+    }
+  }
+
+  async open(): Promise<void> {
+    this.#browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+    // The door's path is the same after a reboot; as long as there is none, connections are cut.
+    this.#proxy = await startProxy(await this.node.door());
+    this.#browser.context.on('request', (request) => {
+      if (!request.url().startsWith(this.#address)) this.faults.push(request.url());
+    });
+    this.#page = await this.another();
+    await this.page.evaluate('window.sameDocument = true');
+  }
+
+  /** A further page, which the caller closes. */
+  async another(): Promise<Page> {
+    const opened = await (this.#browser ?? assert.fail('no browser')).context.newPage();
+    opened.on('pageerror', (error) => this.faults.push(error.message));
+    await opened.goto(this.#address);
+    await opened.locator('#system .lines').waitFor();
+    return opened;
+  }
+
+  get #address(): string {
+    return `http://127.0.0.1:${this.#proxy?.port}/`;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser?.close();
+    await this.#proxy?.close();
+  }
+
+  /** Of the user's manager. Must succeed; gives what it prints. */
+  async systemctl(...args: readonly string[]): Promise<string> {
+    const ran = await this.node.user('systemctl', '--user', ...args);
+    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
+    return ran.stdout.trim();
+  }
+
+  /** A property of a unit of the user. */
+  property(unit: string, name: string): Promise<string> {
+    return this.systemctl('show', '-P', name, unit);
+  }
+
+  /** What mpv says of itself on its own socket. */
+  get mpvSocket(): string {
+    return this.node.outside(`/run/user/${this.node.uid}/mpv.socket`);
+  }
+}

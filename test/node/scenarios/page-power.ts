@@ -1,0 +1,51 @@
+// The page and the node's power: nothing happens before a question that names the node is answered, and a reboot ends with the same page
+// showing the node as it is then.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NODE_HOSTNAME } from '../node.js';
+import { shell } from './package-shell.js';
+import { ANY_TITLE, type PageOnNode } from './page-on-node.js';
+
+export function pagePowerScenarios(on: PageOnNode): void {
+  const named = (words: RegExp): RegExp => new RegExp(`${words.source} \\W?${NODE_HOSTNAME}`);
+
+  test('a question names the node; its first button, and Escape, do nothing', async () => {
+    for (const [action, question] of [
+      ['Restart node', /^Restart/],
+      ['Switch off', /^Switch off/],
+    ] as const) {
+      const dialog = on.page.getByRole('dialog', { name: named(question) });
+      await on.page.getByRole('button', { name: action, exact: true }).press('Enter');
+      await dialog.waitFor();
+      await on.page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'hidden' });
+      await on.page.getByRole('button', { name: action, exact: true }).click();
+      await dialog.waitFor();
+      await on.page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+    }
+    assert.match(await shell(on.node, 'systemctl is-system-running || true'), /running|degraded/);
+    await on.page.getByText('Connected').waitFor();
+  });
+
+  test('a reboot: the page says that the node is lost, and by itself shows it as it is again', async () => {
+    const { page } = on;
+    await page.getByRole('switch', { name: 'Autostart of Radio', checked: true }).click();
+    await page.getByRole('switch', { name: 'Autostart of Radio', checked: false }).waitFor();
+    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
+    await on.node.reboot(async () => {
+      await page.getByRole('button', { name: 'Restart node', exact: true }).click();
+      await page.getByRole('button', { name: named(/^Restart/) }).click();
+      await page.getByText('Connection lost').waitFor();
+    });
+    await on.node.door();
+    await page.getByText('Connected').waitFor();
+    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Stopped').waitFor();
+    await page.getByRole('slider', { name: 'Volume of Living' }).waitFor();
+    await page.locator('.player').getByText(ANY_TITLE).waitFor();
+    await page.getByRole('button', { name: 'Start Radio', exact: true }).click();
+    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
+    assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
+  });
+}

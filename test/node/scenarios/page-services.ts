@@ -1,0 +1,99 @@
+// The page and the node's units: those of the user by clicking and by the keyboard, with the effect read by systemctl; those of the system
+// to be looked at; what others do; and a user bus and a daemon that are restarted.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { until } from '../../until.js';
+import { shell } from './package-shell.js';
+import { ANY_TITLE, type PageOnNode, sleeper } from './page-on-node.js';
+
+const RADIO = 'radio.service';
+const FAILS =
+  '[Unit]\nDescription=Radio\nStartLimitIntervalSec=0\n[Service]\nType=oneshot\nExecStart=/bin/false\n';
+
+export function pageServicesScenarios(on: PageOnNode): void {
+  const card = (name: string): Locator => on.page.locator('.service').filter({ hasText: name });
+  const button = (name: string): Locator => on.page.getByRole('button', { name, exact: true });
+  const is = (property: string, value: string): Promise<unknown> =>
+    until(`${RADIO}: ${value}`, async () => (await on.property(RADIO, property)) === value);
+
+  test('a unit is started, restarted and stopped', async () => {
+    await button('Start Radio').click();
+    await is('ActiveState', 'active');
+    await card('Radio').getByText('Running').waitFor();
+    for (const press of [(it: Locator) => it.click(), (it: Locator) => it.press('Enter')]) {
+      const pid = await on.property(RADIO, 'MainPID');
+      // While one is under way, another is not begun.
+      await on.page.locator('[aria-label="Restart Radio"][aria-busy="false"]').waitFor();
+      await press(button('Restart Radio'));
+      await until('another process', async () => !['0', pid].includes(await on.property(RADIO, 'MainPID')));
+      await is('ActiveState', 'active');
+    }
+    await button('Stop Radio').press('Space');
+    await is('ActiveState', 'inactive');
+    await card('Radio').getByText('Stopped').waitFor();
+    await button('Start Radio').press('Enter');
+    await is('ActiveState', 'active');
+  });
+
+  test('its autostart is set', async () => {
+    const autostart = on.page.getByRole('switch', { name: 'Autostart of Radio' });
+    await autostart.click();
+    await is('UnitFileState', 'enabled');
+    await autostart.press('Space');
+    await is('UnitFileState', 'disabled');
+    await autostart.press('Enter');
+    await is('UnitFileState', 'enabled');
+  });
+
+  test('a unit of the system is shown, follows, and has no button', async () => {
+    await card('Lamp').getByText('View only').waitFor();
+    await card('Lamp').getByText('Running').waitFor();
+    assert.equal(await card('Lamp').getByRole('button').count(), 0);
+    assert.equal(await card('Lamp').getByRole('switch').count(), 0);
+    await shell(on.node, 'systemctl stop lamp.service');
+    await card('Lamp').getByText('Stopped').waitFor();
+    await shell(on.node, 'systemctl start lamp.service');
+    await card('Lamp').getByText('Running').waitFor();
+  });
+
+  test('one that cannot start is told of, in words', async () => {
+    await on.node.writeUnit('user', RADIO, FAILS);
+    await on.systemctl('stop', RADIO);
+    await button('Start Radio').click();
+    await on.page
+      .getByRole('alert')
+      .getByText(/exit-code/)
+      .waitFor();
+    await card('Radio').getByText('Failed').waitFor();
+    await on.page.getByRole('button', { name: 'Dismiss' }).click();
+    await on.node.writeUnit('user', RADIO, sleeper('Radio'));
+    await button('Start Radio').click();
+    await card('Radio').getByText('Running').waitFor();
+  });
+
+  test('the user bus is restarted: players and units are back, and can be commanded', async () => {
+    const pid = await on.property('player.service', 'MainPID');
+    await on.systemctl('restart', 'dbus.service');
+    await until('mpv is back with its bus', async () => {
+      return !['0', pid].includes(await on.property('player.service', 'MainPID'));
+    });
+    await on.page.locator('.player').getByText(ANY_TITLE).waitFor();
+    await button('Stop Radio').click();
+    await is('ActiveState', 'inactive');
+    await button('Start Radio').click();
+    await is('ActiveState', 'active');
+  });
+
+  test('the daemon is restarted: the page says so, and comes back with what has changed meanwhile', async () => {
+    await on.systemctl('stop', 'tonearm.service');
+    await on.page.getByText('Connection lost').waitFor();
+    await on.systemctl('stop', RADIO);
+    await on.systemctl('start', 'tonearm.service');
+    await on.page.getByText('Connected').waitFor();
+    await card('Radio').getByText('Stopped').waitFor();
+    await button('Start Radio').click();
+    await is('ActiveState', 'active');
+  });
+}

@@ -1,0 +1,61 @@
+// The page and an upgrade by the shipped example: looked for, begun, followed over its restart of the daemon, to both of its ends.
+
+import { after, before, test } from 'node:test';
+import { until } from '../../until.js';
+import { shell } from './package-shell.js';
+import type { PageOnNode } from './page-on-node.js';
+
+/** A node has its rule for sudo; this one waits for the test before it has installed anything. */
+const SUDO = `#!/bin/sh
+case "$*" in
+*install*) until [ -e /home/pi/verdict ]; do sleep 0.02; done; exit "$(cat /home/pi/verdict)";;
+esac
+`;
+/** Of all that apt could upgrade, which takes it seconds to say. */
+const APT_GET = '#!/bin/sh\necho Inst bash\n';
+const SETTINGS = '[Service]\nEnvironment=PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin\n';
+
+export function pageUpgradeScenarios(on: PageOnNode): void {
+  before(async () => {
+    await on.node.writeFile('/opt/fake/sudo', SUDO, '755');
+    await on.node.writeFile('/opt/fake/apt-get', APT_GET, '755');
+    for (const unit of ['tonearm-detect', 'tonearm-upgrade'])
+      await on.node.writeFile(`/etc/systemd/user/${unit}.service.d/test.conf`, SETTINGS);
+    await on.systemctl('daemon-reload');
+  });
+  after(() => shell(on.node, 'rm -f /home/pi/verdict'));
+
+  test('the check', async () => {
+    const looked = () => on.property('tonearm-detect.service', 'InvocationID');
+    const before = await looked();
+    await on.page.getByRole('button', { name: 'Check now' }).click();
+    await until('the detector has run', async () => (await looked()) !== before);
+    await on.page
+      .locator('#upgrade')
+      .getByText(/Installed: \W?0\.1\.0-1/)
+      .waitFor();
+    await on.page.locator('#upgrade').getByText('Up to date').waitFor();
+  });
+
+  for (const [verdict, said, press] of [
+    ['1', 'The last upgrade failed', 'Enter'],
+    ['0', 'The last upgrade succeeded', 'Space'],
+  ] as const) {
+    test(`progress, step and end: ${said}`, async () => {
+      const card = on.page.locator('#upgrade');
+      await shell(on.node, 'rm -f /home/pi/verdict');
+      await card.getByRole('button', { name: 'Upgrade' }).press(press);
+      await card.getByText(/Step: \W?Installing tonearm/).waitFor();
+      await card.getByText('25%').waitFor();
+      const second = await on.another();
+      await second
+        .locator('#upgrade')
+        .getByText(/Step: \W?Installing tonearm/)
+        .waitFor();
+      await second.close();
+      await shell(on.node, `echo ${verdict} > /home/pi/verdict`);
+      await card.getByText(said).waitFor();
+      await card.getByRole('button', { name: 'Upgrade' }).waitFor();
+    });
+  }
+}

@@ -1,0 +1,55 @@
+// Boots the real node, installs the package on it, and has its page open in Chromium while everything that a person does there is
+// done by clicking and by the keyboard, with the effect read on the node: on PipeWire, then on PulseAudio, then over a reboot.
+// Chromium runs on this machine, outside of the node, also where the node is another Debian.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { bootNode, type Node, whyNoNode } from '../node/node.js';
+import { PageOnNode } from '../node/scenarios/page-on-node.js';
+import { pagePowerScenarios } from '../node/scenarios/page-power.js';
+import { pageServicesScenarios } from '../node/scenarios/page-services.js';
+import { pageSoundScenarios } from '../node/scenarios/page-sound.js';
+import { pageUpgradeScenarios } from '../node/scenarios/page-upgrade.js';
+import { lacks } from '../tools/requirements.js';
+import { buildPackage, buildStandIn, type Folder, tempFolder } from './built-package.js';
+
+const why = whyNoNode() ?? lacks({ programs: ['chromium'] });
+
+describe("the installed node's page", { skip: why }, () => {
+  let booted: Node | undefined;
+  let packages: Folder | undefined;
+  const node = (): Node => booted ?? assert.fail('the node has not booted');
+  const page = new PageOnNode(node);
+
+  before(async () => {
+    packages = tempFolder();
+    const { path } = packages;
+    await Promise.all([
+      buildPackage('--out', path, '--version', '0.1.0-1', '--compress', 'none').then(() =>
+        buildStandIn(path),
+      ),
+      bootNode({ sound: 'pipewire' }).then((fresh) => {
+        booted = fresh;
+      }),
+    ]);
+    await node().install(packages.path, '/opt/packages');
+    await page.install();
+    await page.open();
+  });
+  after(async () => {
+    await page.close();
+    await booted?.close();
+    packages?.remove();
+  });
+
+  describe('with PipeWire', () => pageSoundScenarios(page, 'pipewire'));
+  describe('with PulseAudio in its place', () => pageSoundScenarios(page, 'pulseaudio'));
+  describe('units', () => pageServicesScenarios(page));
+  describe('an upgrade', () => pageUpgradeScenarios(page));
+  describe('power', () => pagePowerScenarios(page));
+
+  test('all of it was one document, without a fault, and asked nobody but the node', async () => {
+    assert.equal(await page.page.evaluate('window.sameDocument'), true);
+    assert.deepEqual(page.faults, []);
+  });
+});
