@@ -17,15 +17,20 @@ import { Streams } from './streams.js';
 import { System } from './system.js';
 import { UpgradeCard } from './upgrade.js';
 
+/** As `power.action` names it. */
+export type Leaving = 'reboot' | 'poweroff';
+
 interface AppProps {
   readonly live: Live;
   readonly state: NodeState;
   /** It answers, whatever the stream says. */
   readonly isBeating: boolean;
+  /** Why it will be lost, or is. */
+  readonly leaving: Leaving | undefined;
   readonly levels: Levels;
 }
 
-export function App({ live, state, isBeating, levels }: AppProps) {
+export function App({ live, state, isBeating, leaving, levels }: AppProps) {
   const { notices, report, dismiss } = useNotices();
   const { connection, server } = state;
   const node = server?.hostname ?? location.hostname;
@@ -39,7 +44,7 @@ export function App({ live, state, isBeating, levels }: AppProps) {
         <a class="skip" href="#now">
           {say('skip')}
         </a>
-        <Header node={node} status={status} />
+        <Header node={node} status={status} leaving={leaving} />
         <main class={status === 'lost' ? 'stale' : ''}>
           {status === 'connecting' ? null : <Sections live={live} state={state} />}
         </main>
@@ -56,14 +61,16 @@ const STATUS = {
   closed: ['lost', 'bad'],
 } as const;
 
-function Header({
-  node,
-  status,
-}: {
+const LOST = { reboot: 'rebooting', poweroff: 'poweringOff' } as const;
+
+interface HeaderProps extends Pick<AppProps, 'leaving'> {
   readonly node: string;
   readonly status: NodeState['connection']['status'];
-}) {
+}
+
+function Header({ node, status, leaving }: HeaderProps) {
   const [text, tone] = STATUS[status];
+  const lost = leaving === undefined ? 'lostLong' : LOST[leaving];
   return (
     <header>
       <div class="bar">
@@ -75,9 +82,7 @@ function Header({
           {say(text)}
         </p>
       </div>
-      {status === 'lost' ? (
-        <p class="banner wrap">{say('lostLong', { node: `\u2068${node}\u2069` })}</p>
-      ) : null}
+      {status === 'lost' ? <p class="banner wrap">{say(lost, { node: `\u2068${node}\u2069` })}</p> : null}
     </header>
   );
 }

@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { connect, tonearm } from '../client/client.js';
-import { App } from './app.js';
+import { App, type Leaving } from './app.js';
 import { language } from './language.js';
 import { Levels } from './meter.js';
 import { watchPulse } from './pulse.js';
@@ -10,6 +10,8 @@ import { watchPulse } from './pulse.js';
 function open(place: Element): void {
   const levels = new Levels();
   let isBeating = true;
+  /** What the node has been told to do with itself, until it is heard again. */
+  let leaving: Leaving | undefined;
   let frame = 0;
   const live = connect(tonearm(), {
     levels: !document.hidden,
@@ -17,10 +19,17 @@ function open(place: Element): void {
       if (changed.includes('levels')) for (const [output, peaks] of state.levels) levels.put(output, peaks);
       if (changed.some((slice) => slice !== 'levels')) drawSoon();
     },
+    onEvent: ({ type, data }) => {
+      if (type === 'power.action') leaving = data.action;
+      else if (type === 'server.info' && data === 'connected') leaving = undefined;
+      else return;
+      drawSoon();
+    },
   });
   const draw = (): void => {
     frame = 0;
-    render(<App live={live} state={live.state} isBeating={isBeating} levels={levels} />, place);
+    const { state } = live;
+    render(<App live={live} state={state} isBeating={isBeating} leaving={leaving} levels={levels} />, place);
   };
   const drawSoon = (): void => {
     if (frame === 0) frame = requestAnimationFrame(draw);

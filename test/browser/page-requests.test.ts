@@ -122,6 +122,9 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('whether the node still answers, and says when it does not, though the stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
+    await page.getByText('Trying again').waitFor();
+    node.change('power', { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
+    await page.getByText('living-room\u2069 is restarting.').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected').waitFor();
   });
