@@ -79,10 +79,11 @@ export function discoveryScenarios(node: () => Node): void {
   test('and so does a name that another service of this host has', async () => {
     const other = daemon.node.spawnRoot('avahi-publish', '-s', 'kitchen', '_http._tcp', '80');
     other.stdout.resume();
+    const gone = once(other, 'close');
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.is('up', /^announced as kitchen #2$/);
     await daemon.root('kill $(pidof avahi-publish)');
-    await once(other, 'close');
+    await gone;
   });
 
   test('it comes back with avahi-daemon, which nobody is delayed by', async () => {
