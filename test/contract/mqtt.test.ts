@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
 import { retained, Spy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
@@ -14,16 +14,20 @@ import { Daemon } from './daemon.js';
 
 const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
-const skip = lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl', 'pacat'] });
+const programs = ['mosquitto', 'pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl', 'pacat'];
+const skip = lacks({ programs });
 
-describe('a daemon that has joined a broker', { skip }, () => {
+for (const { kind, start } of SOUND_SERVERS)
+  describe(`a daemon on ${kind} that has joined a broker`, { skip }, () => joined(start));
+
+function joined(startSound: () => Promise<SoundServer>): void {
   let broker: Broker;
   let sound: SoundServer;
   let daemon: Daemon;
   let spy: Spy;
   before(async () => {
     broker = await startBroker();
-    sound = await startPulseAudio();
+    sound = await startSound();
     const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
     daemon = await Daemon.start({ env: sound.env, config });
     spy = await Spy.on(broker.url);
@@ -101,10 +105,17 @@ describe('a daemon that has joined a broker', { skip }, () => {
     const stream = await sound.play({ name: 'a/b+c#d%e 🎵', sink: 'living' });
     const set = `${T}/audio/clients/a%2Fb%2Bc%23d%25e 🎵/set`;
     await spy.holds(`${T}/audio/clients`, (text) => text.includes('🎵'));
-    await spy.publish(set, { volume: 0.3, output: 'kitchen' });
-    await spy.holds(`${T}/audio/clients`, (text) => {
-      const [client] = JSON.parse(text);
-      return client?.volume === 0.3 && client.output === 'kitchen';
+    // PipeWire 0.3.65 accepts a move and now and then forgets it.
+    await until('its volume and output', async () => {
+      await spy.publish(set, { volume: 0.3, output: 'kitchen' });
+      return until(
+        'both are seen',
+        () => {
+          const [client] = JSON.parse(spy.tree.get(`${T}/audio/clients`) ?? '');
+          return client?.volume === 0.3 && client.output === 'kitchen';
+        },
+        1000,
+      );
     });
     await stream.stop();
   });
@@ -138,22 +149,26 @@ describe('a daemon that has joined a broker', { skip }, () => {
     }
   });
 
-  test('a volume that is dragged: at most ten publications a second, the last one true', async () => {
+  test('a volume that is dragged for ten seconds: at most ten publications a second, the last one true', async () => {
     const topic = `${OUTPUTS}/living`;
+    await sound.pactl('set-default-sink', 'living');
+    await record(`${T}/audio/server`, ({ default_sink: name }) => name === 'living');
     const from = spy.seen.length;
-    for (let i = 0; i <= 100; i += 1) {
-      await spy.publish(`${topic}/set`, { volume: i / 100 });
+    for (let i = 0; i <= 500; i += 1) {
+      await spy.publish(`${topic}/set`, { volume: i === 500 ? 1 : (i % 90) / 100 });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await record(topic, ({ volume }) => volume === 1);
-    const times = spy.seen
-      .slice(from)
-      .filter((each) => each.topic === topic)
-      .map(({ at }) => at);
-    const busiest = Math.max(
-      ...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length),
-    );
-    assert.ok(busiest <= 10, `${busiest} publications within a second`);
+    for (const each of [topic, `${T}/audio/server`]) {
+      await record(each, ({ volume }) => volume === 1);
+      const times = spy.seen
+        .slice(from)
+        .filter((seen) => seen.topic === each)
+        .map(({ at }) => at);
+      const busiest = Math.max(
+        ...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length),
+      );
+      assert.ok(busiest <= 10, `${busiest} publications of ${each} within a second`);
+    }
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 100%/);
   });
 
@@ -207,4 +222,4 @@ describe('a daemon that has joined a broker', { skip }, () => {
       return true;
     });
   }
-});
+}

@@ -26,8 +26,9 @@ export class PlayersNode {
     this.stream = stream;
   }
 
-  static async start(session: Session): Promise<PlayersNode> {
-    const config = 'systemd: {enabled: false}\nplayers: {enabled: true}\n';
+  /** `more`: further sections of the configuration, in YAML. */
+  static async start(session: Session, more = ''): Promise<PlayersNode> {
+    const config = `systemd: {enabled: false}\nplayers: {enabled: true}\n${more}`;
     const daemon = await Daemon.start({ env: session.env, config });
     await daemon.backend('players', 'up');
     return new PlayersNode(session, daemon, await daemon.events('?snapshot=1'));

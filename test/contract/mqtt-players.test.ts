@@ -1,0 +1,115 @@
+// Media players by MQTT (contract, section 8), on a real mpv and a real broker: each command by what it does in the player, and what is
+// published of it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import { type Broker, startBroker } from '../broker/mosquitto.js';
+import { Spy } from '../broker/spy.js';
+import { Mpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
+import { Session, TONES } from '../players/session.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+
+const T = 'house/living';
+const MPV = `${T}/players/mpv`;
+const SECOND_US = 1_000_000;
+/** mpv rounds a position to its frames. */
+const NEAR_S = 1;
+const skip = lacks({ programs: ['mosquitto', ...PLAYER_PROGRAMS] });
+
+type Shown = (player: PlayerRecord) => boolean;
+const status =
+  (expected: string): Shown =>
+  ({ playback_status }) =>
+    playback_status === expected;
+const title =
+  (index: number): Shown =>
+  ({ metadata }) =>
+    metadata?.['xesam:title'] === TONES[index]?.title;
+const at =
+  (seconds: number): Shown =>
+  ({ position = Number.NaN }) =>
+    Math.abs(position / SECOND_US - seconds) < NEAR_S;
+
+/** A command, what of it mpv says on its own socket, and how the record is then; in this order, from playing the first tone. */
+const COMMANDS: readonly (readonly [command: string | object, property: string, value: unknown, Shown])[] = [
+  ['pause', 'pause', true, status('Paused')],
+  ['play', 'pause', false, status('Playing')],
+  ['play_pause', 'pause', true, status('Paused')],
+  [{ position: 20 * SECOND_US }, 'time-pos', 20, at(20)],
+  [{ offset: 15 * SECOND_US }, 'time-pos', 35, at(35)],
+  [{ volume: 0.4 }, 'volume', 40, ({ volume }) => volume === 0.4],
+  [{ loop: 'Playlist' }, 'loop-playlist', 'inf', ({ loop_status }) => loop_status === 'Playlist'],
+  ['next', 'playlist-pos', 1, title(1)],
+  ['previous', 'playlist-pos', 0, title(0)],
+  ['stop', 'idle-active', true, status('Stopped')],
+];
+
+describe('a player of a daemon that has joined a broker', { skip }, () => {
+  let broker: Broker;
+  let node: PlayersNode;
+  let mpv: Mpv;
+  let spy: Spy;
+
+  before(async () => {
+    broker = await startBroker();
+    const mqtt = `mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
+    node = await PlayersNode.start(await Session.start(), mqtt);
+    spy = await Spy.on(broker.url);
+    const tones = TONES.map(({ title: name }) => node.session.tone(name));
+    mpv = await Mpv.start(node.session, tones);
+  });
+  after(async () => {
+    await spy?.end();
+    await mpv?.program.end();
+    await node?.stop();
+    await broker?.stop();
+  });
+
+  test('what is published is what the route answers', async () => {
+    await spy.holds(MPV, (text) => status('Playing')(JSON.parse(text)));
+    await until('they are equal', async () => {
+      assert.deepEqual([JSON.parse(await spy.holds(MPV))], await node.players());
+      return true;
+    });
+  });
+
+  for (const [command, property, value, shown] of COMMANDS) {
+    test(`${JSON.stringify(command)}: it is done in the player, and published`, async () => {
+      await spy.publish(`${MPV}/set`, command);
+      await until(`mpv's ${property} is ${value}`, async () => {
+        const is = await mpv.get(property);
+        return typeof value === 'number' && typeof is === 'number'
+          ? Math.abs(is - value) < NEAR_S
+          : is === value;
+      });
+      await spy.holds(MPV, (text) => shown(JSON.parse(text)));
+    });
+  }
+
+  test('what a route refuses, and why, stands in the error topic', async () => {
+    for (const [player, command, expected] of [
+      ['nobody', 'play', 404],
+      ['mpv', 'explode', 404],
+      ['mpv', '{"volume": 2}', 400],
+      ['mpv', '{"loop": "Always"}', 400],
+      ['mpv', '{"offset": "x"}', 400],
+      ['mpv', '{"volume": 0.1, "louder": true}', 400],
+    ] as const) {
+      const topic = `${T}/players/${player}/set`;
+      const before = spy.texts(`${T}/error`).length;
+      await spy.publish(topic, command);
+      await until(`${player} ${command} is refused`, () => spy.texts(`${T}/error`).length > before);
+      const problem = JSON.parse(spy.texts(`${T}/error`).at(-1) ?? '');
+      assert.deepEqual([problem.status, problem.topic], [expected, topic], command);
+    }
+    assert.equal(await mpv.get('volume'), 40);
+  });
+
+  test('it ends: its topic holds nothing', async () => {
+    await mpv.program.end();
+    await spy.empty(MPV);
+  });
+});
