@@ -159,12 +159,11 @@ export class Serving {
     const { topic, text, retained } = message;
     const below = topics.below(topic);
     if (isCommand(below)) this.#command(below, message);
-    else if (retained) return;
-    else if (topic === topics.status) {
-      // Ours, but also the will of an earlier connection of ours, or somebody's hand.
+    else if (topic === topics.status && (!retained || text === OFFLINE)) {
+      // Ours, but also the will of an earlier connection of ours, which this one may just have ended, or somebody's hand.
       tree.published(topic, text);
       this.pump();
-    } else if (topic === topics.node && text !== topics.wanted(topic, '')) {
+    } else if (!retained && topic === topics.node && text !== topics.wanted(topic, '')) {
       // Whose it is then is seen by looking: by the last word on it, of which both know the same.
       this.#leave('another node has taken this branch');
     }

@@ -1,7 +1,7 @@
 // A bridge and a broker that goes, stands still, forgets, refuses and floods: afterwards the retained tree is the truth.
 
 import assert from 'node:assert/strict';
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
 import {
@@ -18,6 +18,33 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
+
+/** Leads to the port, and loses connections so that only who has come by it notices. */
+async function lossyLine(t: TestContext, port: number): Promise<{ readonly url: string; lose(): void }> {
+  const near = new Set<Socket>();
+  const far = new Set<Socket>();
+  const server = createServer((socket) => {
+    const onward = connect(port, '127.0.0.1');
+    for (const end of [socket, onward]) end.on('error', () => end.destroy());
+    near.add(socket);
+    far.add(onward);
+    socket.pipe(onward, { end: false });
+    onward.pipe(socket);
+    socket.on('end', () => onward.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of [...near, ...far]) socket.destroy();
+    server.close();
+  });
+  const { port: own } = server.address() as AddressInfo;
+  return {
+    url: `mqtt://127.0.0.1:${own}`,
+    lose: () => {
+      for (const socket of near) socket.destroy();
+    },
+  };
+}
 
 describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   async function broker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
@@ -94,6 +121,20 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       'audio/outputs/garden',
       'audio/outputs/kitchen',
     ]);
+  });
+
+  test('has not noticed that a connection was lost: the will of that one does not stay', async (t) => {
+    const there = await broker(t);
+    const line = await lossyLine(t, there.port);
+    const node = await nodeOn(t, { url: line.url });
+    await node.up();
+    line.lose();
+    await until('the broker has both', () => / already connected, closing old connection/.test(there.log()));
+    await node.up();
+    await until('its status is online', async () => {
+      const status = 'tonearm/living/status';
+      return (await retained(there.url, status)).get(status) === 'online';
+    });
   });
 
   test('stands still for longer than it may: it is connecting, with a reason, and true afterwards', async (t) => {
