@@ -38,7 +38,7 @@ const SYSTEM_TESTS = /^(browser|contract|node|packaging|sound|tools)\b/;
 /** Below test/: those that boot a node, which they do from outside of a Debian, over its root. */
 const BOOTING_TESTS = /^(node\/node|packaging\/installed-(node|forms|page))\.test\.js$/;
 /** Not run on Debian 13: both Debians have the same Chromium, npm 9.2 is asked for by name on one of them, and npm and ARM are what they are. */
-const ONE_DEBIAN_TESTS = /^(browser\b|tools\/fresh-checkout|packaging\/(arm|client-package|installed-page))/;
+const ONE_DEBIAN_TESTS = /^(browser\b|tools\/fresh-checkout|packaging\/(arm|client-package))/;
 
 class StepFailed extends Error {}
 
