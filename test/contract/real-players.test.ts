@@ -26,13 +26,6 @@ const AWAY_US = SECOND_US;
 
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
-/** A property of the player as busctl reads it. */
-async function onBus(node: PlayersNode, name: string, property: string): Promise<string> {
-  const address = `--address=${node.session.env['DBUS_SESSION_BUS_ADDRESS']}`;
-  const place = [name, '/org/mpris/MediaPlayer2', 'org.mpris.MediaPlayer2.Player', property];
-  return (await run('busctl', [address, 'get-property', ...place])).stdout.trim();
-}
-
 const near = (one: number, other: number): boolean => Math.abs(one - other) < AWAY_US;
 
 /** A command, what of it mpv says on its own socket, and how the record is then. */
@@ -148,8 +141,6 @@ describe('mpv', { skip }, () => {
       identity: 'mpv',
       playback_status: 'Playing',
       loop_status: 'None',
-      // mpv-mpris 0.7.1 asks mpv for a property that it does not have: the value is anything, and stays.
-      shuffle: (await onBus(node, MPV, 'Shuffle')) === 'b true',
       volume: 1,
       rate: 1,
       metadata: {
@@ -176,8 +167,10 @@ describe('mpv', { skip }, () => {
     };
     // It tells them one after the other, while it opens the file.
     const { position, position_updated_at } = await until('it is shown as it is', async () => {
-      const { position, position_updated_at, ...rest } = await node.player(MPV);
+      // mpv-mpris asks mpv for a property that it does not have: each reading of Shuffle is anything.
+      const { position, position_updated_at, shuffle, ...rest } = await node.player(MPV);
       assert.deepEqual(rest, expected);
+      assert.equal(typeof shuffle, 'boolean');
       return { position, position_updated_at };
     });
     assert.ok(typeof position === 'number' && Number.isInteger(position));
