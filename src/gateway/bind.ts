@@ -4,16 +4,16 @@ import { isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 
 /** As `os.networkInterfaces()` gives them: only interfaces that are up and have an address. */
-export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
+export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-export interface Wanted {
+export interface WantedAddress {
   readonly address: string;
   /** What of `bind` names it. */
   readonly name: string;
 }
 
 export interface Bound {
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly WantedAddress[];
   /** What of `bind` is not there: an interface without an address that can be listened on, an address that no interface has. */
   readonly waiting: readonly string[];
   /** For people: what is there and left out, and why. */
@@ -30,11 +30,11 @@ const IPV4_MAPPED = '::ffff:';
  * `bind` holds interface names, IP addresses or `all`. The order is kept, duplicates are left out, and so is what another
  * address contains: the second socket of the two would be refused as taken.
  */
-export function resolveBind(bind: readonly string[], interfaces: Interfaces): Bound {
+export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all')) {
     return { wanted: [{ address: everywhere(interfaces), name: 'all' }], waiting: [], notes: [] };
   }
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, WantedAddress>();
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
@@ -63,18 +63,18 @@ export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
   return !hasIpv6 && bind.every((name) => isIP(plain(name)) === 6);
 }
 
-function addressesOf(name: string, interfaces: Interfaces): readonly string[] {
+function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
   const infos = Object.hasOwn(interfaces, name) ? interfaces[name] : undefined;
   return (infos ?? []).map((info) => info.address);
 }
 
 /** One dual-stack socket where the machine speaks IPv6 at all. */
-function everywhere(interfaces: Interfaces): string {
+function everywhere(interfaces: InterfaceAddresses): string {
   const infos = Object.values(interfaces).flatMap((list) => list ?? []);
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
 
-function withoutContained(wanted: readonly Wanted[]): readonly Wanted[] {
+function withoutContained(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
   const every = wanted.find(({ address }) => address === EVERY_ADDRESS);
   if (every !== undefined) return [every];
   if (!wanted.some(({ address }) => address === EVERY_IPV4)) return wanted;
@@ -102,7 +102,7 @@ function plain(address: string): string {
 }
 
 /** The address as it can be listened on now, if at all. A link-local one means nothing without the zones that have it. */
-function present(address: string, interfaces: Interfaces): readonly string[] {
+function present(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');
   const names = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(bare));

@@ -9,18 +9,16 @@ import {
   type ChildName,
 } from '../protocol/actor/backends.js';
 import { COLLECTIONS, GAUGES } from '../protocol/actor/collections.js';
-import type { Bridges, Change, HEARD, Notice, Tidings } from '../protocol/actor/messages.js';
+import type { Bridges, Change, HEARD, Notice, ServedNotice, Tidings } from '../protocol/actor/messages.js';
 import { ENTRY_OVERHEAD_BYTES, QUEUE_BYTES_MAX } from './events/queue.js';
 import type { Mirror } from './mirror.js';
-
-type Served = Extract<Notice, { readonly kind: 'served' }>;
 
 export interface BridgeFeedParts {
   readonly bridges: Bridges;
   readonly heard: typeof HEARD;
   readonly mirror: Pick<Mirror, 'records' | 'allHealth'>;
   /** Where HTTP is served now. */
-  readonly served: () => Omit<Served, 'kind'>;
+  readonly served: () => Omit<ServedNotice, 'kind'>;
 }
 
 /** To be told of everything when the mirror knows it. A bridge that has never pulled costs nothing. */
@@ -76,7 +74,7 @@ export class BridgeFeeds {
     return [this.#served(), ...healths, ...mirror.records()];
   }
 
-  #served(): Served {
+  #served(): ServedNotice {
     return { kind: 'served', ...this.#parts.served() };
   }
 }

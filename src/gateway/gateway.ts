@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import { type Backends, type Bridges, type ChildListener, HEARD } from '../protocol/actor/messages.js';
-import type { Interfaces } from './bind.js';
+import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
 import { BridgeRequests } from './bridge-requests.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly backends: Backends;
   readonly bridges: Bridges;
   /** `os.networkInterfaces`. */
-  readonly interfaces: () => Interfaces;
+  readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
   /** None where `api.ui.enabled` is false. */
   readonly page: PageFiles;
@@ -62,7 +62,7 @@ function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-interface Told {
+interface Recipients {
   readonly mirror: Mirror;
   readonly hub: EventHub;
   readonly feeds: BridgeFeeds;
@@ -71,7 +71,7 @@ interface Told {
 }
 
 /** What children say: the mirror knows it first. */
-function childListener({ mirror, hub, feeds, covers, requests }: Told): ChildListener {
+function childListener({ mirror, hub, feeds, covers, requests }: Recipients): ChildListener {
   return {
     changes: (_child, changes) => {
       hub.publish(mirror.apply(changes));

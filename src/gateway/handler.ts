@@ -59,7 +59,7 @@ export interface HandlerParts {
 /** As much of an exchange as is needed behind trust. */
 export type TrustedExchange = Omit<Exchange, 'setHeaders' | 'repeated' | 'handlerReturned'>;
 type ActionOf<K extends Action['kind']> = Extract<Action, { readonly kind: K }>;
-type Served = void | Promise<void>;
+type Handled = void | Promise<void>;
 
 const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
 const STREAM_HEADERS: readonly HeaderPair[] = [
@@ -99,7 +99,7 @@ export class RequestHandler implements ExchangeHandler {
     this.#isShutDown = true;
   }
 
-  serve(exchange: Exchange): Served {
+  serve(exchange: Exchange): Handled {
     const { identity, router } = this.#parts;
     const { rules } = identity;
     const host = exchange.header('host');
@@ -121,7 +121,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /** What is behind trust: also for those who need not ask for it, the node's own bridges. */
-  serveTrusted(exchange: TrustedExchange): Served {
+  serveTrusted(exchange: TrustedExchange): Handled {
     if (this.#isShutDown) return refuseForGood(exchange, problem('shutting-down', 'The service is ending'));
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
@@ -142,7 +142,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #perform(exchange: TrustedExchange, action: Action, match: RouteMatch): Served {
+  #perform(exchange: TrustedExchange, action: Action, match: RouteMatch): Handled {
     const { page, identity } = this.#parts;
     switch (action.kind) {
       case 'mirror':
@@ -244,7 +244,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.answer(replyOf(this.#openapi, ifNoneMatch));
   }
 
-  #openStream(exchange: TrustedExchange): Served {
+  #openStream(exchange: TrustedExchange): Handled {
     const parsed = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
     if (!parsed.ok) return refuse(exchange, problem('bad-query', parsed.detail));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });

@@ -4,7 +4,7 @@
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
-import { canChange, type Interfaces, resolveBind, type Wanted } from './bind.js';
+import { canChange, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
 /** The contract allows 10 s. Each look is a wake-up, of which the whole process has 1.3 in a second. */
 const LOOK_EVERY_MS = 8000;
@@ -23,7 +23,7 @@ export interface ListeningOptions {
   /** 0: a free one, the same for all addresses. */
   readonly port: number;
   /** As `os.networkInterfaces()`, which may throw. */
-  readonly interfaces: () => Interfaces;
+  readonly interfaces: () => InterfaceAddresses;
   /** Undefined: it cannot be listened on. */
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export class ListeningSockets {
   };
 
   /** Undefined: the machine does not say, which is no reason to change anything. */
-  #interfaces(): Interfaces | undefined {
+  #interfaces(): InterfaceAddresses | undefined {
     try {
       const interfaces = this.#options.interfaces();
       this.#isBlind = false;
@@ -101,7 +101,7 @@ export class ListeningSockets {
     }
   }
 
-  #follow(interfaces: Interfaces): void {
+  #follow(interfaces: InterfaceAddresses): void {
     const { log } = this.#options;
     const { wanted, waiting, notes } = resolveBind(this.#options.bind, interfaces);
     for (const note of notes) if (!this.#notes.includes(note)) log('warn', note);
@@ -115,7 +115,7 @@ export class ListeningSockets {
     this.#tellWaiting([...new Set([...waiting, ...refused.map(({ name }) => name)])], waiting);
   }
 
-  #closeAllBut(wanted: readonly Wanted[]): void {
+  #closeAllBut(wanted: readonly WantedAddress[]): void {
     const gone = [...this.#open].filter(([open]) => !wanted.some(({ address }) => address === open));
     for (const [address, socket] of gone) {
       socket.close();
@@ -126,8 +126,8 @@ export class ListeningSockets {
   }
 
   /** What cannot be opened. */
-  #openAll(wanted: readonly Wanted[]): readonly Wanted[] {
-    const refused: Wanted[] = [];
+  #openAll(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
+    const refused: WantedAddress[] = [];
     const opened: string[] = [];
     for (const one of wanted) {
       if (this.#open.has(one.address)) continue;

@@ -135,10 +135,10 @@ export function afterDeath(deaths: readonly number[], now: number, policy: Resta
   return { verdict: 'failed', waitMs: policy.restMs, deaths: recent.slice(-policy.waitsMs.length - 1) };
 }
 
-type Report = (life: Lifecycle) => BackendState | undefined;
+type StateOf = (life: Lifecycle) => BackendState | undefined;
 
 /** A child that is being stopped reports nothing any more: its last word stands. */
-const STATES: { readonly [P in Phase]: Report } = {
+const STATES: { readonly [P in Phase]: StateOf } = {
   // A new thread after a death has not proven itself before it speaks.
   starting: ({ restarts }) => (restarts === 0 ? 'connecting' : 'restarting'),
   connecting: () => 'connecting',

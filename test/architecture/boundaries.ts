@@ -20,7 +20,13 @@ export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
   {
     of: 'src/actors/bus/',
-    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/clock.ts', 'src/user-directories.ts'],
+    may: [
+      'src/protocol/dbus/',
+      'src/protocol/actor/',
+      'src/actors/text.ts',
+      'src/clock.ts',
+      'src/user-directories.ts',
+    ],
     builtins: ['node:net'],
   },
   {

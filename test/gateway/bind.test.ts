@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { type Bound, canChange, canNeverBe, type Interfaces, resolveBind } from '../../src/gateway/bind.js';
+import {
+  type Bound,
+  canChange,
+  canNeverBe,
+  type InterfaceAddresses,
+  resolveBind,
+} from '../../src/gateway/bind.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 
 function v4(address: string): NetworkInterfaceInfo {
@@ -15,7 +21,7 @@ function v6(address: string): NetworkInterfaceInfo {
   return { family: 'IPv6', address, netmask: '', mac: '', internal: false, cidr: null, scopeid: 0 };
 }
 
-const machine: Interfaces = {
+const machine: InterfaceAddresses = {
   lo: [v4('127.0.0.1'), v6('::1')],
   eth0: [v4('10.0.0.2'), v6('fd00::2'), v6('fe80::2')],
   wlan0: [v6('fe80::3')],
@@ -30,7 +36,7 @@ function outcome({ wanted, waiting }: Bound): string {
   return [...there, ...(waiting.length > 0 ? ['absent', ...waiting] : [])].join(' ');
 }
 
-const rows: [bind: string[], interfaces: Interfaces, expected: string][] = [
+const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][] = [
   [['lo'], machine, '127.0.0.1 ::1'],
   [['eth0'], machine, '10.0.0.2 fd00::2'],
   [['lo', 'eth0'], machine, '127.0.0.1 ::1 10.0.0.2 fd00::2'],

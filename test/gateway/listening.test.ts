@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
 import { systemClock } from '../../src/clock.js';
-import type { Interfaces } from '../../src/gateway/bind.js';
+import type { InterfaceAddresses } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 
 function v4(address: string): NetworkInterfaceInfo {
@@ -28,7 +28,7 @@ class Machine {
     this.listening = new ListeningSockets({
       bind,
       port: 8018,
-      interfaces: (): Interfaces => this.interfaces,
+      interfaces: (): InterfaceAddresses => this.interfaces,
       open: (address, port) => {
         if (this.taken.has(address)) return undefined;
         this.open.push(address);

@@ -1,6 +1,8 @@
 // Names of clients: what a stream is called, and that no two live ones are called the same (contract, section 2).
 // Pure. Knows nothing of the server's records beyond a name and a property list.
 
+import { capped } from '../text.js';
+
 /** A media.name may hold a whole article (60 000 characters pass both servers): UTF-16 units that are kept. */
 export const NAME_MAX_UNITS = 1024;
 
@@ -9,18 +11,11 @@ const PULSEAUDIO_NO_NAME = '(null)';
 
 export type Props = Readonly<Record<string, string>>;
 
-/** Cuts to a bound without splitting a character in two. */
-export function capped(text: string, max: number = NAME_MAX_UNITS): string {
-  if (text.length <= max) return text;
-  const code = text.charCodeAt(max - 1);
-  const splits = code >= 0xd800 && code <= 0xdbff;
-  return text.slice(0, splits ? max - 1 : max);
-}
-
 /** The name that a stream would have if it were alone: media.name, application.name, the binary, or `stream`. */
 export function wantedName(name: string | undefined, props: Props): string {
   const own = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
-  return capped(own || props['application.name'] || props['application.process.binary'] || 'stream');
+  const wanted = own || props['application.name'] || props['application.process.binary'] || 'stream';
+  return capped(wanted, NAME_MAX_UNITS);
 }
 
 /**

@@ -9,7 +9,8 @@ import type {
 } from '../../protocol/actor/schemas.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
-import { capped, type Props } from './names.js';
+import { capped } from '../text.js';
+import { NAME_MAX_UNITS, type Props } from './names.js';
 import type { HeldRecord } from './state.js';
 
 /** Properties are free text of strangers: bounds on how many of them pass, the first in alphabetical order. */
@@ -28,10 +29,12 @@ export function kindOfServer(server: ServerInfo): SoundServerKind {
   return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
 }
 
+const shown = (text: string): string => capped(text, NAME_MAX_UNITS);
+
 /** In a fixed order, because a server may list the same properties in another one and that is no change. */
 function shownProps(props: Props): Record<string, string> {
   const keys = Object.keys(props).sort().slice(0, PROPS_MAX_ENTRIES);
-  return Object.fromEntries(keys.map((key) => [capped(key), capped(props[key] ?? '')]));
+  return Object.fromEntries(keys.map((key) => [shown(key), shown(props[key] ?? '')]));
 }
 
 /** A field of the schemas: a name that none of them has does not compile. */
@@ -40,7 +43,7 @@ type Field = keyof AudioServerRecord | keyof OutputRecord | keyof ClientRecord;
 /** The field under its name, or nothing at all when there is no value to show. */
 function optionalField<K extends Field>(key: K, value: string | undefined): { [P in K]?: string } {
   const field: { [P in K]?: string } = {};
-  if (value) field[key] = capped(value);
+  if (value) field[key] = shown(value);
   return field;
 }
 
@@ -72,7 +75,7 @@ export function outputRecord(sink: HeldRecord<SinkInfo>, isDefault: boolean): Ou
   return {
     id: info.index,
     name: info.name,
-    description: capped(info.description ?? info.name),
+    description: shown(info.description ?? info.name),
     ...optionalField('nick', info.props['node.nick'] ?? info.props['device.nick']),
     muted: info.muted,
     volume: levelOf(info.volume),
@@ -106,7 +109,7 @@ export function clientRecord(info: SinkInputInfo, { kind, name, output }: Client
   return {
     id: info.index,
     name,
-    app: capped(props['application.name'] || binary || name),
+    app: shown(props['application.name'] || binary || name),
     muted: info.muted,
     ...(hasVolume(info) && { volume: levelOf(info.volume) }),
     corked: info.corked,

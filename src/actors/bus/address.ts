@@ -2,6 +2,7 @@
 // Reference: D-Bus Specification, "Server Addresses".
 
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
+import { percentDecoded } from '../text.js';
 
 /** The paths to try, in order; or why there is none. */
 export type BusPaths =
@@ -11,15 +12,6 @@ export type BusPaths =
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits addresses at these without decoding them, so that a path with one cannot be given to it. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
-
-/** Undefined where an escape is broken. */
-function percentDecoded(text: string): string | undefined {
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
-  return Buffer.from(
-    text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  ).toString('utf8');
-}
 
 /** One address -> path, or a sentence that says why not. */
 function pathOf(address: string, runtime: string): { path: string } | { why: string } {
@@ -34,7 +26,7 @@ function pathOf(address: string, runtime: string): { path: string } | { why: str
   if (pairs.has('abstract')) return { why: `${address}: abstract sockets are not supported` };
   const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
   if (raw === undefined || raw === '') return { why: `${address}: it has no path` };
-  const path = percentDecoded(raw);
+  const path = /%(?![0-9A-Fa-f]{2})/.test(raw) ? undefined : percentDecoded(raw).toString('utf8');
   if (path === undefined) return { why: `${address}: a percent escape is broken` };
   if (UNUSABLE_IN_PATH.test(path)) return { why: `${address}: a path with , : ; or = is not supported` };
   return { path };

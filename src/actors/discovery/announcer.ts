@@ -3,7 +3,7 @@
 // round at a time. It asks nothing of the node.
 
 import { type Clock, Timers } from '../../clock.js';
-import type { Notice, Tidings } from '../../protocol/actor/messages.js';
+import type { ServedNotice, Tidings } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_ENTRY_GROUP,
@@ -38,7 +38,6 @@ export interface AnnouncerWorld {
   readonly clock: Clock;
 }
 
-type Served = Extract<Notice, { readonly kind: 'served' }>;
 type Listener = Pick<NodeLink, 'status' | 'log'>;
 
 export class Announcer implements BridgeActor, BusOwner {
@@ -48,7 +47,7 @@ export class Announcer implements BridgeActor, BusOwner {
   readonly #timers: Timers<'look'>;
   readonly #bus: AvahiBus;
   readonly #announcement: Announcement;
-  #served: Served | undefined;
+  #served: ServedNotice | undefined;
   /** Undefined while the bus is away, or has not said. */
   #isAvahiThere: boolean | undefined;
   #name: string;

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import type { CoverAnswer } from '../../protocol/actor/commands.js';
+import { percentDecoded } from '../text.js';
 import { isDataUrl } from './metadata.js';
 
 const COVER_MAX_BYTES = 8 << 20;
@@ -38,14 +39,6 @@ export async function coverOf(
   if (protocol === 'http:' || protocol === 'https:') return { location: href };
   if (protocol !== 'file:' || (host !== '' && host !== 'localhost')) return undefined;
   return fileCover(percentDecoded(pathname), held, uid);
-}
-
-/** A path is bytes, whatever they mean; so is what a data: URL holds. */
-function percentDecoded(text: string): Buffer {
-  const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return Buffer.from(decoded, 'latin1');
 }
 
 function dataCover(url: string, held: string | undefined): CoverAnswer | undefined {

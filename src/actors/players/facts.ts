@@ -2,11 +2,10 @@
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
-import { type Properties, readProperties } from '../../protocol/dbus/properties.js';
-import { capped, type Metadata, metadataOf, NO_METADATA } from './metadata.js';
+import { type Properties, type PropertyRecord, readProperties } from '../../protocol/dbus/properties.js';
+import { capped } from '../text.js';
+import { type Metadata, metadataOf, NO_METADATA, VALUE_MAX_UNITS } from './metadata.js';
 import type { Anchor, Motion } from './position.js';
-
-export type PropertyRecord = Readonly<Record<string, unknown>>;
 
 type PlayerProperties = Omit<Properties<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
@@ -28,7 +27,11 @@ export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFact
   const { Identity, ...root } = readProperties(ROOT_PROPERTIES, record);
   return {
     ...facts,
-    root: { ...facts.root, ...root, ...(Identity !== undefined && { Identity: capped(Identity) }) },
+    root: {
+      ...facts.root,
+      ...root,
+      ...(Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) }),
+    },
   };
 }
 

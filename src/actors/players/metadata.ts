@@ -1,8 +1,10 @@
 // A track's metadata as a player tells it -> bounded texts, and what is needed of it besides. Pure. Players are strangers: any value
 // may be of any type and of any size.
 
+import { capped } from '../text.js';
+
 /** UTF-16 units of one value; of a longer one the beginning. */
-const VALUE_MAX_UNITS = 4096;
+export const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
 /** UTF-16 units of all keys and values together; what would exceed it is left out. */
@@ -72,8 +74,9 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
 /** Of an image that is written into its URL only what it is: half of one is of no use to anybody. */
 function shownText(key: string, value: unknown): string {
   const text = textOf(value);
-  if (key === 'mpris:artUrl' && isDataUrl(text)) return capped(text.slice(0, text.indexOf(',') + 1));
-  return capped(text);
+  if (key === 'mpris:artUrl' && isDataUrl(text))
+    return capped(text.slice(0, text.indexOf(',') + 1), VALUE_MAX_UNITS);
+  return capped(text, VALUE_MAX_UNITS);
 }
 
 /** Schemes are written in any case (RFC 3986, 3.1). */
@@ -87,10 +90,4 @@ function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if (value instanceof Uint8Array) return '';
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
-}
-
-/** Not cut between the halves of one character. */
-export function capped(text: string): string {
-  if (text.length <= VALUE_MAX_UNITS) return text;
-  return text.slice(0, VALUE_MAX_UNITS).replace(/[\uD800-\uDBFF]$/, '');
 }

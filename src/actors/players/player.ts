@@ -12,12 +12,12 @@ import {
   ROOT_INTERFACE,
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
+import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import type { PlayersBus } from '../bus/bus.js';
 import {
   motionOf,
   NOTHING_KNOWN,
   type PlayerFacts,
-  type PropertyRecord,
   playerRecord,
   positionIn,
   statusOf,

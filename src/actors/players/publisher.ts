@@ -11,7 +11,7 @@ const GATHER_MS = 50;
 const CLOCK_LOOK_MS = 30_000;
 
 /** As it was told last. */
-interface Told {
+interface Published {
   text: string;
   jumps: number;
 }
@@ -19,7 +19,7 @@ interface Told {
 export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #clock: Clock;
-  readonly #told = new Map<Player, Told>();
+  readonly #told = new Map<Player, Published>();
   /** Players with changes that are gathered. */
   readonly #waiting = new Set<Player>();
   #cancel: (() => void) | undefined;

@@ -2,10 +2,8 @@
 // PropertiesChanged carries a fixed set of properties each time, the Service's first and then the Unit's (observed, systemd 252). It
 // never tells LoadState, Description and the like: those come from readings only.
 
-import { readProperties } from '../../protocol/dbus/properties.js';
+import { type PropertyRecord, readProperties } from '../../protocol/dbus/properties.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES } from '../../protocol/dbus/systemd.js';
-
-export type PropertyRecord = Readonly<Record<string, unknown>>;
 
 export interface RunFacts {
   readonly activeState: string;

@@ -4,10 +4,10 @@
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
-import type { PropertyRecord } from './facts.js';
 import { type AwaitedChange, Jobs } from './jobs.js';
 import { type Depth, type ReadingBus, UnitReader } from './reader.js';
 import { ReloadDebounce } from './reload-debounce.js';

@@ -1,8 +1,8 @@
 // The followed units of one manager and what is known of each: readings and signals go in, the units that they changed come
 // out. Pure: it reads nothing itself. systemd speaks of units by primary name, so that an alias shows the unit behind it.
 
+import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import { unitPath } from '../../protocol/dbus/systemd.js';
-import type { PropertyRecord } from './facts.js';
 import { readingUnder, type UnitFacts, unknownUnit, unloaded, withProperties } from './facts.js';
 
 /** One followed unit. */

@@ -69,7 +69,13 @@ export type Notice =
   /** When a backend is `up`, the records that were told are all that it has. */
   | { readonly kind: 'health'; readonly child: ChildName; readonly health: BackendHealth }
   /** Where HTTP is served now: addresses as `/health` lists them. */
-  | { readonly kind: 'served'; readonly port: number; readonly addresses: readonly string[] };
+  | ServedNotice;
+
+export interface ServedNotice {
+  readonly kind: 'served';
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
 
 /** What each bridge is told of: what it does not need is not sent to its thread. */
 export const HEARD: Readonly<Record<Bridge, readonly Notice['kind'][]>> = {

@@ -2,6 +2,9 @@
 
 import type { Values } from './method.js';
 
+/** Properties by name, of any types: what a reading or a signal brings. */
+export type PropertyRecord = Readonly<Record<string, unknown>>;
+
 /** Property -> signature. The signatures here are the ones whose values can be told apart at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
@@ -32,7 +35,7 @@ export type Properties<T extends PropertyTable> = {
 /** What the record says about the table's properties. One that is missing or of another type is left out. */
 export function readProperties<const T extends PropertyTable>(
   table: T,
-  record: Readonly<Record<string, unknown>>,
+  record: PropertyRecord,
 ): Properties<T> {
   const known = Object.entries(table).filter(
     ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),

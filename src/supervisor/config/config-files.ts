@@ -29,7 +29,7 @@ const READ_BY_OTHERS = 0o044;
 const CHUNK_BYTES = 16 * 1024;
 
 /** The main file, if there is one, and those of its conf.d in name order; or why one of them cannot be had. */
-export type Found =
+export type FoundFiles =
   | { readonly ok: true; readonly files: readonly ConfigFile[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
@@ -39,7 +39,7 @@ type FileRead =
   | { readonly kind: 'unreadable'; readonly problem: string };
 
 /** The first of `candidates` that exists; one that exists but cannot be read is a problem, not a miss. */
-export function firstConfig(candidates: readonly string[]): Found {
+export function firstConfig(candidates: readonly string[]): FoundFiles {
   for (const path of candidates) {
     const read = readConfig(path);
     if (read.kind === 'unreadable') return { ok: false, problems: [read.problem] };
@@ -49,13 +49,13 @@ export function firstConfig(candidates: readonly string[]): Found {
 }
 
 /** Exactly this file; that it is absent is a problem. */
-export function namedConfig(path: string): Found {
+export function namedConfig(path: string): FoundFiles {
   const read = readConfig(path);
   if (read.kind === 'text') return withDropIns({ path, text: read.text });
   return { ok: false, problems: [read.kind === 'absent' ? absence(path) : read.problem] };
 }
 
-function withDropIns(main: ConfigFile): Found {
+function withDropIns(main: ConfigFile): FoundFiles {
   const folder = join(dirname(main.path), 'conf.d');
   const listed = dropInNames(folder);
   if ('problem' in listed) return { ok: false, problems: [listed.problem] };

@@ -2,13 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  ClientNames,
-  capped,
-  NAME_MAX_UNITS,
-  type Props,
-  wantedName,
-} from '../../../src/actors/audio/names.js';
+import { ClientNames, NAME_MAX_UNITS, type Props, wantedName } from '../../../src/actors/audio/names.js';
 
 describe('a client is called', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
@@ -28,9 +22,9 @@ describe('a client is called', () => {
 
   test('by no more than a bound, cut between characters', () => {
     assert.equal(wantedName('x'.repeat(60_000), {}).length, NAME_MAX_UNITS);
-    assert.equal(capped('ab🎵', 3), 'ab');
-    assert.equal(capped('a🎵b', 3), 'a🎵');
-    assert.equal(capped('abc', 3), 'abc');
+    assert.equal(wantedName(`${'x'.repeat(NAME_MAX_UNITS - 1)}🎵`, {}), 'x'.repeat(NAME_MAX_UNITS - 1));
+    assert.ok(wantedName(`${'x'.repeat(NAME_MAX_UNITS - 2)}🎵b`, {}).endsWith('x🎵'));
+    assert.equal(wantedName('x'.repeat(NAME_MAX_UNITS), {}).length, NAME_MAX_UNITS);
   });
 });
 

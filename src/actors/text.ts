@@ -1,0 +1,13 @@
+// Text from outside as every backend takes it in: cut to a bound, and percent-encoding undone. Pure.
+
+/** At most `max` UTF-16 units, without splitting a character in two. */
+export function capped(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** The bytes of a text whose %XX are bytes; what is no %XX stands for itself. */
+export function percentDecoded(text: string): Buffer {
+  const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+  return Buffer.from(text.replace(/%([0-9a-f]{2})/gi, byte), 'latin1');
+}
