@@ -79,8 +79,12 @@ export class GatewayUnderTest {
   readonly port: number;
   #conformance: Conformance | undefined;
 
-  /** `descriptorsMax`: how many files and sockets it is made to believe that it may hold open. */
-  constructor(settings: RouteSettings = SETTINGS, descriptorsMax = Number.POSITIVE_INFINITY) {
+  /** `descriptorsMax`: how many files and sockets it is made to believe that it may hold open. `bind` as in the configuration. */
+  constructor(
+    settings: RouteSettings = SETTINGS,
+    descriptorsMax = Number.POSITIVE_INFINITY,
+    bind: readonly string[] = ['127.0.0.1'],
+  ) {
     this.gateway = createGateway({
       settings,
       node: this.#node(descriptorsMax),
@@ -94,14 +98,14 @@ export class GatewayUnderTest {
       },
       clock: systemClock,
     });
-    const result = this.gateway.listen(['127.0.0.1'], 0);
+    const result = this.gateway.listen(bind, 0);
     assert.deepEqual(result.refused, []);
     this.port = result.port;
   }
 
   /** With every enabled backend up. */
-  static up(settings: RouteSettings = SETTINGS): GatewayUnderTest {
-    const under = new GatewayUnderTest(settings);
+  static up(settings: RouteSettings = SETTINGS, bind?: readonly string[]): GatewayUnderTest {
+    const under = new GatewayUnderTest(settings, undefined, bind);
     bringUp(
       under.gateway.listener,
       BACKENDS.filter((backend) => settings[backend].enabled),

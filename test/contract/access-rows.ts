@@ -1,0 +1,174 @@
+// Who may have what, as tables (contract, sections 1, 3, 6 and 9): each route by an example, strangers by what they send, and what of
+// the node's addresses each `bind` opens. Data only; access.test.ts goes through all of it.
+
+import type { RouteSettings } from '../../src/gateway/routes.js';
+import { SETTINGS } from '../gateway/gateway-under-test.js';
+
+/** Everything there is. */
+export const EVERYTHING: RouteSettings = {
+  ...SETTINGS,
+  api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
+};
+const { api, audio, systemd, power, players, upgrade } = EVERYTHING;
+const { checkUnit: _check, ...noCheck } = upgrade;
+const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
+
+/** What of the configuration a route needs, by how it is taken away. */
+const WITHOUT = {
+  page: { ...EVERYTHING, api: { ...api, ui: { enabled: false } } },
+  stream: { ...EVERYTHING, api: { ...api, sse: { enabled: false, maxClients: 1 } } },
+  audio: { ...EVERYTHING, audio: { ...audio, enabled: false } },
+  cookie: { ...EVERYTHING, audio: { ...audio, serveCookie: false } },
+  systemd: { ...EVERYTHING, systemd: { ...systemd, enabled: false } },
+  power: { ...EVERYTHING, power: { ...power, enabled: false } },
+  players: { ...EVERYTHING, players: { ...players, enabled: false } },
+  upgrade: { ...EVERYTHING, upgrade: { ...upgrade, enabled: false } },
+  check: { ...EVERYTHING, upgrade: noCheck },
+  start: { ...EVERYTHING, upgrade: noUpgrade },
+} as const satisfies Record<string, RouteSettings>;
+
+export type Need = keyof typeof WITHOUT;
+export const CONFIGURATIONS_WITHOUT: Readonly<Record<Need, RouteSettings>> = WITHOUT;
+
+export interface RouteAccess {
+  readonly url: string;
+  /** JSON. */
+  readonly body?: string;
+  /** Any of them taken away takes the route away. */
+  readonly needs: readonly Need[];
+  /** To whoever may have it. */
+  readonly status: number;
+  /** Refused to pages of other origins; any other that only reads is answered, and cannot be read by them. */
+  readonly isOwnOnly?: boolean;
+}
+
+const page = (url: string, status = 200): RouteAccess => ({ url, needs: ['page'], status, isOwnOnly: true });
+const read = (url: string, ...needs: readonly Need[]): RouteAccess => ({ url, needs, status: 200 });
+const act = (url: string, need: Need | readonly Need[], body?: string): RouteAccess => ({
+  url,
+  needs: [need].flat(),
+  status: 202,
+  ...(body !== undefined && { body }),
+});
+
+const loudness = (path: string, url: string): readonly (readonly [string, RouteAccess])[] => [
+  [`POST ${path}/mute`, act(`${url}/mute`, 'audio')],
+  [`POST ${path}/volume`, act(`${url}/volume`, 'audio', '{"volume":1}')],
+];
+const UNIT = '/services/{scope}/{unit}';
+const PLAYER = '/players/{player}';
+
+/** By method and path of the table of routes. */
+export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries([
+  ['GET /', page('/', 308)],
+  ['GET /ui', page('/ui')],
+  ['GET /ui/{file}', page('/ui/app-1.js')],
+  ['GET /server', read('/server')],
+  ['GET /health', read('/health')],
+  ['GET /openapi.json', read('/openapi.json')],
+  ['GET /events', read('/events', 'stream')],
+  ['GET /services', read('/services', 'systemd')],
+  ...['start', 'stop', 'restart', 'enable', 'disable'].map((verb) => [
+    `POST ${UNIT}/${verb}`,
+    act(`/services/user/mpd.service/${verb}`, 'systemd'),
+  ]),
+  ['GET /audio', read('/audio', 'audio')],
+  ['GET /audio/server', read('/audio/server', 'audio')],
+  ['GET /audio/outputs', read('/audio/outputs', 'audio')],
+  ['GET /audio/clients', read('/audio/clients', 'audio')],
+  ...loudness('/audio/server', '/audio/server'),
+  ...loudness('/audio/outputs/{output}', '/audio/outputs/0'),
+  ...loudness('/audio/clients/{sink}', '/audio/clients/7'),
+  ['POST /audio/outputs/{output}/default', act('/audio/outputs/0/default', 'audio')],
+  ['POST /audio/outputs/{output}/port', act('/audio/outputs/0/port', 'audio', '{"port":"line"}')],
+  ['POST /audio/outputs/{output}/balance', act('/audio/outputs/0/balance', 'audio', '{"balance":1}')],
+  ['POST /audio/clients/{sink}/output', act('/audio/clients/7/output', 'audio', '{"output":0}')],
+  ['GET /audio/cookie', read('/audio/cookie', 'audio', 'cookie')],
+  ['GET /power/', read('/power/', 'power')],
+  ['POST /power/power_off', act('/power/power_off', 'power')],
+  ['POST /power/reboot', act('/power/reboot', 'power')],
+  ['GET /players', read('/players', 'players')],
+  [`GET ${PLAYER}/cover`, read('/players/mpv/cover', 'players')],
+  ...['play', 'pause', 'play_pause', 'stop', 'next', 'previous'].map((verb) => [
+    `POST ${PLAYER}/${verb}`,
+    act(`/players/mpv/${verb}`, 'players'),
+  ]),
+  [`POST ${PLAYER}/seek`, act('/players/mpv/seek', 'players', '{"offset":1}')],
+  [`POST ${PLAYER}/position`, act('/players/mpv/position', 'players', '{"position":1}')],
+  [`POST ${PLAYER}/volume`, act('/players/mpv/volume', 'players', '{"volume":1}')],
+  [`POST ${PLAYER}/loop`, act('/players/mpv/loop', 'players', '{"loop":"None"}')],
+  [`POST ${PLAYER}/shuffle`, act('/players/mpv/shuffle', 'players', '{"shuffle":true}')],
+  ['GET /upgrade', read('/upgrade', 'upgrade')],
+  ['POST /upgrade/check', act('/upgrade/check', ['upgrade', 'check'])],
+  ['POST /upgrade/start', act('/upgrade/start', ['upgrade', 'start'])],
+]);
+
+export interface Stranger {
+  readonly what: string;
+  /** `own` is the address and port at which the node is asked. */
+  readonly headers: (own: string) => Readonly<Record<string, string>>;
+}
+
+/** Whoever has such a name pointed at the node: nothing at all is answered. The node is called Kitchen. */
+export const REBINDING: readonly Stranger[] = [
+  'evil.example',
+  'kitchen.evil.example',
+  'localhost.evil.example',
+  '127.0.0.1.nip.io',
+  'attic.local',
+  '2130706433',
+]
+  .map((host): Stranger => ({ what: `a page of ${host}`, headers: () => ({ Host: host }) }))
+  .concat([
+    {
+      what: 'a rebound page, which is its own origin',
+      headers: () => ({
+        Host: 'evil.example:8018',
+        Origin: 'http://evil.example:8018',
+        'Sec-Fetch-Site': 'same-origin',
+      }),
+    },
+  ]);
+
+/** Pages that a browser has loaded from elsewhere: they have no effect, and read nothing. */
+export const PAGES_OF_OTHERS: readonly Stranger[] = [
+  {
+    what: 'another site',
+    headers: () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' }),
+  },
+  { what: 'a sandboxed page', headers: () => ({ Origin: 'null' }) },
+  { what: 'the node by https', headers: (own) => ({ Origin: `https://${own}` }) },
+  {
+    what: 'another port of the node',
+    headers: (own) => ({ Origin: `http://${own.replace(/\d+$/, '1')}`, 'Sec-Fetch-Site': 'same-site' }),
+  },
+  { what: 'the node as a user name', headers: (own) => ({ Origin: `http://${own}@evil.example` }) },
+];
+
+/** Browsers send no Origin with it. */
+export const FORM_OF_ANOTHER: Stranger = {
+  what: 'a form of another site',
+  headers: () => ({ 'Sec-Fetch-Site': 'cross-site' }),
+};
+
+/** No stranger. */
+export const OWN_PAGE: Stranger = {
+  what: "the node's own page",
+  headers: (own) => ({ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' }),
+};
+
+/** What the machine has, in the network that access.test.ts makes. */
+export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;
+export type Address = (typeof ADDRESSES)[number];
+
+/** With `house0` as 10.9.0.1 and fd00:9::1, and `guest0` as 10.9.1.1. What is not named is closed. */
+export const OPEN_BY_BIND: readonly (readonly [bind: readonly string[], open: readonly Address[]])[] = [
+  [['lo'], ['127.0.0.1', '::1']],
+  [['10.9.0.1'], ['10.9.0.1']],
+  [['house0'], ['10.9.0.1', 'fd00:9::1']],
+  [
+    ['lo', '10.9.1.1'],
+    ['127.0.0.1', '::1', '10.9.1.1'],
+  ],
+  [['all'], ADDRESSES],
+];
