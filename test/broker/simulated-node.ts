@@ -2,7 +2,7 @@
 // by the test.
 
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
-import { dialBroker } from '../../src/actors/mqtt/broker.js';
+import { type BrokerConnection, type DialOptions, dialBroker } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -17,6 +17,8 @@ export interface NodeOptions {
   readonly settings?: Partial<MqttSettings>;
   readonly clock?: Clock;
   readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
+  /** Instead of a real connection to `url`. */
+  readonly dial?: (options: DialOptions) => BrokerConnection;
 }
 
 export const SERVER: ServerRecord = {
@@ -76,6 +78,7 @@ export class SimulatedNode {
     settings = {},
     clock = systemClock,
     answer = ordinary,
+    dial = dialBroker,
   }: NodeOptions) {
     const all: MqttSettings = {
       ...{ enabled: true, url, topic: 'tonearm/living', control: true },
@@ -87,7 +90,7 @@ export class SimulatedNode {
       settings: all,
       clock,
       identifier: () => identifier,
-      dial: dialBroker,
+      dial,
       node: {
         status: (state, detail) => this.statuses.push({ state, detail }),
         log: (_level, message, fields) => this.logged.push(`${message} ${JSON.stringify(fields ?? {})}`),

@@ -153,7 +153,9 @@ export class MqttBridge implements BridgeActor {
         instance: this.#instance,
         clientId,
         clock,
-        onMessage,
+        onMessage: (message) => {
+          if (this.#topics?.isOwn(message.topic)) onMessage(message);
+        },
         ...(will !== undefined && { will }),
       });
       return this.#connection;

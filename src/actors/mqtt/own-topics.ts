@@ -38,6 +38,11 @@ export class OwnTopics {
     return `${this.#settings.topic}/${topic}`;
   }
 
+  /** Whether it is of this node: a broker may send more than was asked for. */
+  isOwn(topic: string): boolean {
+    return topic.startsWith(this.full('')) || topic === this.device;
+  }
+
   /** The other way. */
   below(topic: string): string {
     return topic.slice(this.#settings.topic.length + 1);

@@ -155,11 +155,13 @@ export class Serving {
   }
 
   #take(message: BrokerMessage): void {
-    const { topics, tree } = this.#parts;
+    const { topics, tree, control } = this.#parts;
     const { topic, text, retained } = message;
     const below = topics.below(topic);
-    if (isCommand(below)) this.#command(below, message);
-    else if (topic === topics.status && (!retained || text === OFFLINE)) {
+    if (isCommand(below)) {
+      // Not subscribed to otherwise; a broker may send it all the same.
+      if (control) this.#command(below, message);
+    } else if (topic === topics.status && (!retained || text === OFFLINE)) {
       // Ours, but also the will of an earlier connection of ours, which this one may just have ended, or somebody's hand.
       tree.published(topic, text);
       this.pump();

@@ -1,0 +1,125 @@
+// A broker that sends what the bridge has not asked for, a row per topic: what is not a command to this very node is none, and what
+// is kept of others is left alone. Scripted, since no real broker does so.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { BrokerConnection, BrokerMessage, DialOptions } from '../../../src/actors/mqtt/broker.js';
+import { type NodeOptions, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { until } from '../../until.js';
+
+const T = 'house/living';
+
+/** Acknowledges everything, and says what a test says. */
+class ScriptedBroker {
+  readonly published: string[] = [];
+  /** Said when the bridge looks what is kept. */
+  kept: readonly BrokerMessage[] = [];
+  #say: DialOptions['onMessage'] = () => undefined;
+
+  readonly dial = ({ onMessage }: DialOptions): BrokerConnection => {
+    this.#say = onMessage;
+    let end: (reason: string) => void = () => undefined;
+    const ended = new Promise<string>((resolve) => {
+      end = resolve;
+    });
+    return {
+      ready: Promise.resolve(true),
+      ended,
+      window: 16,
+      subscribe: async () => {
+        for (const message of this.kept) onMessage(message);
+        return true;
+      },
+      unsubscribe: async () => true,
+      publish: async (topic) => {
+        this.published.push(topic);
+        return true;
+      },
+      end: async (reason) => end(reason),
+      cut: (reason) => end(reason),
+    };
+  };
+
+  say(topic: string, text: string): void {
+    this.#say({ topic, text, retained: false, instance: undefined });
+  }
+}
+
+async function serving(
+  t: TestContext,
+  broker: ScriptedBroker,
+  settings: NodeOptions['settings'] = {},
+): Promise<SimulatedNode> {
+  const all = { topic: T, ...settings };
+  const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: all });
+  t.after(() => node.stop());
+  node.tell(...WHOLE_NODE);
+  await node.up();
+  return node;
+}
+
+/** Carried out; and all that was said before it has been looked at when it is. */
+const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
+
+const NOT_OURS: readonly string[] = [
+  'house/attic_/audio/server/set',
+  'house/attic_/power/set',
+  'house/living-room/audio/server/set',
+  'house/livin/audio/server/set',
+  'HOUSE/LIVING/audio/server/set',
+  'audio/server/set',
+  '/audio/server/set',
+  '',
+  `${T}`,
+  `${T}/`,
+  `${T}/set`,
+  `${T}/audio/server`,
+  `${T}/audio/server/set/`,
+  `${T}/audio/server/mute/set`,
+  `${T}/audio/set`,
+  `${T}/server/set`,
+  `${T}/status/set`,
+  `${T}/backends/set`,
+  `${T}/services/mpd.service/set`,
+  `${T}/services/user/mpd.service/start/set`,
+  `${T}/players/set`,
+  `${T}//power/set`,
+  `${T}/../attic/power/set`,
+  `x${T}/power/set`,
+];
+
+describe('a topic that is no command of this node', () => {
+  for (const topic of NOT_OURS) {
+    test(JSON.stringify(topic), async (t) => {
+      const broker = new ScriptedBroker();
+      const node = await serving(t, broker);
+      for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
+      broker.say(...FENCE);
+      await until('the fence', () => node.commands.length > 0);
+      assert.deepEqual(node.commands, [['/audio/server/mute', FENCE[1]]]);
+      assert.ok(!broker.published.includes(`${T}/error`));
+      assert.equal(node.state, 'up');
+    });
+  }
+});
+
+test('with mqtt.control off nothing is a command, whoever says it', async (t) => {
+  const broker = new ScriptedBroker();
+  const node = await serving(t, broker, { control: false });
+  broker.say(...FENCE);
+  broker.say(`${T}/power/set`, 'poweroff');
+  // What is carried out is asked for in the moment in which it is said.
+  assert.deepEqual(node.commands, []);
+});
+
+test('what a broker keeps of others is not emptied, however it comes to be told', async (t) => {
+  const broker = new ScriptedBroker();
+  const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true, instance: undefined });
+  broker.kept = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(kept);
+  await serving(t, broker);
+  await until('ours is emptied', () => broker.published.includes(`${T}/audio/outputs/gone`));
+  assert.deepEqual(
+    broker.published.filter((topic) => topic.startsWith('house/attic_')),
+    [],
+  );
+});
