@@ -108,7 +108,7 @@ export class MqttBridge implements BridgeActor {
     const identifier = identifierNow();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new OwnTopics(settings, identifier, this.#branch);
-    const read = await brokerAddress(settings);
+    const read = await brokerAddress(settings, this.#parts.clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
     const look = await lookAround(this.#dialler(read.address, `${clientId}-look`), this.#topics.filters);

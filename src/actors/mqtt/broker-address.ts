@@ -1,8 +1,9 @@
 // The broker's address with what has to be read from files for it: the password, and the certificates that are trusted. Read anew for each
 // connection, so that what an administrator changes there holds from the next one.
 
-import { readFile, stat } from 'node:fs/promises';
+import { type Clock, within } from '../../clock.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 import type { BrokerAddress } from './broker.js';
 
 /** Where Debian keeps what an administrator trusts; Node looks at its own list instead. */
@@ -19,30 +20,29 @@ type TextRead =
 
 const NONE: TextRead = { ok: true, text: undefined };
 
-export async function brokerAddress(settings: MqttSettings): Promise<AddressRead> {
+export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const password = passwordFile === undefined ? NONE : await textOf(passwordFile, 'mqtt.passwordFile');
+  const password = passwordFile === undefined ? NONE : await textOf(passwordFile, 'mqtt.passwordFile', clock);
   if (!password.ok) return password;
-  const ca = url.startsWith('mqtts:') ? await certificates(caFile) : NONE;
+  const ca = url.startsWith('mqtts:') ? await certificates(caFile, clock) : NONE;
   if (!ca.ok) return ca;
   // An editor ends a file with a line feed; no password ends so.
   const secret = password.text?.replace(/\r?\n$/, '');
   return { ok: true, address: { url, username, password: secret, ca: ca.text } };
 }
 
-async function certificates(caFile: string | undefined): Promise<TextRead> {
-  if (caFile !== undefined) return textOf(caFile, 'mqtt.caFile');
-  const system = await textOf(SYSTEM_CERTIFICATES, 'the system');
+async function certificates(caFile: string | undefined, clock: Clock): Promise<TextRead> {
+  if (caFile !== undefined) return textOf(caFile, 'mqtt.caFile', clock);
+  const system = await textOf(SYSTEM_CERTIFICATES, 'the system', clock);
   return system.ok ? system : NONE;
 }
 
-async function textOf(path: string, key: string): Promise<TextRead> {
-  try {
-    const { size } = await stat(path);
-    if (size > FILE_BYTES_MAX)
-      return { ok: false, reason: `${key}: ${path} is larger than ${FILE_BYTES_MAX} bytes` };
-    return { ok: true, text: await readFile(path, 'utf8') };
-  } catch (error) {
-    return { ok: false, reason: `${key}: ${error instanceof Error ? error.message : String(error)}` };
-  }
+/** A disk that does not answer is a reason like others, and is tried again. */
+async function textOf(path: string, key: string, clock: Clock): Promise<TextRead> {
+  const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
+  const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
+  if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+  if (!file.ok) return why(file.problem);
+  if (file.bytes.length > FILE_BYTES_MAX) return why(`it is larger than ${FILE_BYTES_MAX} bytes`);
+  return { ok: true, text: Buffer.from(file.bytes).toString() };
 }

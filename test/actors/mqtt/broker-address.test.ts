@@ -1,0 +1,63 @@
+// What is read from files for each connection to a broker: what an administrator may have made of them meanwhile is a reason, never a
+// wait without end.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
+import { systemClock } from '../../../src/clock.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tonearm-address-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const SETTINGS = {
+  ...{ enabled: true, url: 'mqtts://broker', topic: 't', control: true },
+  ...{ homeAssistant: false, homeAssistantPrefix: 'h', username: 'node' },
+};
+
+const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, systemClock);
+
+const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
+  ['geheim', 'geheim'],
+  ['geheim\n', 'geheim'],
+  ['geheim\r\n', 'geheim'],
+  [' ge heim \n\n', ' ge heim \n'],
+  ['', ''],
+];
+for (const [content, password] of PASSWORDS) {
+  test(`a file of ${JSON.stringify(content)} holds the password ${JSON.stringify(password)}`, async () => {
+    const path = join(folder, 'password');
+    writeFileSync(path, content);
+    const found = await read(path);
+    assert.equal(found.ok && found.address.password, password);
+  });
+}
+
+const UNFIT: readonly (readonly [what: string, make: (path: string) => void, reason: RegExp])[] = [
+  ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
+  ['a directory', (path) => mkdirSync(path), /: it is a directory$/],
+  ['a FIFO, which nobody writes to', (path) => execFileSync('mkfifo', [path]), /: it is not a regular file$/],
+  ['large', (path) => writeFileSync(path, Buffer.alloc((4 << 20) + 1)), /: it is larger than 4194304 bytes$/],
+];
+for (const [what, make, reason] of UNFIT) {
+  test(`a file that is ${what} is a reason`, async () => {
+    const path = join(folder, what.replace(/\W/g, ''));
+    make(path);
+    const found = await read(path);
+    assert.match(found.ok ? '' : found.reason, reason);
+  });
+}
+
+test('certificates are read likewise', async () => {
+  const caFile = join(folder, 'ca');
+  assert.match(
+    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, systemClock)),
+    /mqtt\.caFile: \S+: it does not exist/,
+  );
+  writeFileSync(caFile, 'PEM');
+  const found = await brokerAddress({ ...SETTINGS, caFile }, systemClock);
+  assert.equal(found.ok && found.address.ca, 'PEM');
+});
