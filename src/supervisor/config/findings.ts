@@ -31,9 +31,13 @@ export function onOneLine(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** `text` in quotes, on one line, cut when long. */
+/** The name and password of a URL (RFC 3986, section 3.2.1): a message ends in the journal. */
+const USER_INFORMATION = /\/\/\S*@/g;
+
+/** `text` in quotes, on one line, cut when long, without passwords. */
 export function quoted(text: string): string {
-  const cut = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text;
+  const shown = text.replace(USER_INFORMATION, '//...@');
+  const cut = shown.length > MAX_SHOWN_CHARS ? `${shown.slice(0, MAX_SHOWN_CHARS)}...` : shown;
   return onOneLine(JSON.stringify(cut));
 }
 

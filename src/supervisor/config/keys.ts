@@ -3,7 +3,18 @@
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
-import { flag, integer, listOf, oneOrMore, text, unit, units, type ValueReader, word } from './readers.js';
+import {
+  flag,
+  hiddenText,
+  integer,
+  listOf,
+  oneOrMore,
+  text,
+  unit,
+  units,
+  type ValueReader,
+  word,
+} from './readers.js';
 import {
   bindTarget,
   brokerUrl,
@@ -54,6 +65,7 @@ function optional<T>(type: string, meaning: string, read: ValueReader<T>): KeyRo
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const readFile = text('an absolute path', filePath);
+const secretFile = hiddenText('an absolute path', filePath);
 const branch = text('a topic', mqttTopic);
 
 export const KEYS = {
@@ -155,7 +167,7 @@ export const KEYS = {
       text('the address of a broker', brokerUrl),
     ),
     username: optional('string', 'the name for the broker', text('a user name', userName)),
-    passwordFile: optional('absolute path', 'the file must be readable by nobody else', readFile),
+    passwordFile: optional('absolute path', 'the file must be readable by nobody else', secretFile),
     caFile: optional('absolute path', "certificates; without it the system's", readFile),
     topic: {
       type: 'topic without wildcards',

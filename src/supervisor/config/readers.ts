@@ -58,6 +58,19 @@ export function text<T>(what: string, check: (value: string, home: string) => Ch
   };
 }
 
+/** As `text`, where somebody may have written a secret by mistake: what is wrong is told without it. */
+export function hiddenText<T>(
+  what: string,
+  check: (value: string, home: string) => Checked<T>,
+): ValueReader<T> {
+  return (node, reading) => {
+    const verdict = check(textIn(node) ?? '', reading.home);
+    if ('value' in verdict) return verdict.value;
+    reading.findings.problem(node.at, node.key, `must be ${what}: ${verdict.wrong}`);
+    return undefined;
+  };
+}
+
 /** A list whose every item is read; an empty value is an empty list, as when all its lines are commented out. */
 export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (node, reading) => {

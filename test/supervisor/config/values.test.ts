@@ -117,16 +117,7 @@ accepted('api: {cors: {origins: ["http://[2001:DB8::1]:81"]}}', 'api.cors.origin
 accepted('api: {cors: {origins: [Capacitor://localhost]}}', 'api.cors.origins', ['capacitor://localhost']);
 accepted('api: {cors: {origins: }}', 'api.cors.origins', []);
 const ORIGIN = 'write scheme://host or scheme://host:port, without a path, or *';
-for (const origin of [
-  'null',
-  'home.example',
-  'https://',
-  'https://a/',
-  'https://a/b',
-  'https://u@a',
-  'http://*:x',
-  '',
-]) {
+for (const origin of ['null', 'home.example', 'https://', 'https://a/', 'https://a/b', 'http://*:x', '']) {
   const quoted = JSON.stringify(origin);
   refused(
     `api: {cors: {origins: [${quoted}]}}`,
@@ -264,16 +255,29 @@ for (const [url, why] of [
   ['http://broker', 'it does not begin with mqtt:// or mqtts://'],
   ['broker', 'it does not begin with mqtt:// or mqtts://'],
   ['mqtt://', 'it names no host'],
-  [
-    'mqtt://me:secret@broker',
-    'name and password do not belong here, but into mqtt.username and mqtt.passwordFile',
-  ],
   ['mqtt://broker/path', 'nothing may follow host and port'],
   ['mqtt://broker?x', 'nothing may follow host and port'],
   ['mqtt://broker:0', 'port 0 is none'],
 ] as const) {
   refused(`mqtt: {url: "${url}"}`, `1:13: mqtt.url: "${url}" ${URL_FAULT}: ${why}`);
 }
+const CREDENTIALS = 'name and password do not belong here, but into mqtt.username and mqtt.passwordFile';
+for (const [text, why] of [
+  ['mqtt://me:secret@broker', CREDENTIALS],
+  ['mqtt://secret@broker', CREDENTIALS],
+  ['mqtt://me:sec/r@et@broker', 'it names no host'],
+] as const) {
+  refused(`mqtt: {url: "${text}"}`, `1:13: mqtt.url: "mqtt://...@broker" ${URL_FAULT}: ${why}`);
+}
+refused(
+  'api: {cors: {origins: ["https://u@a"]}}',
+  `1:24: api.cors.origins[0]: "https://...@a" is not an origin: ${ORIGIN}`,
+);
+const SECRET_FILE = 'mqtt.passwordFile: must be an absolute path: it must begin with / or ~/';
+refused('mqtt: {passwordFile: secret}', `1:22: ${SECRET_FILE}`);
+refused('mqtt: {passwordFile: 1234}', `1:22: ${SECRET_FILE}`);
+accepted('mqtt: {passwordFile: /etc/secret}', 'mqtt.passwordFile', '/etc/secret');
+
 accepted('mqtt: {topic: house/küche}', 'mqtt.topic', 'house/küche');
 for (const [topic, why] of [
   ['a/+', 'it holds a wildcard, + or #'],
