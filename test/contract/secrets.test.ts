@@ -1,0 +1,182 @@
+// What nobody may read stands nowhere: the password for the broker and the sound server's cookie are marked, the built daemon is led
+// through every way of failing at its most talkative, and all that it has said to anybody is looked through (contract, sections 1 and 6).
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { pbkdf2Sync, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Broker, startBroker } from '../broker/mosquitto.js';
+import { Spy } from '../broker/spy.js';
+import type { SoundServer } from '../sound/server.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { AUDIO_ONLY } from './audio-node.js';
+import { Daemon, ENTRY, type Health } from './daemon.js';
+
+const PASSWORD = 'marked-password-of-the-broker';
+const COOKIE = 'marked-cookie-of-the-sound-server'.padEnd(256, '~');
+const SPELLINGS = [PASSWORD, COOKIE.slice(0, 33)].flatMap((secret) => {
+  const bytes = Buffer.from(secret);
+  return [secret, bytes.toString('hex'), bytes.toString('base64').slice(0, 40), encodeURIComponent(secret)];
+});
+
+function holdsNoSecret(what: string, text: string): void {
+  for (const spelling of SPELLINGS) assert.ok(!text.includes(spelling), `${what}: ${spelling} in ${text}`);
+}
+
+/** As mosquitto keeps it (mosquitto_passwd(1)). */
+function hashed(user: string, password: string): string {
+  const salt = randomBytes(12);
+  const hash = pbkdf2Sync(password, salt, 101, 64, 'sha512');
+  return `${user}:$7$101$${salt.toString('base64')}$${hash.toString('base64')}\n`;
+}
+
+describe('a daemon that is led through its failures', {
+  skip: lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] }),
+}, () => {
+  let broker: Broker;
+  let sound: SoundServer;
+  let daemon: Daemon;
+  let spy: Spy;
+  let secrets: string;
+
+  before(async () => {
+    secrets = mkdtempSync(join(tmpdir(), 'tonearm-secrets-'));
+    writeFileSync(join(secrets, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
+    writeFileSync(join(secrets, 'cookie'), COOKIE, { mode: 0o600 });
+    broker = await startBroker({
+      anonymous: false,
+      files: { users: hashed('node', PASSWORD) + hashed('spy', 'spy') },
+      lines: ['password_file DIR/users'],
+    });
+    sound = await startPulseAudio();
+    const mqtt = `enabled: true, url: "${broker.url}", topic: t, username: node, passwordFile: ${secrets}/password`;
+    daemon = await Daemon.start({
+      env: { ...sound.env, PULSE_COOKIE: join(secrets, 'cookie'), DEBUG: '*' },
+      config: `${AUDIO_ONLY}logLevel: trace\nmqtt: {${mqtt}}\n`,
+    });
+    spy = await Spy.on(broker.url.replace('//', '//spy:spy@'), '#');
+  });
+  after(async () => {
+    await spy?.end();
+    await daemon?.stop();
+    await sound?.stop();
+    await broker?.stop();
+    rmSync(secrets, { recursive: true, force: true });
+  });
+
+  const is = (state: string, reason: RegExp): Promise<unknown> =>
+    until(`mqtt is ${state} ${reason}`, async () => {
+      const { mqtt } = (await daemon.read<Health>('/health')).backends;
+      return mqtt?.state === state && reason.test(mqtt.detail ?? '');
+    });
+
+  /** All that the daemon says now, to whomever. */
+  async function saysNothing(): Promise<void> {
+    for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere']) {
+      holdsNoSecret(path, (await daemon.get(path)).text);
+    }
+    holdsNoSecret('the log', daemon.log);
+    for (const { topic, text } of spy.seen) holdsNoSecret(topic, `${topic} ${text}`);
+    for (const file of ['environ', 'cmdline']) {
+      holdsNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
+    }
+  }
+
+  test('all is well', async () => {
+    await is('up', /^$/);
+    await daemon.backend('audio', 'up');
+    assert.match(await spy.holds('t/status'), /online/);
+    await saysNothing();
+  });
+
+  test('the sound server dies and is there again', async () => {
+    await sound.kill('SIGKILL');
+    await daemon.backend('audio', 'connecting');
+    await sound.restart();
+    await daemon.backend('audio', 'up');
+    await saysNothing();
+  });
+
+  test('the password is a wrong one', async () => {
+    writeFileSync(join(broker.directory, 'users'), hashed('node', 'another') + hashed('spy', 'spy'));
+    await broker.end();
+    await is('connecting', /./);
+    await broker.start();
+    await is('connecting', /Not authorized|Bad User Name/i);
+    await saysNothing();
+  });
+
+  test('the broker is none, and sends back what it was sent', async () => {
+    await broker.end();
+    const echoing = new Set<Socket>();
+    const server = createServer((socket) => {
+      echoing.add(socket.on('error', () => socket.destroy()));
+      socket.pipe(socket);
+    }).listen(broker.port, '127.0.0.1');
+    await until('it has been asked', () => echoing.size > 1);
+    await is('connecting', /./);
+    await saysNothing();
+    for (const socket of echoing) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('the broker is away', async () => {
+    await is('connecting', /ECONNREFUSED/);
+    await saysNothing();
+  });
+
+  test('the password cannot be read', async () => {
+    rmSync(join(secrets, 'password'));
+    await is('connecting', /passwordFile: \S+: it does not exist/);
+    mkdirSync(join(secrets, 'password'));
+    await is('connecting', /passwordFile: \S+: it is a directory/);
+    await saysNothing();
+  });
+
+  test('it is ended', async () => {
+    daemon.signal('SIGTERM');
+    await until('its end', () => !daemon.alive());
+    holdsNoSecret('the log', daemon.log);
+    assert.match(daemon.log, /the broker is away/);
+  });
+});
+
+/** A line of `mqtt:` in which somebody has put what does not belong there. */
+const MISTAKES: readonly string[] = [
+  `url: "mqtt://node:${PASSWORD}@broker"`,
+  `url: "mqtts://${PASSWORD}@broker:8883"`,
+  `url: "https://node:${PASSWORD}@broker"`,
+  `url: "mqtt://node:${PASSWORD}@"`,
+  `url: [ "mqtt://node:${PASSWORD}@broker" ]`,
+  `url: {mqtt://node:${PASSWORD}@broker: 1}`,
+  `url: "mqtt://node:${PASSWORD}@broker`,
+  `url:mqtt://node:${PASSWORD}@broker`,
+  `url: "mqtt://broker", topic: "mqtt://node:${PASSWORD}@broker/+"`,
+  `url: "mqtt://broker", passwordFile: ${PASSWORD}`,
+  `url: "mqtt://broker", password: ${PASSWORD}`,
+];
+
+for (const mistake of MISTAKES) {
+  test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is told of without the secret`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tonearm-mistake-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const config = join(folder, 'config.yaml');
+    writeFileSync(config, `mqtt: {enabled: true, ${mistake}}\n`);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [ENTRY, '--check-config', '--config', config],
+      {
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+      },
+    );
+    assert.ok(status === 78 || stderr.includes('unknown key'), stderr);
+    holdsNoSecret('what it says', stdout + stderr);
+  });
+}
