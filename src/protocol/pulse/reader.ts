@@ -1,6 +1,7 @@
 // Reads the typed values of one frame's payload, strictly: each read names the tag that it expects, and nothing is read
 // beyond the frame. The wire's "none" values end here.
 
+import { type Properties, placeOf } from './list-cache.js';
 import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
 
@@ -18,7 +19,7 @@ export interface SampleSpec {
 
 export interface Format {
   readonly encoding: number;
-  readonly props: Record<string, string>;
+  readonly props: Properties;
 }
 
 /**
@@ -39,6 +40,8 @@ export class Reader {
   readonly #view: DataView;
   readonly #texts: TextCache;
   #offset = 0;
+  /** The object whose record is read. */
+  #object = 0;
 
   constructor(payload: Uint8Array, version: number, texts: TextCache) {
     const { buffer, byteOffset, byteLength } = payload;
@@ -71,6 +74,12 @@ export class Reader {
     return value === NONE ? undefined : value;
   }
 
+  /** The number of the object that the record is of: by it, its lists are found again. */
+  ownIndex(): number {
+    this.#object = this.u32();
+    return this.#object;
+  }
+
   volume(): number {
     return this.#view.getUint32(this.#take(TAG.volume, 4));
   }
@@ -99,16 +108,19 @@ export class Reader {
   channelMap(): number[] {
     const count = this.#view.getUint8(this.#take(TAG.channelMap, 1));
     const at = this.#advance(count);
-    const positions: number[] = [];
-    for (let channel = 0; channel < count; channel += 1) positions.push(this.#view.getUint8(at + channel));
+    // Of its size at once: one that grows to two values has room for seventeen.
+    const positions = new Array<number>(count);
+    for (let channel = 0; channel < count; channel += 1)
+      positions[channel] = this.#view.getUint8(at + channel);
     return positions;
   }
 
   volumes(): number[] {
     const count = this.#view.getUint8(this.#take(TAG.volumes, 1));
     const at = this.#advance(4 * count);
-    const values: number[] = [];
-    for (let channel = 0; channel < count; channel += 1) values.push(this.#view.getUint32(at + 4 * channel));
+    const values = new Array<number>(count);
+    for (let channel = 0; channel < count; channel += 1)
+      values[channel] = this.#view.getUint32(at + 4 * channel);
     return values;
   }
 
@@ -148,11 +160,29 @@ export class Reader {
 
   format(): Format {
     this.#take(TAG.format, 0);
-    return { encoding: this.u8(), props: this.props() };
+    return { encoding: this.u8(), props: this.#list(placeOf(this.#object, 'format')) };
   }
 
   /** Of a long list the first 128 entries. Of a key that is said twice among them the later value counts, as in the server. */
-  props(): Record<string, string> {
+  props(): Properties {
+    return this.#list(placeOf(this.#object, 'own'));
+  }
+
+  /** Mostly what the object said the last time. */
+  #list(place: number): Properties {
+    const start = this.#offset;
+    const lists = this.#texts.lists;
+    const known = lists.find(place, this.#bytes, start);
+    if (known !== undefined) {
+      this.#offset = start + known.length;
+      return known.props;
+    }
+    const props = this.#decodeList();
+    lists.keep(place, this.#bytes, start, this.#offset, props);
+    return props;
+  }
+
+  #decodeList(): Properties {
     this.#take(TAG.props, 0);
     const props = new PropertyList();
     let left = PROPS_MAX_ENTRIES;

@@ -11,6 +11,7 @@ import {
   format,
   index,
   optionalText,
+  ownIndex,
   props,
   type RecordOf,
   record,
@@ -48,7 +49,7 @@ const PORT_INFO = {
 };
 
 const SINK_INFO = {
-  index: u32,
+  index: ownIndex,
   name: text,
   description: excerpt,
   sampleSpec,
@@ -75,7 +76,7 @@ const SINK_INFO = {
 };
 
 const SINK_INPUT_INFO = {
-  index: u32,
+  index: ownIndex,
   name: excerpt,
   ownerModule: index,
   client: index,

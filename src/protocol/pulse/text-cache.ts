@@ -1,6 +1,8 @@
 // A small cache of decoded texts. A list of sink inputs says the same keys and mostly the same values for every stream,
 // and again with every refresh: finding a text costs a third of making it, and equal texts are kept once.
 
+import { ListCache } from './list-cache.js';
+
 /** Slots; a power of two. */
 const SLOTS = 2048;
 /** Longer texts are seldom repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
@@ -17,6 +19,8 @@ const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
 const SLOT_SHIFT = 32 - Math.log2(SLOTS);
 
 export class TextCache {
+  /** What was made of such texts. */
+  readonly lists = new ListCache();
   readonly #texts = new Array<string | undefined>(SLOTS).fill(undefined);
   /** The bytes of each slot's text: compared by words, which is four times as fast as by characters. */
   readonly #bytes = new Uint8Array(SLOTS * CACHED_MAX_BYTES);

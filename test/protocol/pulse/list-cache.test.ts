@@ -1,0 +1,92 @@
+// Property lists that were read before: what is the same is one list, what is not is read anew, and nothing that any server
+// sends makes a difference between a reader that remembers and one that does not.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { COMMANDS } from '../../../src/protocol/pulse/commands.js';
+import { Reader } from '../../../src/protocol/pulse/reader.js';
+import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
+import { WireError } from '../../../src/protocol/pulse/wire.js';
+import { SEED, SeededRandom } from '../../seeded-random.js';
+import * as wire from './bytes.js';
+
+function decode(payload: readonly number[], texts: TextCache): SinkInputInfo[] {
+  const reader = new Reader(Uint8Array.from(payload), 35, texts);
+  return COMMANDS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
+}
+
+function one(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
+  const [info] = decode(wire.sinkInput(change), texts);
+  if (info === undefined) throw new Error('no record');
+  return info;
+}
+
+const song = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
+
+test('readings of a stream that say the same share their properties; one that says something else has its own', () => {
+  const texts = new TextCache();
+  const first = one(texts, { props: song('One'), volumes: wire.volumes(1, 1) });
+  const louder = one(texts, { props: song('One'), volumes: wire.volumes(2, 2) });
+  assert.equal(louder.props, first.props);
+  assert.equal(louder.format.props, first.format.props);
+  assert.deepEqual(louder.volume, [2, 2]);
+  for (const name of ['Two', 'Another', 'On', '']) {
+    const next = one(texts, { props: song(name) });
+    assert.equal(next.props['media.name'], name);
+    assert.equal(next.format.props, first.format.props);
+  }
+  assert.equal(first.props['media.name'], 'One');
+});
+
+test('streams whose numbers fall on one place have each their own properties', () => {
+  const texts = new TextCache();
+  for (let round = 0; round < 3; round += 1) {
+    for (const index of [7, 7 + 512, 0xfffffffe, 510]) {
+      assert.equal(one(texts, { index, props: song(`${index}`) }).props['media.name'], `${index}`);
+    }
+  }
+});
+
+test('a list that is too long to be kept is read each time', () => {
+  const texts = new TextCache();
+  const props = song('x'.repeat(2048));
+  assert.notEqual(one(texts, { props }).props, one(texts, { props }).props);
+});
+
+test('a known list that the frame cuts short is a violation', () => {
+  const texts = new TextCache();
+  const whole = wire.sinkInput({ props: song('One') });
+  decode(whole, texts);
+  for (let length = 1; length < whole.length; length += 1) {
+    assert.throws(() => decode(whole.slice(0, length), texts), WireError);
+  }
+});
+
+test(`a reader that remembers reads what one without memory reads (seed ${SEED})`, () => {
+  const random = new SeededRandom(SEED);
+  const texts = new TextCache();
+  for (let round = 0; round < 300; round += 1) {
+    const payload = Array.from({ length: 1 + random.below(4) }, () =>
+      wire.sinkInput({
+        index: random.below(3) * 512 + random.below(2),
+        props: wire.props(
+          ...Array.from({ length: random.below(4) }, () =>
+            wire.textProp(random.pick(['a', 'bb', 'media.name']), random.pick(['', '1', '12', 'x\u00e9'])),
+          ),
+        ),
+      }),
+    ).flat();
+    // Half of them broken in one byte.
+    if (random.chance(0.5)) payload[random.below(payload.length)] = random.pick([0, 0x4e, 0x50, 0x74, 255]);
+    const outcome = (cache: TextCache): unknown => {
+      try {
+        return decode(payload, cache);
+      } catch (error) {
+        if (error instanceof WireError) return error.message;
+        throw error;
+      }
+    };
+    assert.deepEqual(outcome(texts), outcome(new TextCache()));
+  }
+});
