@@ -35,19 +35,13 @@ function listenAndPost(path: string): void {
   const take = (end: number): void => {
     const next = handshake.shift();
     if (next !== undefined) {
-      socket.on('close', () => {
-        throw new Error('the sound server has closed the connection');
-      });
       socket.write(next);
     } else if (received.readUInt32BE(AT.command) === COMMAND.event) {
       // In the request the index stands where an event has its word.
       question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
-      socket.on('close', () => {
-        throw new Error('the sound server has closed the connection');
-      });
       socket.write(question);
-    } else if (end > POSTED_BYTES) {
-      parentPort?.postMessage(received.toString('latin1', end - POSTED_BYTES, end));
+    } else {
+      parentPort?.postMessage(received.toString('latin1', Math.max(0, end - POSTED_BYTES), end));
     }
   };
   const callback = (length: number, buffer: Uint8Array): boolean => {
@@ -85,9 +79,12 @@ function serve(path: string): void {
   worker.on('message', (text: string) => {
     for (const response of listeners) response.cork(() => response.write(text));
   });
-  app.listen('127.0.0.1', 0, (socket) => {
-    if (socket === false) throw new Error('cannot listen');
-    obey(us_socket_local_port(socket), {});
+  // The first reply is that to the subscription: what changes before it nobody would hear of.
+  worker.once('message', () => {
+    app.listen('127.0.0.1', 0, (socket) => {
+      if (socket === false) throw new Error('cannot listen');
+      obey(us_socket_local_port(socket), {});
+    });
   });
 }
 
