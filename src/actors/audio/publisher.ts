@@ -7,6 +7,12 @@ import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
 import { audioServerRecord, clientRecord, kindOfServer, outputRecord } from './view.js';
 
+/**
+ * UTF-16 units of a record's JSON. What the codec keeps of a stream takes no more, but in control characters, of which JSON makes
+ * six each: such a record is told without its properties.
+ */
+const JSON_MAX_UNITS = 16 * 1024;
+
 type Sink = Pick<Publisher, 'put' | 'drop'>;
 
 export class SoundPublisher {
@@ -60,8 +66,8 @@ export class SoundPublisher {
     this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault));
   }
 
-  #put(collection: Collection, key: string, record: unknown): void {
-    const json = JSON.stringify(record);
+  #put(collection: Collection, key: string, record: object | string): void {
+    const json = jsonOf(record);
     const id = `${collection} ${key}`;
     if (this.#texts.get(id) === json) return;
     this.#texts.set(id, json);
@@ -77,4 +83,10 @@ export class SoundPublisher {
   #drop(collection: Collection, id: number): void {
     if (this.#texts.delete(`${collection} ${id}`)) this.#publish.drop(collection, String(id));
   }
+}
+
+function jsonOf(record: object | string): string {
+  const json = JSON.stringify(record);
+  if (json.length <= JSON_MAX_UNITS || typeof record === 'string' || !('props' in record)) return json;
+  return JSON.stringify({ ...record, props: {} });
 }

@@ -1,6 +1,7 @@
 // The sound server as last read: its info, sinks and sink inputs by index, and which of the published records have
 // changed. Pure: no socket, no clock. It outlives a connection to a server that lives on, so that names and balances do.
 
+import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
 import { ClientNames, wantedName } from './names.js';
@@ -104,6 +105,7 @@ export class SoundState {
 
   putSink(info: SinkInfo): void {
     const known = this.#sinkMap.get(info.index);
+    if (known === undefined && this.#sinkMap.size >= RECORDS_MAX) return;
     hold(this.#sinkMap, info);
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     this.#changed.sinks.add(info.index);
@@ -112,6 +114,7 @@ export class SoundState {
   }
 
   putInput(info: SinkInputInfo): void {
+    if (!this.#inputMap.has(info.index) && this.#inputMap.size >= RECORDS_MAX) return;
     hold(this.#inputMap, info);
     this.#names.assign(info.index, wantedName(info.name, info.props));
     this.#changed.inputs.add(info.index);

@@ -156,12 +156,18 @@ export function record<const F extends Fields>(fields: F): Readable<RecordOf<F>>
   };
 }
 
-/** Reads values until the frame ends: the wire gives lists no count. */
+/** Of one list, the first. A sink has room for 256 streams (PulseAudio 16). */
+export const RECORDS_MAX = 512;
+
+/** Reads values until the frame ends: the wire gives lists no count. Of very many the first. */
 export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
-      while (!reader.atEnd) values.push(kind.read(reader));
+      while (!reader.atEnd) {
+        const value = kind.read(reader);
+        if (values.length < RECORDS_MAX) values.push(value);
+      }
       return values;
     },
   };

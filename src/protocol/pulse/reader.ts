@@ -2,14 +2,17 @@
 // beyond the frame. The wire's "none" values end here.
 
 import { type Properties, placeOf } from './list-cache.js';
+import { PropertyBudget } from './property-budget.js';
 import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
+/** Around a text's bytes: its tag and its NUL. */
+const TEXT_FRAME_BYTES = 2;
 /** In front of a property's bytes: tag and length as u32, tag and length of the bytes. */
 const PROP_HEADER_BYTES = 10;
-/** Properties of one list that are kept, the first. */
-const PROPS_MAX_ENTRIES = 128;
+/** Of a format, which nobody is shown. Those of PCM have 50 bytes. */
+const FORMAT_PROPS_MAX_BYTES = 512;
 
 export interface SampleSpec {
   readonly format: number;
@@ -160,16 +163,17 @@ export class Reader {
 
   format(): Format {
     this.#take(TAG.format, 0);
-    return { encoding: this.u8(), props: this.#list(placeOf(this.#object, 'format')) };
+    const place = placeOf(this.#object, 'format');
+    return { encoding: this.u8(), props: this.#list(place, new PropertyBudget(FORMAT_PROPS_MAX_BYTES)) };
   }
 
-  /** Of a long list the first 128 entries. Of a key that is said twice among them the later value counts, as in the server. */
+  /** Of a long list a part, by `PropertyBudget`. Of a key that is said twice among them the later value counts, as in the server. */
   props(): Properties {
-    return this.#list(placeOf(this.#object, 'own'));
+    return this.#list(placeOf(this.#object, 'own'), new PropertyBudget());
   }
 
   /** Mostly what the object said the last time. */
-  #list(place: number): Properties {
+  #list(place: number, budget: PropertyBudget): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;
     const known = lists.find(place, this.#bytes, start);
@@ -177,40 +181,45 @@ export class Reader {
       this.#offset = start + known.length;
       return known.props;
     }
-    const props = this.#decodeList();
+    const props = this.#decodeList(budget);
     lists.keep(place, this.#bytes, start, this.#offset, props);
     return props;
   }
 
-  #decodeList(): Properties {
+  #decodeList(budget: PropertyBudget): Properties {
     this.#take(TAG.props, 0);
     const props = new PropertyList();
-    let left = PROPS_MAX_ENTRIES;
-    for (let key = this.excerpt(); key !== undefined; key = this.excerpt()) {
-      const value = this.#propValue();
-      if (left > 0) props[key] = value;
-      left -= 1;
+    for (let from = this.#offset, key = this.excerpt(); key !== undefined; key = this.excerpt()) {
+      const keyBytes = this.#offset - from - TEXT_FRAME_BYTES;
+      const start = this.#propValue();
+      if (budget.admits(key, keyBytes, this.#offset - start)) props[key] = this.#valueText(start);
+      from = this.#offset;
     }
     return props;
   }
 
   /**
-   * The length twice, then the bytes; by convention text with a NUL behind it, which is not part of the value. Checked
-   * in one go, not by u32() and a read of bytes: half of a list's values are such.
+   * Moves behind a value, and gives where its bytes begin: the length stands twice in front of them. Checked in one go, not by
+   * u32() and a read of bytes: half of a list's values are such.
    */
-  #propValue(): string {
+  #propValue(): number {
     const bytes = this.#bytes;
     const at = this.#offset;
     if (bytes[at] !== TAG.u32) throw this.#unexpected(TAG.u32);
-    const start = this.#advance(PROP_HEADER_BYTES) + PROP_HEADER_BYTES;
+    this.#advance(PROP_HEADER_BYTES);
     const announced = this.#view.getUint32(at + 1);
     const length = this.#view.getUint32(at + 6);
     if (bytes[at + 5] !== TAG.bytes || length !== announced) {
       throw this.#error(`a value of ${length} bytes that was announced with ${announced}`);
     }
-    this.#advance(length);
-    const end = start + length;
-    return this.#texts.text(bytes, this.#view, start, length > 0 && bytes[end - 1] === 0 ? end - 1 : end);
+    return this.#advance(length);
+  }
+
+  /** The value from `start` on to here: by convention text with a NUL behind it, which is not part of it. */
+  #valueText(start: number): string {
+    const end = this.#offset;
+    const ended = end > start && this.#bytes[end - 1] === 0;
+    return this.#texts.text(this.#bytes, this.#view, start, ended ? end - 1 : end);
   }
 
   /** Checks the tag and moves behind it and `size` further bytes; gives where those begin. */

@@ -11,7 +11,7 @@ const CACHED_MAX_BYTES = 64;
  * What is made of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1 has all of them kept in
  * two bytes each: 136 streams with two such texts took a thread's whole heap (measured).
  */
-export const TEXT_MAX_BYTES = 4096;
+export const TEXT_MAX_BYTES = 1024;
 const WORD_BYTES = 4;
 /** Two odd words that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
 const FACTORS = [0x9e3779b1, 0x85ebca77] as const;

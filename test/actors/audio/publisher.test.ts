@@ -99,3 +99,25 @@ test('after it has forgotten everything, a new state is published whole', () => 
   state.putInput(inputInfo(5, 'News'));
   assert.deepEqual(update(), ALL);
 });
+
+test('properties that JSON makes six times as long are left out of what is told', () => {
+  const told: string[] = [];
+  const state = new SoundState();
+  const publisher = new SoundPublisher({
+    put: (collection, _key, json) => void (collection === 'audio.clients' && told.push(json)),
+    drop: () => undefined,
+  });
+  state.putServer(serverInfo());
+  const props = (text: string) => Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
+  state.putInput(inputInfo(5, 'Long', { props: props('x'.repeat(1000)) }));
+  state.putInput(inputInfo(6, 'Wild', { props: props('\u0001'.repeat(1000)) }));
+  publisher.update(state);
+  const records = told.map((json) => JSON.parse(json) as { name: string; props: object });
+  assert.deepEqual(
+    records.map(({ name, props: shown }) => [name, Object.keys(shown).length]),
+    [
+      ['Long', 8],
+      ['Wild', 0],
+    ],
+  );
+});

@@ -213,3 +213,16 @@ test('the balance of a silent stream is remembered, and forgotten with the strea
   state.putInput(inputInfo(5, 'A', { volume: [0, 0] }));
   assert.equal(state.inputs.get(5)?.balance, undefined);
 });
+
+test('of very many streams the first are known, and what leaves makes room', () => {
+  const state = new SoundState();
+  for (let index = 0; index < 600; index += 1) state.putInput(inputInfo(index, 'one of many'));
+  assert.deepEqual([state.inputs.size, state.inputs.has(511), state.inputs.has(512)], [512, true, false]);
+  state.putInput(inputInfo(511, 'another'));
+  assert.equal(state.inputs.get(511)?.info.name, 'another');
+  state.remove('input', 0);
+  state.putInput(inputInfo(600, 'a late one'));
+  assert.equal(state.inputs.has(600), true);
+  for (let index = 0; index < 600; index += 1) state.putSink(sinkInfo(index, `sink ${index}`));
+  assert.equal(state.sinks.size, 512);
+});

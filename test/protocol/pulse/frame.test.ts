@@ -2,7 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROL_CHANNEL, Framer, PAYLOAD_MAX_BYTES } from '../../../src/protocol/pulse/frame.js';
+import {
+  CONTROL_CHANNEL,
+  Framer,
+  PAYLOAD_MAX_BYTES,
+  WHOLE_MAX_BYTES,
+} from '../../../src/protocol/pulse/frame.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { framed } from './bytes.js';
 
@@ -75,7 +80,7 @@ const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['length 0 on another channel', framed([], { channel: 1 })],
   ['length just above the limit', framed([1], { length: PAYLOAD_MAX_BYTES + 1 })],
   ['length 2^32 - 1', framed([1], { length: 0xffffffff })],
-  ['too much audio data', framed([1], { length: 0xffffffff, channel: 1 })],
+  ['too much audio data', framed([1], { length: WHOLE_MAX_BYTES + 1, channel: 1 })],
   ['flags', framed([1], { flags: 0x80000000 })],
   ['an offset', framed([1], { offset: 1 })],
   ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
@@ -101,9 +106,9 @@ test('the largest length is waited for without being allocated', () => {
   const before = process.memoryUsage().arrayBuffers;
   const framers = Array.from({ length: 200 }, () => {
     const framer = new Framer();
-    framer.push(framed([1, 2, 3], { length: PAYLOAD_MAX_BYTES }), () => assert.fail());
+    framer.push(framed([0x4c, 2, 3], { length: PAYLOAD_MAX_BYTES }), () => assert.fail());
     return framer;
   });
-  // 200 x 16 MiB would be 3.1 GiB.
+  // 200 x 256 MiB would be 50 GiB.
   assert.ok(process.memoryUsage().arrayBuffers - before < PAYLOAD_MAX_BYTES, `${framers.length} framers`);
 });

@@ -46,7 +46,7 @@ test('a sink input has every field, and none for what the wire says is none', ()
 
 const BIG = 'x'.repeat(60_000);
 /** What is kept of a text for people, in bytes. */
-const KEPT = 4096;
+const KEPT = 1024;
 const FIELDS: readonly (readonly [
   what: string,
   change: wire.SinkInputBytes,
@@ -148,6 +148,46 @@ test('of very many properties the first 128 are kept', () => {
     Array.from({ length: 128 }, (_, at) => `k${at}`),
   );
   assert.equal(corked, true);
+});
+
+const wide = (size: number): Bytes[] =>
+  Array.from({ length: 100 }, (_, at) => wire.textProp(`k${String(at).padStart(3, '0')}`, 'x'.repeat(size)));
+const NEEDED = [
+  ...['media.name', 'application.name', 'application.process.binary', 'application.process.host'],
+  ...['application.process.id', 'application.process.user', 'node.nick', 'device.nick'],
+];
+
+test('of very large properties the first 8 KiB are kept', () => {
+  // Key, value and its NUL: 1024 bytes.
+  const { props, corked } = sinkInput({ props: wire.props(...wide(1019)) });
+  assert.deepEqual([Object.keys(props).length, corked], [8, true]);
+});
+
+test('what is longer than it is shown takes no more room than that', () => {
+  const { props } = sinkInput({ props: wire.props(...wide(3000)) });
+  assert.deepEqual(
+    Object.values(props).map((value) => value.length),
+    new Array(7).fill(KEPT),
+  );
+});
+
+test('what does not fit leaves room for smaller ones behind it', () => {
+  const small = ['s1', 's2', 's3'].map((key) => wire.textProp(key, 'x'));
+  const { props } = sinkInput({ props: wire.props(...wide(900), ...small) });
+  assert.deepEqual(Object.keys(props).slice(-4), ['k008', 's1', 's2', 's3']);
+});
+
+test('the properties that records are made of are kept wherever they stand', () => {
+  const needed = NEEDED.map((key) => wire.textProp(key, key.toUpperCase()));
+  const { props } = sinkInput({ props: wire.props(...wide(1019), ...wide(10), ...needed) });
+  for (const key of NEEDED) assert.equal(props[key], key.toUpperCase());
+});
+
+test('of a list the first 512 records are kept, and the others read', () => {
+  const records = Array.from({ length: 600 }, (_, index) => wire.sinkInput({ index }));
+  const list = decode('GET_SINK_INPUT_INFO_LIST', records.flat());
+  assert.deepEqual([list.length, list.at(-1)?.index], [512, 511]);
+  assert.throws(() => decode('GET_SINK_INPUT_INFO_LIST', [...records.flat(), 0x4c]), WireError);
 });
 
 test('names that are sent back to the server, or compared with them, are whole', () => {
