@@ -12,6 +12,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -287,6 +288,26 @@ test('a file that is no socket stays', async (t) => {
   assert.match(heard.problem ?? '', /not a socket/);
   assert.equal(statSync(path).size, 8);
 });
+
+for (const behind of ['a socket', 'nothing']) {
+  test(`a link to ${behind} in its place stays, and is not followed`, async (t) => {
+    const root = temporary(t);
+    const path = join(root, 's');
+    const other = join(root, 'other');
+    symlinkSync(other, path);
+    if (behind === 'a socket') {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(other, resolve));
+      t.after(() => server.close());
+      chmodSync(other, 0o666);
+    }
+    const heard = await listen(t, path);
+    assert.match(heard.problem ?? '', /not a socket/);
+    await heard.socket.stop();
+    assert.deepEqual(readdirSync(root), behind === 'a socket' ? ['other', 's'] : ['s']);
+    if (behind === 'a socket') assert.equal(statSync(other).mode & 0o777, 0o666);
+  });
+}
 
 test('a socket whose directory was removed comes back at once', async (t) => {
   const heard = await listen(t, undefined, new ManualClock());

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
+  linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -59,6 +62,37 @@ test('a run that is queued only is recalled as that', () => {
     };
     assert.deepEqual(parseSaved(savedText(saved)), saved);
   }
+});
+
+test('what lies in its place is replaced, for the owner only, and nothing behind a link is touched', async (t) => {
+  const { directory, path, made } = store(t);
+  const other = join(directory, 'other');
+  writeFileSync(other, 'of somebody else', { mode: 0o644 });
+  mkdirSync(join(path, '..'));
+  chmodSync(join(path, '..'), 0o777);
+  for (const put of [
+    () => symlinkSync(other, path),
+    () => linkSync(other, path),
+    () => writeFileSync(path, 'open', { mode: 0o666 }),
+  ]) {
+    rmSync(path, { force: true });
+    put();
+    made.save(SAVED);
+    await made.settled();
+    assert.ok(lstatSync(path).isFile());
+    assert.equal(lstatSync(path).mode & 0o777, 0o600);
+    assert.equal(readFileSync(other, 'utf8'), 'of somebody else');
+  }
+});
+
+test('directories that it makes are for the owner only, whatever the umask', async (t) => {
+  const { path, made } = store(t);
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  made.save(SAVED);
+  await made.settled();
+  assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
 test('what lies where the new text is written is no obstacle', async (t) => {
