@@ -1,0 +1,128 @@
+// What a process of another user on the node can do to the service, tried: ask over HTTP, as everybody in the trusted network may
+// (contract, section 6), and nothing else.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { until } from '../../until.js';
+import type { Node, Ran } from '../node.js';
+import { CONFIG, property, restartService, shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+const ADDED = `${CONFIG}/conf.d/99-other-user.yaml`;
+const PASSWORD = '/home/pi/.config/tonearm/broker-password';
+const STATE = '/home/pi/.local/state/tonearm';
+const AS_NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--reset-env'];
+
+const SETTINGS = `
+upgrade: {enabled: true, resultFile: /home/pi/result.json}
+players: {enabled: true}
+mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: ${PASSWORD}}
+`;
+
+/** What the kernel or a bus refuses, with PID, RUN (pi's runtime directory) and TMP (a directory of nobody's) in its environment. */
+const REFUSED: readonly (readonly [what: string, script: string])[] = [
+  ['reading its environment', 'cat /proc/$PID/environ'],
+  ['listing its descriptors', 'ls /proc/$PID/fd'],
+  ['looking at its memory', 'cat /proc/$PID/maps'],
+  ['reading its memory', 'head -c 1 /proc/$PID/mem'],
+  ['entering its working directory', 'ls /proc/$PID/cwd/'],
+  ['ending it', 'kill $PID'],
+  ['having it open a debugger', 'kill -USR1 $PID'],
+  ['changing its priority', 'renice 10 -p $PID'],
+  ['changing its limits', 'prlimit --pid $PID --nofile=16:16'],
+  ['listing the directory of its sockets', 'ls $RUN/tonearm'],
+  ['listing the runtime directory', 'ls $RUN'],
+  [
+    'telling an upgrade its progress',
+    `node -e 'require("net").connect(process.env.RUN + "/tonearm/upgrade.sock").on("error", (error) => { throw error; })'`,
+  ],
+  ['reading the state of runs', `cat ${STATE}/upgrade-run.json`],
+  ['putting another in its place', `cp /dev/null ${STATE}/upgrade-run.json`],
+  ['reading the password for the broker', `cat ${PASSWORD}`],
+  ['adding to its configuration', `touch ${CONFIG}/conf.d/98-nobody.yaml`],
+  ['using the bus of its user', 'busctl --address=unix:path=$RUN/bus list'],
+  [
+    'using the sound server of its user',
+    'PULSE_SERVER=unix:$RUN/pulse/native PULSE_COOKIE=$TMP/none pactl info',
+  ],
+  ['restarting it', 'systemctl --machine=pi@.host --user restart tonearm.service'],
+  ['restarting the node with its rights', 'systemctl --no-ask-password reboot'],
+];
+
+export function otherUserScenarios(node: () => Node): void {
+  let pid = '';
+  let env: readonly string[] = [];
+  const asNobody = (script: string): Promise<Ran> =>
+    node().root(...AS_NOBODY, 'env', ...env, 'sh', '-c', script);
+
+  before(async () => {
+    await shell(node(), `install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
+    await node().writeFile(ADDED, SETTINGS);
+    await restartService(node());
+    const begun = await node().user('tonearm', 'progress', 'begin', '--total', '1');
+    assert.equal(begun.status, 0, begun.stderr);
+    await until(
+      'the state file',
+      async () => (await node().root('test', '-e', `${STATE}/upgrade-run.json`)).status === 0,
+      DEADLINE_MS,
+    );
+    pid = await property(node(), 'MainPID');
+    const tmp = (await shell(node(), 'd=$(mktemp -d); chown nobody $d; echo $d')).trim();
+    env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${tmp}`];
+  });
+  after(async () => {
+    await node().user('tonearm', 'progress', 'end', '--success');
+    await shell(node(), `rm -rf ${ADDED} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`);
+    await restartService(node());
+  });
+
+  test('it may ask over HTTP', async () => {
+    const ask = `node -e 'fetch("http://127.0.0.1:8018/server").then((reply) => console.log(reply.status))'`;
+    assert.equal((await asNobody(ask)).stdout, '200\n');
+  });
+
+  for (const [what, script] of REFUSED) {
+    test(`it is refused: ${what}`, async () => {
+      const ran = await asNobody(script);
+      assert.notEqual(ran.status, 0, ran.stdout);
+      assert.match(
+        ran.stderr,
+        /denied|EACCES|not permitted|Connection refused|Access|required|Failed to connect/i,
+      );
+      // It is the same program that could be had by its own user.
+      assert.equal(await property(node(), 'MainPID'), pid);
+    });
+  }
+
+  test('its user is refused none of the files', async () => {
+    const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
+    assert.equal(
+      (await node().user('sh', '-c', `cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`)).status,
+      0,
+    );
+    const modes = await shell(
+      node(),
+      `stat -c '%U %a' ${STATE} ${STATE}/upgrade-run.json /run/user/${node().uid}/tonearm/upgrade.sock`,
+    );
+    assert.equal(modes, 'pi 700\npi 600\npi 600\n');
+  });
+
+  test('it listens nowhere but on its port and its socket, and has no name on a bus', async () => {
+    // Abstract sockets, which have no mode, are among them.
+    const listens = await shell(
+      node(),
+      `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
+    );
+    const places = listens
+      .trim()
+      .split('\n')
+      // The socket is bound under a name of its own, and linked to its path.
+      .map((line) =>
+        line.replace(/^(\S+) .*:(\d+)$/, '$1 $2').replace(/ \/proc\/self\/fd\/\d+\/s$/, ' of its own'),
+      );
+    assert.deepEqual([...new Set(places)].sort(), ['tcp 8018', 'u_str of its own']);
+    const named = await node().user('busctl', '--user', 'list', '--no-legend');
+    assert.doesNotMatch(named.stdout, new RegExp(`^[a-z]\\S+ +${pid} `, 'm'));
+    assert.match(named.stdout, new RegExp(`^:\\S+ +${pid} `, 'm'));
+  });
+}
