@@ -2,6 +2,7 @@
 // with the same branch, and the network cut. Asked with mosquitto's own clients.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
@@ -20,7 +21,9 @@ const UNIT = '[Service]\nExecStart=/usr/bin/sleep infinity\n[Install]\nWantedBy=
 const RESULT = '/home/pi/result.json';
 const EXTRA = `${CONFIG}/conf.d/90-mqtt-test.yaml`;
 
+/** It ends after what it serves, and what of it the kernel takes away only later is gone before it begins. */
 const BROKER = `
+while ip link show tobroker > /dev/null 2>&1; do sleep 0.1; done
 ip netns add broker
 ip link add tobroker type veth peer name tonode
 ip link set tonode netns broker
@@ -30,7 +33,7 @@ ip -n broker address add ${HOST}/24 dev tonode
 ip -n broker link set tonode up
 ip -n broker link set lo up
 printf 'user root\\nlistener 1883\\nallow_anonymous true\\n' > ${CONF}
-systemd-run --quiet --collect --unit=broker ip netns exec broker /usr/sbin/mosquitto -c ${CONF}
+systemd-run --quiet --collect --unit=broker --property=Before=user@$(id -u pi).service ip netns exec broker /usr/sbin/mosquitto -c ${CONF}
 until ip netns exec broker mosquitto_pub -h 127.0.0.1 -t test -m x 2>/dev/null; do sleep 0.1; done
 `;
 
@@ -38,7 +41,7 @@ const NO_BROKER = `
 systemctl stop broker.service
 ip link del tobroker
 ip netns del broker
-rm -f ${CONF} ${RESULT} ${EXTRA} /home/pi/.config/systemd/user/tick.service /home/pi/.config/systemd/user/look.service
+rm -f ${CONF} ${RESULT} ${EXTRA} /home/pi/.config/systemd/user/tick.service /home/pi/.config/systemd/user/look.service /home/pi/.config/systemd/user/up.service
 `;
 
 export function mqttScenarios(node: () => Node): void {
@@ -104,12 +107,17 @@ export function mqttScenarios(node: () => Node): void {
 
   before(async () => {
     await shell(node(), BROKER);
-    await shell(node(), `mkdir /run/kept; cp -p --parents ${KEPT} /run/kept`);
+    await shell(node(), `mkdir /root/kept; cp -p --parents ${KEPT} /root/kept`);
     await node().writeUnit('user', 'tick.service', UNIT);
     await node().writeUnit(
       'user',
       'look.service',
       '[Service]\nType=oneshot\nExecStart=/usr/bin/touch /home/pi/looked\n',
+    );
+    await node().writeUnit(
+      'user',
+      'up.service',
+      '[Service]\nType=oneshot\nExecStart=/usr/bin/sleep infinity\n',
     );
     topic = `tonearm/${(await node().root('hostname')).stdout.trim()}`;
   });
@@ -117,7 +125,7 @@ export function mqttScenarios(node: () => Node): void {
     await shell(node(), NO_BROKER);
     await shell(
       node(),
-      `rm -f /home/pi/looked; for kept in ${KEPT}; do cp -p "/run/kept$kept" "$kept"; done; rm -r /run/kept`,
+      `rm -f /home/pi/looked; for kept in ${KEPT}; do cp -p "/root/kept$kept" "$kept"; done; rm -r /root/kept`,
     );
     await node().user('systemctl', '--user', 'disable', '--now', 'tick.service');
     await node().user('systemctl', '--user', 'daemon-reload');
@@ -177,23 +185,39 @@ export function mqttScenarios(node: () => Node): void {
   });
 
   test('power is what the route answers, and an inhibitor is told', async () => {
-    const lock = node().spawnRoot('systemd-inhibit', '--what=shutdown', '--mode=block', 'sleep', 'infinity');
+    await holds('power', (text) => text === '{"reboot":true,"power_off":true}');
+    const lock = node().spawnRoot(
+      'systemd-inhibit',
+      '--what=shutdown',
+      '--mode=block',
+      'sh',
+      '-c',
+      'echo held; cat',
+    );
+    const gone = once(lock, 'close');
     try {
-      await holds('power', (text) => /^\{"reboot":\w+,"power_off":\w+\}$/.test(text));
-      const { status, topic: told } = await refusal('power/set', 'reboot');
-      assert.ok([403, 409].includes(status), String(status));
-      assert.equal(told, `${topic}/power/set`);
+      await once(lock.stdout, 'data');
+      for (const action of ['reboot', 'poweroff']) {
+        const { status, topic: told } = await refusal('power/set', action);
+        assert.deepEqual([status, told], [409, `${topic}/power/set`]);
+      }
     } finally {
-      await node().root('pkill', '-f', 'sleep infinity');
-      lock.kill();
+      lock.stdin.end();
+      await gone;
     }
+    assert.equal((await refusal('power/set', 'explode')).status, 404);
   });
 
-  test('an upgrade: the detector’s file is published, and a check starts the unit', async () => {
-    const upgrade = `upgrade: {enabled: true, resultFile: ${RESULT}, checkUnit: look.service}\n`;
-    await node().writeFile(EXTRA, upgrade);
-    await shell(node(), `chown pi: ${EXTRA}`);
-    await restartService(node());
+  test('an upgrade: the detector’s file is published, a check and a start start their units', async () => {
+    const configure = async (more: string): Promise<void> => {
+      const upgrade = `upgrade: {enabled: true, resultFile: ${RESULT}, checkUnit: look.service${more}}\n`;
+      await node().writeFile(EXTRA, upgrade);
+      await shell(node(), `chown pi: ${EXTRA}`);
+      await restartService(node());
+    };
+    const activity = async () =>
+      (await node().user('systemctl', '--user', 'is-active', 'up.service')).stdout.trim();
+    await configure('');
     await node().writeFile(RESULT, '{"current": "1", "latest": "2", "upgrade_available": true}', '644');
     await holds('upgrade', (text) => text.includes('"latest":"2"') && text.includes('"can_check":true'));
     await publish('upgrade/set', 'check');
@@ -202,6 +226,15 @@ export function mqttScenarios(node: () => Node): void {
       async () => (await node().root('test', '-e', '/home/pi/looked')).status === 0,
     );
     assert.equal((await refusal('upgrade/set', 'start')).status, 404);
+    await configure(', upgradeUnit: up.service');
+    await holds('upgrade', (text) => /"run":\{"state":"idle".*"can_upgrade":true/.test(text));
+    assert.equal(await activity(), 'inactive');
+    await publish('upgrade/set', 'start');
+    await until('the unit runs', async () => (await activity()) === 'activating');
+    await holds('upgrade', (text) => JSON.parse(text).run.state === 'running');
+    assert.equal((await refusal('upgrade/set', 'start')).status, 409);
+    await node().user('systemctl', '--user', 'stop', 'up.service');
+    await holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
   });
 
   test('another node with this branch: it says so and publishes nothing, and takes over when this one has gone', async () => {
@@ -266,6 +299,30 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
       );
       return true;
     });
+    await holds('status', (text) => text === 'online');
     await pactl('unload-module', fresh);
+  });
+
+  test('a reboot: the node goes down and says so, and is online again', async () => {
+    await node().reboot(async () => {
+      const told = node().spawnRoot(
+        ...['ip', 'netns', 'exec', 'broker', 'mosquitto_sub', '-h', '127.0.0.1'],
+        ...['-t', `${topic}/status`, '-t', `${topic}/event`],
+      );
+      let text = '';
+      told.stdout.on('data', (bytes: Buffer) => {
+        text += String(bytes);
+      });
+      await until('the listener hears what is retained', () => text.includes('online'));
+      await publish('power/set', 'reboot');
+      await until('it is offline', () => text.trim().endsWith('offline'), DEADLINE_MS);
+      assert.deepEqual(text.trim().split('\n'), [
+        'online',
+        '{"event":"power.action","data":{"action":"reboot"}}',
+        'offline',
+      ]);
+    });
+    await shell(node(), BROKER);
+    await holds('status', (text) => text === 'online', CUT_DEADLINE_MS);
   });
 }
