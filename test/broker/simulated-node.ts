@@ -57,7 +57,7 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
 }
 
 /** What the gateway would answer to what is asked at each connection; commands are accepted. */
-function ordinary({ method, path }: BridgeRequest): BridgeReply {
+export function ordinary({ method, path }: BridgeRequest): BridgeReply {
   if (method === 'POST') return ACCEPTED;
   const body = path === '/server' ? SERVER : { reboot: true, power_off: false };
   return { status: 200, body: JSON.stringify(body) };

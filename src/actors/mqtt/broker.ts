@@ -30,7 +30,7 @@ export interface BrokerAddress {
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
-  /** It was kept by the broker, and is not of now. */
+  /** It was kept by the broker, and is not of now; or it is of now and will be kept, where the subscription asks for that. */
   readonly retained: boolean;
   /** Which process has published it, where that was said. */
   readonly instance: string | undefined;
@@ -46,6 +46,12 @@ export interface DialOptions extends BrokerAddress {
   readonly clock: Clock;
 }
 
+export interface Subscription {
+  readonly qos: 0 | 1;
+  /** Retain as published (MQTT 5, section 3.8.3.1). */
+  readonly rap?: boolean;
+}
+
 /** Whatever fails ends the connection: `ended` says why. */
 export interface BrokerConnection {
   /** False: it never came about. */
@@ -54,7 +60,7 @@ export interface BrokerConnection {
   /** How many messages may be under way; known once it is ready. */
   readonly window: number;
   /** False: it was refused, or not answered. So for all three. */
-  subscribe(filters: readonly string[], qos: 0 | 1): Promise<boolean>;
+  subscribe(filters: readonly string[], how: Subscription): Promise<boolean>;
   unsubscribe(filters: readonly string[]): Promise<boolean>;
   publish(topic: string, text: string, retain: boolean): Promise<boolean>;
   /** Takes leave, so that the will is not published. */
@@ -132,8 +138,8 @@ class Connection implements BrokerConnection {
     });
   }
 
-  subscribe(filters: readonly string[], qos: 0 | 1): Promise<boolean> {
-    return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], { qos }, done));
+  subscribe(filters: readonly string[], how: Subscription): Promise<boolean> {
+    return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], how, done));
   }
 
   unsubscribe(filters: readonly string[]): Promise<boolean> {

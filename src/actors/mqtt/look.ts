@@ -29,7 +29,7 @@ export async function lookAround(
   // What is retained comes between the two answers, at QoS 0 in one sequence with them.
   const done =
     (await connection.ready) &&
-    (await connection.subscribe(filters, 0)) &&
+    (await connection.subscribe(filters, { qos: 0 })) &&
     (await connection.unsubscribe(filters));
   await connection.end('the look is over');
   return done ? { ok: true, held } : { ok: false, reason: await connection.ended };

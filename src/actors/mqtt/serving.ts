@@ -56,8 +56,8 @@ export class Serving {
       // Commands at QoS 0: of a flood at QoS 1 mosquitto drops what is above 1000, and so the last ones (measured); a connection that is
       // lost loses commands either way.
       const isOpen =
-        (await this.#connection.subscribe([topics.node, topics.status], 1)) &&
-        (commands.length === 0 || (await this.#connection.subscribe(commands, 0)));
+        (await this.#connection.subscribe([topics.node, topics.status], { qos: 1 })) &&
+        (commands.length === 0 || (await this.#connection.subscribe(commands, { qos: 0, rap: true })));
       if (isOpen) this.#open();
     }
     const end = await this.#connection.ended;

@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../src/clock.js';
+import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
   ACCEPTED,
   drop,
   health,
   type NodeOptions,
+  ordinary,
   output,
   put,
-  SERVER,
   SimulatedNode,
   WHOLE_NODE,
 } from '../../broker/simulated-node.js';
@@ -19,10 +20,10 @@ import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** Looks again at another's branch after a twentieth of a second instead of a minute. */
+/** Looks again at another's branch, and asks again for what nobody announces, after a twentieth of a second. */
 const IMPATIENT: Clock = {
   ...systemClock,
-  after: (ms, callback) => systemClock.after(ms === 60_000 ? 50 : ms, callback),
+  after: (ms, callback) => systemClock.after([60_000, 600_000].includes(ms) ? 50 : ms, callback),
 };
 
 const STRANGE = [
@@ -136,14 +137,10 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('tells what happens, and what a command was refused for', async (t) => {
-    const answer: NodeOptions['answer'] = ({ method, path }) => {
-      if (method === 'GET')
-        return {
-          status: 200,
-          body: path === '/power/' ? '{"reboot":false,"power_off":false}' : JSON.stringify(SERVER),
-        };
-      return path.includes('nosuch') ? { status: 404, body: document(404, 'no-such-output') } : ACCEPTED;
-    };
+    const answer: NodeOptions['answer'] = (request) =>
+      request.path.includes('nosuch')
+        ? { status: 404, body: document(404, 'no-such-output') }
+        : ordinary(request);
     const { node, spy } = await whole(t, { answer });
     node.tell({ kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
     const event = await spy.holds(`${node.topic}/event`);
@@ -156,8 +153,41 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
   });
 
+  test('asks again for what nobody announces', async (t) => {
+    let granted = false;
+    const { node, spy } = await whole(t, {
+      clock: IMPATIENT,
+      answer: (request) =>
+        request.path === '/power/'
+          ? { status: 200, body: `{"reboot":${granted},"power_off":false}` }
+          : ordinary(request),
+    });
+    await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
+    granted = true;
+    await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
+  });
+
+  test('says so where too many commands wait', async (t) => {
+    let carryOut = (): void => undefined;
+    const held = new Promise<BridgeReply>((resolve) => {
+      carryOut = () => resolve(ACCEPTED);
+    });
+    const { node, spy } = await whole(t, {
+      answer: (request) => (request.method === 'POST' ? held : ordinary(request)),
+    });
+    const topic = `${node.topic}/audio/server/set`;
+    await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
+    // One is under way, and 256 wait.
+    await until('the others are refused', () => spy.texts(`${node.topic}/error`).length === 43);
+    const error = JSON.parse(await spy.holds(`${node.topic}/error`));
+    assert.deepEqual([error.status, error.topic], [503, topic]);
+    carryOut();
+    await until('those are carried out', () => node.commands.length === 257);
+  });
+
   test('does not carry out a retained command, and names it', async (t) => {
     const spy = await Spy.on(broker.url, 'house/retained/#');
+    t.after(() => spy.end());
     const topic = 'house/retained/audio/server/set';
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     const { node } = await whole(t, { settings: { topic: 'house/retained' } });
@@ -166,10 +196,11 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       [error.type, error.status, error.topic],
       ['urn:tonearm:problem:retained-command', 400, topic],
     );
+    await spy.publish(topic, { volume: 0.3 }, { retain: true });
+    await until('so is one of now', () => spy.texts('house/retained/error').length === 2);
     await spy.publish(topic, { volume: 0.2 });
     await until('the other one is carried out', () => node.commands.length > 0);
     assert.deepEqual(node.commands, [['/audio/server/volume', '{"volume":0.2}']]);
-    await spy.end();
   });
 
   test('takes no commands where mqtt.control is false', async (t) => {
@@ -210,14 +241,10 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await spy.holds(topic, (text) => JSON.parse(text).volume === 1);
-    const times = spy.seen
-      .filter((each) => each.topic === topic)
-      .slice(from)
-      .map(({ at }) => at - begun);
-    const busiest = Math.max(
-      ...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length),
-    );
-    assert.ok(busiest <= 10, `${busiest} publications within a second`);
+    const count = spy.texts(topic).length - from;
+    // However late the machine lets them come; retained-tree.test.ts knows the time of each.
+    const most = 1 + (performance.now() - begun) / 100;
+    assert.ok(count <= most, `${count} publications, and not ${most}`);
   });
 
   test('two nodes with one branch: the second publishes nothing, and takes over when the first is gone', async (t) => {
