@@ -3,10 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { faultsOf } from '../broker/home-assistant-rules.js';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
 import { retained, Spy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
@@ -14,16 +15,23 @@ import { Daemon } from './daemon.js';
 
 const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
-const skip = lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl', 'pacat'] });
+const programs = ['mosquitto', 'pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl', 'pacat'];
+const skip = lacks({ programs });
+/** Of a hand that drags at 50 messages a second. */
+const DRAG_MESSAGES = 150;
+const DRAG_GAP_MS = 20;
 
-describe('a daemon that has joined a broker', { skip }, () => {
+for (const { kind, start } of SOUND_SERVERS)
+  describe(`a daemon on ${kind} that has joined a broker`, { skip }, () => joined(start));
+
+function joined(startSound: () => Promise<SoundServer>): void {
   let broker: Broker;
   let sound: SoundServer;
   let daemon: Daemon;
   let spy: Spy;
   before(async () => {
     broker = await startBroker();
-    sound = await startPulseAudio();
+    sound = await startSound();
     const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
     daemon = await Daemon.start({ env: sound.env, config });
     spy = await Spy.on(broker.url);
@@ -38,6 +46,23 @@ describe('a daemon that has joined a broker', { skip }, () => {
 
   const record = async (topic: string, fits: (json: Record<string, unknown>) => boolean) =>
     JSON.parse(await spy.holds(topic, (text) => fits(JSON.parse(text)))) as Record<string, unknown>;
+  /** What is told of the command's refusal. */
+  const refusal = async (below: string, payload: string): Promise<Record<string, unknown>> => {
+    const before = spy.texts(`${T}/error`).length;
+    await spy.publish(`${T}/${below}`, payload);
+    return JSON.parse(
+      await until(`${below} ${payload.slice(0, 40)} is refused`, () => spy.texts(`${T}/error`)[before]),
+    );
+  };
+  /** Unique ids by key, of Home Assistant's device, which is valid. */
+  const entities = async (fits: (keys: readonly string[]) => boolean): Promise<Record<string, unknown>> => {
+    const topic = `homeassistant/device/tonearm_${await spy.holds(`${T}/node`)}/config`;
+    const keys = (text: string) => Object.keys(JSON.parse(text).components);
+    const text = await spy.holds(topic, (each) => fits(keys(each)));
+    assert.deepEqual(faultsOf(text), []);
+    const { components } = JSON.parse(text) as { components: Record<string, { unique_id: string }> };
+    return Object.fromEntries(Object.entries(components).map(([key, { unique_id: id }]) => [key, id]));
+  };
 
   test('its state is what the routes answer', async () => {
     for (const [topic, path] of [
@@ -59,6 +84,10 @@ describe('a daemon that has joined a broker', { skip }, () => {
   });
 
   test('what others do to outputs and streams is published', async () => {
+    const stream = await sound.play({ name: 'song', sink: 'living' });
+    await spy.holds(`${T}/audio/clients`, (text) => JSON.parse(text)[0]?.name === 'song');
+    // Of an output that has not been awake since the server began, PipeWire 1.4 tells nothing.
+    await record(`${OUTPUTS}/living`, ({ state }) => state === 'running');
     await sound.pactl('set-sink-volume', 'living', '37%');
     await record(`${OUTPUTS}/living`, ({ volume }) => volume === 0.37);
     await sound.pactl('set-sink-mute', 'living', '1');
@@ -66,14 +95,14 @@ describe('a daemon that has joined a broker', { skip }, () => {
     await record(`${T}/audio/server`, ({ muted, volume }) => muted === true && volume === 0.37);
     await sound.pactl('set-default-sink', 'kitchen');
     await record(`${T}/audio/server`, ({ default_sink: name }) => name === 'kitchen');
-    await sound.addSink('garden');
-    await spy.holds(`${OUTPUTS}/garden`);
-    await sound.removeSink('garden');
-    await spy.empty(`${OUTPUTS}/garden`);
-    const stream = await sound.play({ name: 'song' });
-    await spy.holds(`${T}/audio/clients`, (text) => JSON.parse(text)[0]?.name === 'song');
     await stream.stop();
     await spy.holds(`${T}/audio/clients`, (text) => text === '[]');
+    await sound.addSink('garden');
+    await spy.holds(`${OUTPUTS}/garden`);
+    await entities((keys) => keys.includes('output_garden_volume'));
+    await sound.removeSink('garden');
+    await spy.empty(`${OUTPUTS}/garden`);
+    await entities((keys) => !keys.includes('output_garden_volume'));
   });
 
   test('each command has its effect, which others see', async () => {
@@ -94,8 +123,8 @@ describe('a daemon that has joined a broker', { skip }, () => {
     await until('the step', async () => (await sink('living')).startsWith('60 '));
     await spy.publish(`${OUTPUTS}/living/set`, { balance: -0.5 });
     await until('the balance', async () => (await sink('living')).includes(' -0.50 '));
-    await spy.publish(`${T}/audio/server/set`, { muted: true });
-    await until('the mute', async () => (await sink('living')).endsWith('yes'));
+    await spy.publish(`${T}/audio/server/set`, { muted: true, delta: -0.2 });
+    await until('the mute', async () => /^40 .*yes$/.test(await sink('living')));
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen', volume: 0.2 });
     await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
     const stream = await sound.play({ name: 'a/b+c#d%e 🎵', sink: 'living' });
@@ -132,38 +161,33 @@ describe('a daemon that has joined a broker', { skip }, () => {
       ['upgrade/set', 'start', 404],
       ['players/x/set', 'play', 404],
     ] as const) {
-      const before = spy.texts(`${T}/error`).length;
-      await spy.publish(`${T}/${topic}`, payload);
-      await until(
-        `${topic} ${payload.slice(0, 40)} is refused`,
-        () => spy.texts(`${T}/error`).length > before,
+      const problem = await refusal(topic, payload);
+      assert.deepEqual(
+        [problem['status'], problem['topic']],
+        [status, `${T}/${topic}`],
+        payload.slice(0, 40),
       );
-      const problem = JSON.parse(spy.texts(`${T}/error`).at(-1) ?? '');
-      assert.deepEqual([problem.status, problem.topic], [status, `${T}/${topic}`], payload.slice(0, 40));
-      assert.match(problem.type, /^urn:tonearm:problem:/);
-      assert.ok(problem.title !== '' && problem.detail !== '');
+      assert.match(String(problem['type']), /^urn:tonearm:problem:/);
+      assert.ok(problem['title'] && problem['detail']);
     }
   });
 
-  test('a volume that is dragged for ten seconds: at most ten publications a second, the last one true', async () => {
+  test('a volume that is dragged: at most ten publications a second, the last one true', async () => {
     const topic = `${OUTPUTS}/living`;
     await sound.pactl('set-default-sink', 'living');
     await record(`${T}/audio/server`, ({ default_sink: name }) => name === 'living');
     const from = spy.seen.length;
-    for (let i = 0; i <= 500; i += 1) {
-      await spy.publish(`${topic}/set`, { volume: i === 500 ? 1 : (i % 90) / 100 });
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    const begun = performance.now();
+    for (let i = 1; i <= DRAG_MESSAGES; i += 1) {
+      await spy.publish(`${topic}/set`, { volume: i === DRAG_MESSAGES ? 1 : (i % 90) / 100 });
+      await new Promise((resolve) => setTimeout(resolve, DRAG_GAP_MS));
     }
     for (const each of [topic, `${T}/audio/server`]) {
       await record(each, ({ volume }) => volume === 1);
-      const times = spy.seen
-        .slice(from)
-        .filter((seen) => seen.topic === each)
-        .map(({ at }) => at);
-      const busiest = Math.max(
-        ...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length),
-      );
-      assert.ok(busiest <= 10, `${busiest} publications of ${each} within a second`);
+      const count = spy.seen.slice(from).filter((seen) => seen.topic === each).length;
+      // However late the machine lets them come; retained-tree.test.ts knows the time of each.
+      const most = 1 + (performance.now() - begun) / 100;
+      assert.ok(count <= most, `${count} publications of ${each}, and not ${most}`);
     }
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 100%/);
   });
@@ -184,6 +208,8 @@ describe('a daemon that has joined a broker', { skip }, () => {
   test('the sound server goes and comes with other outputs: the tree is true again', async () => {
     await sound.kill('SIGKILL');
     await spy.holds(`${T}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
+    const { status } = await refusal('audio/outputs/living/set', '{"volume": 0.5}');
+    assert.equal(status, 503);
     await sound.restart();
     await spy.holds(`${T}/backends`, (text) => JSON.parse(text).audio.state === 'up');
     await isTrue();
@@ -192,6 +218,7 @@ describe('a daemon that has joined a broker', { skip }, () => {
   test('killed, it is offline by its will; what vanished meanwhile is gone when it is back', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
+    const before = await entities((keys) => keys.includes('output_cellar_mute'));
     daemon.signal('SIGKILL');
     await spy.holds(`${T}/status`, (text) => text === 'offline');
     await sound.removeSink('cellar');
@@ -199,6 +226,11 @@ describe('a daemon that has joined a broker', { skip }, () => {
     await spy.holds(`${T}/status`, (text) => text === 'online');
     await spy.empty(`${OUTPUTS}/cellar`);
     await isTrue();
+    const others = Object.entries(before).filter(([key]) => !key.startsWith('output_cellar_'));
+    assert.deepEqual(
+      await entities((keys) => !keys.includes('output_cellar_mute')),
+      Object.fromEntries(others),
+    );
   });
 
   test('ended, it says offline itself', async () => {
@@ -218,4 +250,4 @@ describe('a daemon that has joined a broker', { skip }, () => {
       return true;
     });
   }
-});
+}
