@@ -5,6 +5,8 @@ import type { CommandAsk } from './commands.js';
 
 /** Of all queues: more than people and houses ask at a time. */
 const WAITING_MAX = 256;
+/** At a time, of as many queues: a broker that floods names more than there are, and the gateway has others to serve. */
+const UNDER_WAY_MAX = 16;
 
 /** `topic` is the one that the command came by. */
 export interface WaitingAsk extends CommandAsk {
@@ -14,8 +16,10 @@ export interface WaitingAsk extends CommandAsk {
 export class CommandQueues {
   /** Carries an ask out; settles when it is done, and never rejects. */
   readonly #carryOut: (ask: WaitingAsk) => Promise<void>;
-  /** By name, those that wait, in order; a queue is there while one of its asks is under way. */
+  /** By name, those that wait, in order; a queue is there while one of its asks waits or is under way. */
   readonly #queues = new Map<string, WaitingAsk[]>();
+  /** Names of queues of which one is. */
+  readonly #underWay = new Set<string>();
   #waiting = 0;
 
   constructor(carryOut: (ask: WaitingAsk) => Promise<void>) {
@@ -24,12 +28,7 @@ export class CommandQueues {
 
   /** False: too many wait already, and it is not taken. */
   take(ask: WaitingAsk): boolean {
-    const queue = this.#queues.get(ask.queue);
-    if (queue === undefined) {
-      this.#queues.set(ask.queue, []);
-      void this.#run(ask);
-      return true;
-    }
+    const queue = this.#queues.get(ask.queue) ?? [];
     const older = queue.findIndex(
       ({ supersedes }) => supersedes !== undefined && supersedes === ask.supersedes,
     );
@@ -37,17 +36,23 @@ export class CommandQueues {
       queue.splice(older, 1);
       this.#waiting -= 1;
     }
-    if (this.#waiting >= WAITING_MAX) return false;
+    const canBegin = !this.#underWay.has(ask.queue) && this.#underWay.size < UNDER_WAY_MAX;
+    if (!canBegin && this.#waiting >= WAITING_MAX) return false;
     queue.push(ask);
     this.#waiting += 1;
+    this.#queues.set(ask.queue, queue);
+    if (canBegin) void this.#run(ask.queue);
     return true;
   }
 
-  async #run(first: WaitingAsk): Promise<void> {
-    for (let ask: WaitingAsk | undefined = first; ask !== undefined; ask = this.#shift(first.queue)) {
+  async #run(name: string): Promise<void> {
+    this.#underWay.add(name);
+    for (let ask = this.#shift(name); ask !== undefined; ask = this.#shift(name)) {
       await this.#carryOut(ask);
     }
-    this.#queues.delete(first.queue);
+    this.#underWay.delete(name);
+    this.#queues.delete(name);
+    for (const other of this.#queues.keys()) if (!this.#underWay.has(other)) return this.#run(other);
   }
 
   #shift(name: string): WaitingAsk | undefined {

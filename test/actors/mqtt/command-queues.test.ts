@@ -54,3 +54,25 @@ test('too many are refused, settings never of what waits already', () => {
   const { queues: flooded } = held();
   assert.ok(Array.from({ length: 10_000 }, (_, i) => flooded.take(ask(`v${i}`, 'v'))).every(Boolean));
 });
+
+test('of many queues so many are under way, the others wait their turn, and what waits gives way to a newer one', async () => {
+  const { queues, begun, finish } = held();
+  const scene = Array.from({ length: 40 }, (_, i) => ask(`unit ${i}`, 'run', `unit ${i}`));
+  for (const each of scene) assert.ok(queues.take(each));
+  assert.equal(begun.length, 16);
+  assert.ok(queues.take(ask('unit 39 again', 'run', 'unit 39')));
+  for (const _ of scene) {
+    finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual(begun, [...scene.slice(0, 39).map(({ path }) => path), 'unit 39 again']);
+  assert.ok(queues.take(ask('once more', 'run', 'unit 0')));
+  assert.equal(begun.at(-1), 'once more');
+});
+
+test('a flood that names a queue each is refused beyond what may wait', () => {
+  const { queues, begun } = held();
+  const taken = Array.from({ length: 10_000 }, (_, i) => queues.take(ask('x', 'run', `queue ${i}`)));
+  assert.equal(taken.filter(Boolean).length, 16 + 256);
+  assert.equal(begun.length, 16);
+});
