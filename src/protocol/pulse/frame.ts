@@ -28,17 +28,22 @@ interface Header {
 /** Takes what a frame carries, and the channel that it came on. The payload is valid during the call only. */
 type Deliver = (payload: Uint8Array, channel: number) => void;
 
+/** Byte by byte: a view of the header would take as long as all else here. */
+function word(bytes: Uint8Array, at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+}
+
 function readHeader(bytes: Uint8Array): Header {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
-  const length = view.getUint32(0);
+  const length = word(bytes, 0);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  const channel = view.getUint32(4);
+  const channel = word(bytes, 4);
   if (channel !== CONTROL_CHANNEL) {
     if (length > WHOLE_MAX_BYTES) throw new WireError(`${length} bytes of audio data`);
     return { length, channel };
   }
   // Offset and flags belong to audio data and shared memory, which we did not agree to.
-  if (view.getUint32(8) !== 0 || view.getUint32(12) !== 0 || view.getUint32(16) !== 0) {
+  if (word(bytes, 8) !== 0 || word(bytes, 12) !== 0 || word(bytes, 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
   return { length, channel };
@@ -76,8 +81,9 @@ export class Framer {
   /** Adds to the frame that came in pieces, first up to the end of its header, then up to its own. */
   #stage(chunk: Uint8Array, deliver: Deliver): Uint8Array {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
-    const taken = chunk.subarray(0, target - this.#held);
-    const rest = chunk.subarray(taken.length);
+    const isWhole = chunk.length <= target - this.#held;
+    const taken = isWhole ? chunk : chunk.subarray(0, target - this.#held);
+    const rest = isWhole ? NOTHING : chunk.subarray(taken.length);
     if (this.#condenser !== undefined) this.#condenser.push(taken);
     else {
       this.#reserve(this.#held + taken.length, target);

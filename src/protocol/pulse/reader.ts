@@ -164,16 +164,16 @@ export class Reader {
   format(): Format {
     this.#take(TAG.format, 0);
     const place = placeOf(this.#object, 'format');
-    return { encoding: this.u8(), props: this.#list(place, new PropertyBudget(FORMAT_PROPS_MAX_BYTES)) };
+    return { encoding: this.u8(), props: this.#list(place, FORMAT_PROPS_MAX_BYTES) };
   }
 
   /** Of a long list a part, by `PropertyBudget`. Of a key that is said twice among them the later value counts, as in the server. */
   props(): Properties {
-    return this.#list(placeOf(this.#object, 'own'), new PropertyBudget());
+    return this.#list(placeOf(this.#object, 'own'));
   }
 
   /** Mostly what the object said the last time. */
-  #list(place: number, budget: PropertyBudget): Properties {
+  #list(place: number, maxBytes?: number): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;
     const known = lists.find(place, this.#bytes, start);
@@ -181,7 +181,7 @@ export class Reader {
       this.#offset = start + known.length;
       return known.props;
     }
-    const props = this.#decodeList(budget);
+    const props = this.#decodeList(new PropertyBudget(maxBytes));
     lists.keep(place, this.#bytes, start, this.#offset, props);
     return props;
   }

@@ -14,7 +14,7 @@ const TWO_TO_32 = 0x1_0000_0000;
 const CHANNELS_MAX = 32;
 
 export class Writer {
-  #bytes = Buffer.allocUnsafe(INITIAL_BYTES).fill(0, 0, HEADER_BYTES);
+  #bytes = Buffer.allocUnsafe(INITIAL_BYTES);
   #length = HEADER_BYTES;
 
   /** Begins a frame: every command has its code and its tag in front. */
@@ -27,6 +27,8 @@ export class Writer {
   frame(): Uint8Array {
     this.#bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
     this.#bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
+    // No offset and no flags: three words.
+    for (let at = 8; at < HEADER_BYTES; at += 4) this.#bytes.writeUInt32BE(0, at);
     return this.#bytes.subarray(0, this.#length);
   }
 
@@ -52,7 +54,7 @@ export class Writer {
   optionalText(value: string | undefined): void {
     if (value?.includes('\0')) throw new WireError('a text with a NUL in it');
     this.#tag(value === undefined ? TAG.noText : TAG.text);
-    if (value !== undefined) this.#raw(Buffer.from(`${value}\0`));
+    if (value !== undefined) this.#text(value, Buffer.byteLength(value));
   }
 
   bytes(value: Uint8Array): void {
@@ -92,10 +94,12 @@ export class Writer {
   props(values: Readonly<Record<string, string>>): void {
     this.#tag(TAG.props);
     for (const [key, value] of Object.entries(values)) {
-      const bytes = Buffer.from(`${value}\0`);
+      const length = Buffer.byteLength(value);
       this.optionalText(key);
-      this.u32(bytes.length);
-      this.bytes(bytes);
+      this.u32(length + 1);
+      this.#tag(TAG.bytes);
+      this.#word(length + 1);
+      this.#text(value, length);
     }
     this.optionalText(undefined);
   }
@@ -130,6 +134,14 @@ export class Writer {
       throw new WireError(`${value} is not a u32`);
     this.#reserve(4);
     this.#length = this.#bytes.writeUInt32BE(value, this.#length);
+  }
+
+  /** With a NUL behind it. `length`: of the text in bytes. */
+  #text(value: string, length: number): void {
+    this.#reserve(length + 1);
+    this.#bytes.write(value, this.#length);
+    this.#length += length + 1;
+    this.#bytes[this.#length - 1] = 0;
   }
 
   #raw(bytes: Uint8Array): void {

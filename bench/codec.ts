@@ -1,0 +1,198 @@
+// The codec of the sound server's protocol against two others, on the same bytes: the npm package pulseaudio.js, and libpulse's own. Lists of 1, 30,
+// 150 (captured) and 500 sink inputs (composed of those of the 150), whole and in chunks of 64 bytes, into objects; two commands into
+// bytes; and what a decoded record takes of the heap. A list is read again and again, as it is with every change; once for the first time.
+//   node build/bench/codec.js [--quick] [--json] [PARTS OF ROWS, such as encoding]
+
+import assert from 'node:assert/strict';
+import { changed, chunksOf, type List, listOf } from './support/captures.js';
+import { CODECS, type Codec, type Encoded } from './support/codecs.js';
+import { Forked, ownCpu } from './support/fork.js';
+import { LibPulse } from './support/libpulse.js';
+import { type Context, measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
+
+const ROUNDS = 101;
+const WARM_UP_ROUNDS = 20;
+/** Short rounds, so that a busy machine spoils some of them and not the median; long enough for the clock. */
+const RECORDS_PER_ROUND = 300;
+const COMMANDS_PER_ROUND = 1000;
+const COUNTS = [1, 30, 150, 500];
+const LONGEST_CAPTURED = 150;
+const HEADER_BYTES = 20;
+const TAG_BYTES = 10;
+const GOAL = { atLeast: 10 };
+const HEAP = new URL('./support/codec-heap.js', import.meta.url);
+const HEAP_FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'];
+const HEAP_ROUNDS = 5;
+
+/** Bytes for each record, a figure per round. */
+type Taken = Readonly<Record<'allocated' | 'kept', Readonly<Record<'ours' | 'theirs', number[]>>>>;
+
+/** One thing to be done by whoever can do it. Each `do` gives nanoseconds for one record or command. */
+interface Work {
+  readonly what: string;
+  readonly ours: () => number;
+  readonly theirs?: () => number;
+  readonly libpulse?: ((program: LibPulse) => Promise<number>) | undefined;
+}
+
+const { ours, theirs } = CODECS;
+
+/** Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time says little. */
+function time(times: number, parts: number, act: () => void): number {
+  const begun = ownCpu();
+  for (let left = times; left > 0; left -= 1) act();
+  return ((ownCpu() - begun) * 1000) / times / parts;
+}
+
+function decoding(of: () => Codec, chunks: readonly Buffer[], count: number): () => number {
+  const codec = of();
+  return () =>
+    time(Math.ceil(RECORDS_PER_ROUND / count), count, () => {
+      if (codec.decode(chunks).length !== count) throw new Error(`${codec.name}: not ${count} records`);
+    });
+}
+
+/** A list whose streams have changed since, each time. */
+function decodingChanged(list: List): () => number {
+  const codec = ours();
+  const lists = [[list.bytes], [changed(list).bytes]];
+  return () => time(1, 2 * list.count, () => void lists.map((chunks) => codec.decode(chunks)));
+}
+
+function decodingFirst({ bytes, count }: List): () => number {
+  return () => {
+    const codec = ours();
+    return time(1, count, () => void codec.decode([bytes]));
+  };
+}
+
+function listWork(list: List, place: number): readonly Work[] {
+  const { server, count, bytes } = list;
+  const name = `${count} sink inputs of ${server}`;
+  const times = Math.ceil(RECORDS_PER_ROUND / count);
+  const whole: Work = {
+    what: `decoding ${name}`,
+    ours: decoding(ours, [bytes], count),
+    theirs: decoding(theirs, [bytes], count),
+    libpulse: async (program) => (await program.decode(place, times)) / count,
+  };
+  const chunks = chunksOf(bytes);
+  const inChunks: Work = {
+    what: `decoding ${name}, in chunks of 64 bytes`,
+    ours: decoding(ours, chunks, count),
+    theirs: decoding(theirs, chunks, count),
+  };
+  return [whole, inChunks];
+}
+
+/** As a refresh is when each stream says something else of itself, and as the first reading is. */
+function newsWork(list: List): readonly Work[] {
+  const name = `${list.count} sink inputs of ${list.server}`;
+  const again = decoding(theirs, [list.bytes], list.count);
+  return [
+    { what: `decoding ${name}, a property of each changed`, ours: decodingChanged(list), theirs: again },
+    { what: `decoding ${name}, never seen`, ours: decodingFirst(list), theirs: again },
+  ];
+}
+
+function commandWork(what: Encoded, title: string): Work {
+  const encoding = (of: () => Codec) => {
+    const codec = of();
+    return () => time(COMMANDS_PER_ROUND, 1, () => void codec.encode[what]());
+  };
+  return {
+    what: `encoding ${title}`,
+    ours: encoding(ours),
+    theirs: encoding(theirs),
+    libpulse: (program) => program.encode(what, COMMANDS_PER_ROUND),
+  };
+}
+
+/** All three write the same, but for the tag of a request, which pulseaudio.js counts. */
+async function agree(program: LibPulse | undefined): Promise<void> {
+  for (const what of ['volume', 'name'] as const) {
+    const [written] = ours().encode[what]();
+    const payload = Buffer.from(written ?? []).subarray(HEADER_BYTES);
+    const other = Buffer.concat(theirs().encode[what]()).subarray(HEADER_BYTES);
+    assert.deepEqual(other.subarray(TAG_BYTES), payload.subarray(TAG_BYTES));
+    if (program !== undefined) assert.deepEqual(await program.encoded(what), payload);
+  }
+}
+
+async function timed(work: readonly Work[], program: LibPulse | undefined, context: Context): Promise<Row[]> {
+  const all = work.map((each) => ({ ...each, taken: [] as number[], js: [] as number[], c: [] as number[] }));
+  for (let round = -context.rounds(WARM_UP_ROUNDS); round < context.rounds(ROUNDS); round += 1) {
+    for (const each of all) {
+      const turn = { ours: each.ours(), js: each.theirs?.(), c: program && (await each.libpulse?.(program)) };
+      if (round < 0) continue;
+      each.taken.push(turn.ours);
+      if (turn.js !== undefined) each.js.push(turn.js);
+      if (turn.c !== undefined) each.c.push(turn.c);
+    }
+  }
+  return all.flatMap(({ what, taken, js, c }) => {
+    const row = { what, unit: 'ns', taken, ratio: 'theirs / ours' } as const;
+    const isGoal = /^decoding [^,]*$/.test(what);
+    return [
+      { ...row, against: { what: 'pulseaudio.js', taken: js }, ...(isGoal ? { goal: GOAL } : {}) },
+      ...(c.length === 0 ? [] : [{ ...row, against: { what: 'libpulse', taken: c } }]),
+    ];
+  });
+}
+
+/** What libpulse takes is what a record takes while its callback runs: it keeps nothing. */
+async function heap(
+  list: List,
+  place: number,
+  program: LibPulse | undefined,
+  context: Context,
+): Promise<Row[]> {
+  const { server, count } = list;
+  const taken = { allocated: { ours: [], theirs: [] }, kept: { ours: [], theirs: [] } } as Taken;
+  for (const whose of ['ours', 'theirs'] as const) {
+    const { forked } = await Forked.launch({ flags: HEAP_FLAGS, env: {} }, HEAP, server, `${count}`, whose);
+    for (let left = context.rounds(HEAP_ROUNDS); left > 0; left -= 1) {
+      for (const order of ['allocated', 'kept'] as const)
+        taken[order][whose].push(await forked.order({ do: order }));
+    }
+    await forked.end();
+  }
+  const row = (order: keyof Taken, against: { what: string; taken: readonly number[] }): Row => ({
+    what: `heap ${order} for a sink input of ${server}`,
+    unit: 'bytes',
+    taken: taken[order].ours,
+    against,
+    ratio: 'theirs / ours',
+  });
+  const c = program === undefined ? [] : [(await program.heap(place)) / count];
+  return [
+    row('allocated', { what: 'pulseaudio.js', taken: taken.allocated.theirs }),
+    row('kept', { what: 'pulseaudio.js', taken: taken.kept.theirs }),
+    ...(program === undefined ? [] : [row('kept', { what: 'libpulse', taken: c })]),
+  ];
+}
+
+await measurement(async (context) => {
+  const lists = COUNTS.flatMap((count) => [listOf('pulse', count), listOf('pipewire', count)]);
+  const started = LibPulse.start(lists.map(({ bytes }) => bytes));
+  const program = typeof started === 'string' ? undefined : started;
+  if (typeof started === 'string') context.note(started);
+  await agree(program);
+  const long = lists.filter(({ count }) => count === LONGEST_CAPTURED);
+  const work = [
+    ...lists.flatMap(listWork),
+    ...long.flatMap(newsWork),
+    commandWork('volume', "a stream's volume"),
+    commandWork('name', 'a name with six properties'),
+  ];
+  const rows = await timed(
+    work.filter(({ what }) => context.wants(what)),
+    program,
+    context,
+  );
+  for (const list of context.wants('heap') ? long : [])
+    rows.push(...(await heap(list, lists.indexOf(list), program, context)));
+  await program?.end();
+  return rows;
+});

@@ -1,0 +1,45 @@
+// What a decoded record takes of the heap, for codec.ts: in a process of its own whose young generation is so large that nothing is
+// collected while it is measured. Arguments: server and count of the list, `ours` or `theirs`. `allocated` answers with the bytes for
+// each record that were allocated, `kept` with those that are still there when all else has been collected.
+
+import { type List, listOf } from './captures.js';
+import { CODECS } from './codecs.js';
+import { obey } from './fork.js';
+
+const [server = '', count = '', whose = ''] = process.argv.slice(2);
+const list = listOf(server as List['server'], Number(count));
+const codec = CODECS[whose as keyof typeof CODECS]();
+const WARM_UP_LISTS = 300;
+const LISTS = 20;
+
+function heapUsed(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Bytes for one record. */
+function measure(of: () => number): number {
+  const before = heapUsed();
+  return (of() - before) / (LISTS * list.count);
+}
+
+function lists(): readonly (readonly object[])[] {
+  return Array.from({ length: LISTS }, () => codec.decode([list.bytes]));
+}
+
+for (let left = WARM_UP_LISTS; left > 0; left -= 1) codec.decode([list.bytes]);
+let held: unknown;
+obey(0, {
+  allocated: () =>
+    measure(() => {
+      lists();
+      return process.memoryUsage().heapUsed;
+    }),
+  kept: () => {
+    held = undefined;
+    return measure(() => {
+      held = lists();
+      return held === undefined ? Number.NaN : heapUsed();
+    });
+  },
+});

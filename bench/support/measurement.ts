@@ -1,0 +1,68 @@
+// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and its rows as a table for people or as
+// one JSON object.
+//   node build/bench/NAME.js [--quick] [--json] [PARTS OF ROWS' NAMES]
+
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Machine, machineLine, thisMachine } from './machine.js';
+import { columns, type Result, type Row, resultOf } from './rows.js';
+
+/** No measurement takes as long; one that hangs ends here, and what it started with it. */
+const LIMIT_MS = 10 * 60_000;
+const QUICK_ROUNDS = 2;
+const QUICK_PART = 0.1;
+
+export interface Context {
+  /** How many rounds to take of so many: with `--quick` two. */
+  rounds(usual: number): number;
+  /** How long to watch of so many ms: with `--quick` a tenth. */
+  ms(usual: number): number;
+  /** Whether the row was asked for: its name has one of the parts that were given, or none was. */
+  wants(row: string): boolean;
+  /** Says what was left out, and why. */
+  note(text: string): void;
+}
+
+/** What `--json` prints. */
+export interface Report {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly quick: boolean;
+  readonly seconds: number;
+  readonly notes: readonly string[];
+  readonly rows: readonly Result[];
+}
+
+/** Takes one measurement, and prints it. It rejects as `take` does. */
+export async function measurement(take: (context: Context) => Promise<readonly Row[]>): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: { json: { type: 'boolean' }, quick: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const quick = values.quick === true;
+  const machine = thisMachine();
+  const notes: string[] = [];
+  const begun = performance.now();
+  const name = basename(process.argv[1] ?? '', '.js');
+  setTimeout(() => {
+    console.error(`${name}: not done within ${LIMIT_MS / 60_000} min`);
+    process.exit(1);
+  }, LIMIT_MS).unref();
+  const rows = await take({
+    rounds: (usual) => (quick ? Math.min(usual, QUICK_ROUNDS) : usual),
+    ms: (usual) => (quick ? usual * QUICK_PART : usual),
+    wants: (row) => positionals.length === 0 || positionals.some((part) => row.includes(part)),
+    note: (text) => void notes.push(text),
+  });
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  const report: Report = { name, machine, quick, seconds, notes, rows: rows.map(resultOf) };
+  if (values.json) console.log(JSON.stringify(report));
+  else print(report);
+}
+
+export function print({ machine, notes, rows, seconds }: Report): void {
+  console.log(machineLine(machine));
+  for (const note of notes) console.log(`left out: ${note}`);
+  console.table(rows.map(columns));
+  console.log(`${seconds} s`);
+}
