@@ -5,9 +5,11 @@
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { memoryMb, quantile, rounded } from './support/figures.js';
+import { memoryMb, quantile } from './support/figures.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
-import { SmallBoard } from './support/small-board.js';
+import { type Context, measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
+import { SmallBoard, whyNoBoard } from './support/small-board.js';
 
 const STREAMS = 20;
 const GETS = 100;
@@ -17,7 +19,11 @@ const CAUGHT_UP_MS = 20_000;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function measure({ what, flags, env }: Launch, board: SmallBoard): Promise<object> {
+async function measure(
+  { what, flags, env }: Launch,
+  board: SmallBoard,
+  { ms }: Context,
+): Promise<readonly Row[]> {
   const sound = await startPulseAudio();
   const client = await sound.streams('player');
   const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
@@ -32,14 +38,14 @@ async function measure({ what, flags, env }: Launch, board: SmallBoard): Promise
   const started = performance.now() - begun;
   const stream = await daemon.events('?snapshot=1');
   const gets: number[] = [];
-  for (let at = 0; at < GETS; at += 1) {
+  for (let at = 0; at < ms(GETS); at += 1) {
     const asked = performance.now();
     await daemon.get('/audio');
     gets.push(performance.now() - asked);
     await pause(EVERY_MS);
   }
   const corked = new Map(streams.map(({ id }) => [id, true]));
-  for (let change = 0; change < CHANGES; change += 1) {
+  for (let change = 0; change < ms(CHANGES); change += 1) {
     const changed = streams[change % STREAMS];
     if (changed === undefined) continue;
     corked.set(changed.id, change % 3 === 0);
@@ -50,26 +56,38 @@ async function measure({ what, flags, env }: Launch, board: SmallBoard): Promise
     [...stream.model.clients.values()].every((seen) => seen['corked'] === corked.get(Number(seen['id'])));
   await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);
-  const row = {
-    node: what,
-    'first 200, ms (goal 5000)': rounded(started, 0),
-    'GET p50, ms': rounded(quantile(gets, 0.5), 1),
-    'GET p99, ms': rounded(quantile(gets, 0.99), 1),
-    'Rss behind the changes, MB': rounded(rss, 1),
-    'times held up': board.throttled,
-    'events for the changes': stream.dataOf('audio.updated').length,
-  };
+  const told = stream.dataOf('audio.updated').length;
+  const row = (of: string, unit: string, value: number): Row => ({
+    what: `in 10 % of a core and 96 MB, ${what}: ${of}`,
+    unit,
+    taken: [value],
+  });
+  const rows = [
+    { ...row('first 200', 'ms', started), goal: { of: 'result', atMost: 1000 } as const },
+    row('GET /audio, p50', 'ms', quantile(gets, 0.5)),
+    row('GET /audio, p99', 'ms', quantile(gets, 0.99)),
+    { ...row('Rss behind the changes', 'MB', rss), goal: { of: 'result', atMost: 80 } as const },
+    row(`events for ${ms(CHANGES)} changes, the last state among them`, '', told),
+    row('held up by the kernel', 'times', board.throttled),
+  ];
   await daemon.stop();
   await client.close();
   await sound.stop();
-  return row;
+  return rows;
 }
 
-const rows: object[] = [];
-for (const [at, launch] of LAUNCHES.entries()) {
-  const board = new SmallBoard(String(at));
-  // Also when the measurement fails: the process ends its children on its own way out, and then the group is empty.
-  process.once('exit', () => board.remove());
-  rows.push(await measure(launch, board));
-}
-console.table(rows);
+await measurement(async (context) => {
+  const reason = whyNoBoard();
+  if (reason !== undefined) {
+    context.note(reason);
+    return [];
+  }
+  const rows: Row[] = [];
+  for (const [at, launch] of LAUNCHES.entries()) {
+    const board = new SmallBoard(String(at));
+    // Also when the measurement fails: the process ends its children on its own way out, and then the group is empty.
+    process.once('exit', () => board.remove());
+    rows.push(...(await measure(launch, board, context)));
+  }
+  return rows;
+});

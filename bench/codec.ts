@@ -132,7 +132,7 @@ async function timed(work: readonly Work[], program: LibPulse | undefined, conte
     }
   }
   return all.flatMap(({ what, taken, js, c }) => {
-    const row = { what, unit: 'ns', taken, ratio: 'theirs / ours' } as const;
+    const row = { what, unit: 'ns', taken, compare: 'theirs / ours' } as const;
     const isGoal = /^decoding [^,]*$/.test(what);
     return [
       { ...row, against: { what: 'pulseaudio.js', taken: js }, ...(isGoal ? { goal: GOAL } : {}) },
@@ -163,7 +163,7 @@ async function heap(
     unit: 'bytes',
     taken: taken[order].ours,
     against,
-    ratio: 'theirs / ours',
+    compare: 'theirs / ours',
   });
   const c = program === undefined ? [] : [(await program.heap(place)) / count];
   return [

@@ -3,72 +3,81 @@
 //   node build/bench/fanout.js
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { median, quantile, rounded } from './support/figures.js';
+import { quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
+import { type Context, measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
 import { StreamReaders } from './support/stream-readers.js';
 
 /** A busy machine spoils some rounds and not the median, so the crowd has more of them. */
 const CROWDS = [
-  { count: 1, rounds: 3 },
-  { count: 100, rounds: 3 },
-  { count: 1000, rounds: 7 },
-];
+  { count: 1, rounds: 3, goals: {} },
+  { count: 100, rounds: 3, goals: {} },
+  { count: 1000, rounds: 7, goals: { cpu: { atMost: 1.1 }, p99: { of: 'result', atMost: 20 } } },
+] as const;
 const WARM_UP_MS = 500;
 const MEASURED_MS = 2500;
-const EVENTS_PER_ROUND = MEASURED_MS / 50;
+const EVERY_MS = 50;
 
 interface Side {
   readonly forked: Forked;
   readonly said: number;
-  /** Microseconds of CPU per event, a figure per round. */
-  readonly cpuUs: number[];
-  /** Milliseconds, a figure per round. */
-  readonly p50s: number[];
-  readonly p99s: number[];
 }
 
-async function side(module: URL): Promise<Side> {
-  return { ...(await Forked.start(module)), cpuUs: [], p50s: [], p99s: [] };
+/** Of each round: microseconds of CPU for an event, and what its way took in ms. */
+interface Taken {
+  readonly cpu: number[];
+  readonly p50: number[];
+  readonly p99: number[];
 }
 
-async function measure({ forked, said: port, cpuUs, p50s, p99s }: Side, count: number): Promise<void> {
+async function round(
+  { forked, said: port }: Side,
+  count: number,
+  taken: Taken,
+  context: Context,
+): Promise<void> {
   const readers = new StreamReaders();
   await readers.open(port, count);
   await forked.order({ do: 'begin' });
   await pause(WARM_UP_MS);
   readers.take();
+  const measured = context.ms(MEASURED_MS);
+  const events = measured / EVERY_MS;
   const before = await forked.order({ do: 'cpu' });
-  await pause(MEASURED_MS);
-  cpuUs.push(((await forked.order({ do: 'cpu' })) - before) / EVENTS_PER_ROUND);
+  await pause(measured);
+  taken.cpu.push(((await forked.order({ do: 'cpu' })) - before) / events);
   const heard = readers.take();
-  if (heard.length < count * EVENTS_PER_ROUND * 0.9) throw new Error(`only ${heard.length} events came`);
-  p50s.push(quantile(heard, 0.5));
-  p99s.push(quantile(heard, 0.99));
+  if (heard.length < count * (events - 1) * 0.9) throw new Error(`only ${heard.length} events came`);
+  taken.p50.push(quantile(heard, 0.5));
+  taken.p99.push(quantile(heard, 0.99));
   await forked.order({ do: 'end' });
   readers.close();
 }
 
-const rows: object[] = [];
-const ours = await side(new URL('./support/fanout-gateway.js', import.meta.url));
-const constants = await side(new URL('./support/fanout-constants.js', import.meta.url));
-for (const { count, rounds } of CROWDS) {
-  for (const each of [ours, constants]) {
-    for (const figures of [each.cpuUs, each.p50s, each.p99s]) figures.length = 0;
+await measurement(async (context) => {
+  const ours = await Forked.start(new URL('./support/fanout-gateway.js', import.meta.url));
+  const constants = await Forked.start(new URL('./support/fanout-constants.js', import.meta.url));
+  const rows: Row[] = [];
+  for (const { count, rounds, goals } of CROWDS) {
+    const taken = { ours: none(), uws: none() };
+    for (let left = context.rounds(rounds); left > 0; left -= 1) {
+      await round(ours, count, taken.ours, context);
+      await round(constants, count, taken.uws, context);
+    }
+    const row = (what: keyof Taken, unit: string): Row => ({
+      what: `an event to ${count} streams, ${what === 'cpu' ? 'CPU' : what}`,
+      unit,
+      taken: taken.ours[what],
+      against: { what: 'uWS writing constants', taken: taken.uws[what] },
+      ...(what in goals ? { goal: goals[what as keyof typeof goals] } : {}),
+    });
+    rows.push(row('cpu', 'us'), row('p50', 'ms'), row('p99', 'ms'));
   }
-  for (let round = 0; round < rounds; round += 1) {
-    await measure(ours, count);
-    await measure(constants, count);
-  }
-  rows.push({
-    streams: count,
-    'tonearm, CPU us/event': rounded(median(ours.cpuUs), 0),
-    'uWS, CPU us/event': rounded(median(constants.cpuUs), 0),
-    'CPU ratio (goal 1.2)': rounded(median(ours.cpuUs) / median(constants.cpuUs)),
-    'tonearm p50, ms': rounded(median(ours.p50s)),
-    'p99, ms (goal 20)': rounded(median(ours.p99s)),
-    'uWS p50, ms': rounded(median(constants.p50s)),
-    'uWS p99, ms': rounded(median(constants.p99s)),
-  });
+  await Promise.all([ours.forked.end(), constants.forked.end()]);
+  return rows;
+});
+
+function none(): Taken {
+  return { cpu: [], p50: [], p99: [] };
 }
-await Promise.all([ours.forked.end(), constants.forked.end()]);
-console.table(rows);

@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { median, rounded } from './support/figures.js';
 import { Forked } from './support/fork.js';
+import { measurement } from './support/measurement.js';
 
 const ROUNDS = 5;
 const ROUND_SECONDS = 3;
-const STREAMS = 2;
+const STREAMS = 20;
 /** uWebSockets.js adds these itself. */
 const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];
 
@@ -33,38 +33,38 @@ function constant(
   return Forked.start(module, JSON.stringify({ headers, body }));
 }
 
-const sound = await startPulseAudio();
-const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
-await daemon.backend('audio', 'up');
-const client = await sound.streams('player');
-await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
-await until(
-  'the streams are listed',
-  async () => (await daemon.read<object[]>('/audio/clients')).length === STREAMS,
-);
-const answer = await daemon.get('/audio');
-const headers = Object.entries(answer.headers)
-  .filter(([name]) => !ADDED.includes(name))
-  .map(([name, value]) => [name, String(value)] as const);
-const same = await constant(headers, answer.text);
-const bare = await constant([], answer.text);
-const sides = [
-  { what: 'tonearm, GET /audio', port: daemon.port, rates: [] as number[] },
-  { what: 'uWS, same headers and body', port: same.said, rates: [] as number[] },
-  { what: 'uWS, same body', port: bare.said, rates: [] as number[] },
-];
-for (let round = 0; round < ROUNDS; round += 1) {
-  for (const { port, rates } of sides) rates.push(await requestsPerSecond(port));
-}
-await Promise.all([same.forked.end(), bare.forked.end(), client.close()]);
-await daemon.stop();
-await sound.stop();
-const ours = median(sides[0]?.rates ?? []);
-console.table(
-  sides.map(({ what, rates }) => ({
-    what,
-    'body, bytes': Buffer.byteLength(answer.text),
-    'requests/s': rounded(median(rates), 0),
-    'tonearm is (goal 0.9)': rounded(ours / median(rates)),
-  })),
-);
+await measurement(async ({ rounds }) => {
+  const sound = await startPulseAudio();
+  const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
+  await daemon.backend('audio', 'up');
+  const client = await sound.streams('player');
+  await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+  await until(
+    'the streams are listed',
+    async () => (await daemon.read<object[]>('/audio/clients')).length === STREAMS,
+  );
+  const answer = await daemon.get('/audio');
+  const headers = Object.entries(answer.headers)
+    .filter(([name]) => !ADDED.includes(name))
+    .map(([name, value]) => [name, String(value)] as const);
+  const same = await constant(headers, answer.text);
+  const bare = await constant([], answer.text);
+  const taken = { ours: [] as number[], same: [] as number[], bare: [] as number[] };
+  for (let round = rounds(ROUNDS); round > 0; round -= 1) {
+    taken.ours.push(await requestsPerSecond(daemon.port));
+    taken.same.push(await requestsPerSecond(same.said));
+    taken.bare.push(await requestsPerSecond(bare.said));
+  }
+  await Promise.all([same.forked.end(), bare.forked.end(), client.close()]);
+  await daemon.stop();
+  await sound.stop();
+  const row = {
+    what: `GET /audio, ${STREAMS} streams (${Buffer.byteLength(answer.text)} bytes)`,
+    unit: '/s',
+    taken: taken.ours,
+  };
+  return [
+    { ...row, against: { what: 'uWS, same headers and body', taken: taken.same }, goal: { atLeast: 0.95 } },
+    { ...row, against: { what: 'uWS, same body', taken: taken.bare } },
+  ];
+});

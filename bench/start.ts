@@ -11,10 +11,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ENTRY, freePort } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { median, rounded } from './support/figures.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
+import { measurement } from './support/measurement.js';
 
 const ROUNDS = 15;
+const GOALS = [3, 4];
 const POLL_MS = 2;
 const DEADLINE_MS = 10_000;
 
@@ -67,23 +68,21 @@ async function timeNothing({ flags, env }: Launch): Promise<number> {
   return performance.now() - begun;
 }
 
-const taken = LAUNCHES.map((launch) => ({ launch, ours: [] as number[], nothing: [] as number[] }));
-for (let round = 0; round < ROUNDS; round += 1) {
-  for (const { launch, ours, nothing } of taken) {
-    ours.push(await timeOurs(launch));
-    nothing.push(await timeNothing(launch));
+await measurement(async ({ rounds }) => {
+  const taken = LAUNCHES.map((launch) => ({ launch, ours: [] as number[], nothing: [] as number[] }));
+  for (let round = rounds(ROUNDS); round > 0; round -= 1) {
+    for (const { launch, ours, nothing } of taken) {
+      ours.push(await timeOurs(launch));
+      nothing.push(await timeNothing(launch));
+    }
   }
-}
-await sound.stop();
-rmSync(directory, { recursive: true, force: true });
-console.table(
-  taken.map(({ launch, ours, nothing }) => ({
-    node: launch.what,
-    'first 200, ms': rounded(median(ours), 0),
-    'node -e 0, ms': rounded(median(nothing), 0),
-    'ratio (goal 4)': rounded(median(ours) / median(nothing)),
-    'least, ms': rounded(Math.min(...ours), 0),
-    'least of node -e 0, ms': rounded(Math.min(...nothing), 0),
-    'ratio of the least': rounded(Math.min(...ours) / Math.min(...nothing)),
-  })),
-);
+  await sound.stop();
+  rmSync(directory, { recursive: true, force: true });
+  return taken.map(({ launch, ours, nothing }, at) => ({
+    what: `spawn to the first 200 on /audio, ${launch.what}`,
+    unit: 'ms',
+    taken: ours,
+    against: { what: 'node -e 0', taken: nothing },
+    goal: { atMost: GOALS[at] ?? Number.NaN },
+  }));
+});

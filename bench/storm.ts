@@ -7,13 +7,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { cpuMs, median, quantile, rounded } from './support/figures.js';
+import { cpuMs, quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
+import { measurement } from './support/measurement.js';
 
 const STREAMS = 100;
 const ROUNDS = 6;
 const ROUND_MS = 4000;
-const CHANGES_PER_ROUND = ROUND_MS;
+const WATCHED_PART = 0.9;
+const WARM_UP_MS = 1000;
 const GET_EVERY_MS = 5;
 const LAST_HUNDREDTHS = 77;
 
@@ -40,20 +42,15 @@ async function getLatencies(port: number, durationMs: number): Promise<readonly 
   return taken;
 }
 
+/** A figure per round, in milliseconds. */
 interface Figures {
-  gets: number;
-  readonly p50s: number[];
-  readonly p99s: number[];
-}
-
-function figures(): Figures {
-  return { gets: 0, p50s: [], p99s: [] };
+  readonly p50: number[];
+  readonly p99: number[];
 }
 
 function note(into: Figures, latencies: readonly number[]): void {
-  into.gets += latencies.length;
-  into.p50s.push(quantile(latencies, 0.5));
-  into.p99s.push(quantile(latencies, 0.99));
+  into.p50.push(quantile(latencies, 0.5));
+  into.p99.push(quantile(latencies, 0.99));
 }
 
 interface Output {
@@ -61,53 +58,49 @@ interface Output {
   readonly name: string;
 }
 
-const sound = await startPulseAudio();
-const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
-await daemon.backend('audio', 'up');
-const outputs = await daemon.read<Output[]>('/audio/outputs');
-const living = outputs.find(({ name }) => name === 'living')?.id ?? 0;
 const READERS = new URL('./support/stream-reader-process.js', import.meta.url);
 const STORM = new URL('./support/storm-process.js', import.meta.url);
-const readers = await Forked.start(READERS, String(daemon.port), String(STREAMS));
-const storm = await Forked.start(STORM, sound.socketPath, String(living));
 
-/** A figure per round, in milliseconds. */
-const states = { rest: figures(), storm: figures() };
-const rates: number[] = [];
-const cores: number[] = [];
-let events = 0;
-let agreeing = STREAMS;
-await getLatencies(daemon.port, 1000);
-for (let round = 0; round < ROUNDS; round += 1) {
-  note(states.rest, await getLatencies(daemon.port, ROUND_MS));
-  const cpuBefore = cpuMs(daemon.pid);
-  const eventsBefore = await readers.forked.order({ do: 'chunks' });
-  const blown = storm.forked.order({ do: 'blow', with: CHANGES_PER_ROUND });
-  note(states.storm, await getLatencies(daemon.port, ROUND_MS - 500));
-  rates.push(await blown);
-  cores.push((cpuMs(daemon.pid) - cpuBefore) / ROUND_MS);
-  const agree = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
-  await until('every stream tells the last state', async () => (await agree()) === STREAMS);
-  agreeing = Math.min(agreeing, await agree());
-  events += (await readers.forked.order({ do: 'chunks' })) - eventsBefore;
-}
-await Promise.all([readers.forked.end(), storm.forked.end()]);
-await daemon.stop();
-await sound.stop();
-
-const row = (what: string, { gets, p50s, p99s }: Figures): object => ({
-  what,
-  GETs: gets,
-  'p50, ms': rounded(median(p50s)),
-  'p99, ms': rounded(median(p99s)),
-  'p99 to rest (goal 2)': rounded(median(p99s) / median(states.rest.p99s)),
+await measurement(async ({ rounds, ms }) => {
+  const sound = await startPulseAudio();
+  const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
+  await daemon.backend('audio', 'up');
+  const outputs = await daemon.read<Output[]>('/audio/outputs');
+  const living = outputs.find(({ name }) => name === 'living')?.id ?? 0;
+  const readers = await Forked.start(READERS, String(daemon.port), String(STREAMS));
+  const storm = await Forked.start(STORM, sound.socketPath, String(living));
+  const rest: Figures = { p50: [], p99: [] };
+  const blown: Figures = { p50: [], p99: [] };
+  const [rates, cores, events] = [[] as number[], [] as number[], [] as number[]];
+  const roundMs = ms(ROUND_MS);
+  await getLatencies(daemon.port, ms(WARM_UP_MS));
+  for (let round = rounds(ROUNDS); round > 0; round -= 1) {
+    note(rest, await getLatencies(daemon.port, roundMs));
+    const before = { cpu: cpuMs(daemon.pid), events: await readers.forked.order({ do: 'chunks' }) };
+    // One a millisecond, and a little longer than it is watched.
+    const blowing = storm.forked.order({ do: 'blow', with: roundMs });
+    note(blown, await getLatencies(daemon.port, roundMs * WATCHED_PART));
+    rates.push(await blowing);
+    cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);
+    const agree = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
+    await until('every stream tells the last state', async () => (await agree()) === STREAMS);
+    const told = (await readers.forked.order({ do: 'chunks' })) - before.events;
+    events.push((told * 1000) / STREAMS / roundMs);
+  }
+  await Promise.all([readers.forked.end(), storm.forked.end()]);
+  await daemon.stop();
+  await sound.stop();
+  const get = (what: keyof Figures) => ({
+    what: `GET /audio while volumes change, ${what}`,
+    unit: 'ms',
+    taken: blown[what],
+    against: { what: 'itself at rest', taken: rest[what] },
+  });
+  return [
+    get('p50'),
+    { ...get('p99'), goal: { atMost: 3 } },
+    { what: 'volumes changed', unit: '/s', taken: rates },
+    { what: `events told to each of ${STREAMS} streams, the last state to all`, unit: '/s', taken: events },
+    { what: 'CPU meanwhile', unit: 'cores', taken: cores },
+  ];
 });
-console.table([row('at rest', states.rest), row('under the storm', states.storm)]);
-console.table([
-  {
-    'changes/s': rounded(median(rates), 0),
-    'events/s at each stream': rounded(events / STREAMS / ROUNDS / (ROUND_MS / 1000), 0),
-    "daemon's CPU, cores": rounded(median(cores)),
-    'streams with the true last state': `${agreeing} of ${STREAMS}`,
-  },
-]);

@@ -3,8 +3,8 @@
 
 import { median, quantile } from './figures.js';
 
-/** What design or sense asks for; of the ratio unless it says otherwise. */
-export interface Goal {
+/** What is to be reached; by the comparison unless it says otherwise. */
+interface Goal {
   readonly of?: 'result';
   readonly atMost?: number;
   readonly atLeast?: number;
@@ -18,13 +18,13 @@ export interface Row {
   readonly taken: readonly number[];
   /** What it is compared with, measured in the same turns. */
   readonly against?: { readonly what: string; readonly taken: readonly number[] };
-  /** How many times theirs is ours, unless given: ours divided by theirs. */
-  readonly ratio?: 'theirs / ours';
+  /** Ours divided by theirs unless given. */
+  readonly compare?: 'ours / theirs' | 'theirs / ours' | 'ours - theirs';
   readonly goal?: Goal;
 }
 
 /** A median, and the middle half around it. */
-export interface Figure {
+interface Figure {
   readonly median: number;
   readonly from: number;
   readonly to: number;
@@ -36,7 +36,9 @@ export interface Result {
   readonly unit: string;
   readonly result: Figure;
   readonly against?: { readonly what: string; readonly result: Figure };
+  /** One of the two, where there is something to compare with. */
   readonly ratio?: Figure;
+  readonly difference?: Figure;
   readonly goal?: string;
   readonly reached?: boolean;
 }
@@ -52,40 +54,46 @@ function figureOf(taken: readonly number[]): Figure {
   };
 }
 
+type Compare = (ours: number, theirs: number) => number;
+
+const COMPARE: Readonly<Record<NonNullable<Row['compare']>, Compare>> = {
+  'ours / theirs': (ours, theirs) => ours / theirs,
+  'theirs / ours': (ours, theirs) => theirs / ours,
+  'ours - theirs': (ours, theirs) => ours - theirs,
+};
+
 /** Round by round where there are as many of each: what disturbs the machine disturbs both. */
-function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
-  if (ours.length !== theirs.length) return [median(ours) / median(theirs)];
-  return ours.map((value, round) => value / (theirs[round] ?? Number.NaN));
+function compared(ours: readonly number[], theirs: readonly number[], by: Compare): Figure {
+  if (ours.length !== theirs.length) return figureOf([by(median(ours), median(theirs))]);
+  return figureOf(ours.map((value, round) => by(value, theirs[round] ?? Number.NaN)));
 }
 
-export function resultOf({ what, unit, taken, against, ratio: direction, goal }: Row): Result {
-  const pair = against === undefined ? undefined : { ours: taken, theirs: against.taken };
-  const ratio =
-    pair === undefined
-      ? undefined
-      : figureOf(direction === undefined ? ratios(pair.ours, pair.theirs) : ratios(pair.theirs, pair.ours));
+export function resultOf({ what, unit, taken, against, compare = 'ours / theirs', goal }: Row): Result {
   const result = figureOf(taken);
+  const comparison = against && compared(taken, against.taken, COMPARE[compare]);
+  const isDifference = compare === 'ours - theirs';
   return {
     what,
     unit,
     result,
-    ...(against === undefined ? {} : { against: { what: against.what, result: figureOf(against.taken) } }),
-    ...(ratio === undefined ? {} : { ratio }),
-    ...(goal === undefined ? {} : judged(goal, goal.of === 'result' ? result : ratio, unit)),
+    ...(against && { against: { what: against.what, result: figureOf(against.taken) } }),
+    ...(comparison && (isDifference ? { difference: comparison } : { ratio: comparison })),
+    ...(goal &&
+      judged(goal, goal.of === 'result' ? result : comparison, {
+        unit: goal.of === 'result' || isDifference ? unit : 'x',
+        sign: goal.of !== 'result' && isDifference ? '+' : '',
+      })),
   };
 }
 
-/** A goal without what it speaks of, such as a ratio to something that is not there, is told and not judged. */
 function judged(
-  { of, atMost, atLeast }: Goal,
+  { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY }: Goal,
   figure: Figure | undefined,
-  unit: string,
+  { unit, sign }: { readonly unit: string; readonly sign: string },
 ): Pick<Result, 'goal' | 'reached'> {
-  const suffix = of === 'result' ? ` ${unit}` : ' x';
-  const goal = atMost === undefined ? `>= ${atLeast}${suffix}` : `<= ${atMost}${suffix}`;
-  if (figure === undefined) return { goal };
-  const { median: value } = figure;
-  return { goal, reached: value <= (atMost ?? Number.POSITIVE_INFINITY) && value >= (atLeast ?? 0) };
+  const bound = Number.isFinite(atMost) ? `<= ${sign}${atMost}` : `>= ${sign}${atLeast}`;
+  const value = figure?.median ?? Number.NaN;
+  return { goal: `${bound} ${unit}`, reached: value <= atMost && value >= atLeast };
 }
 
 /** Three digits say all that a measurement knows. */
@@ -96,27 +104,18 @@ function shown(value: number): string {
     : String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
 }
 
-/** Of the ratio where there is one. */
-function spread({ result, ratio }: Result): string {
-  const { from, to } = ratio ?? result;
-  return from === to ? '' : `${shown(from)} to ${shown(to)}`;
-}
-
-function goal({ goal: text, reached }: Result): string {
-  if (text === undefined) return '';
-  return reached === false ? `${text}: missed` : text;
-}
-
 /** The columns of both tables. */
-export function columns(result: Result): Readonly<Record<string, string>> {
-  const { against, unit, ratio } = result;
+export function columns(of: Result): Readonly<Record<string, string>> {
+  const { what, unit, result, against, ratio, difference, goal, reached } = of;
+  const { from, to } = ratio ?? difference ?? result;
+  const signed = difference && `${difference.median < 0 ? '' : '+'}${shown(difference.median)} ${unit}`;
   return {
-    what: result.what,
-    against: against === undefined ? '' : `${against.what}: ${shown(against.result.median)} ${unit}`,
-    result: `${shown(result.result.median)} ${unit}`,
-    ratio: ratio === undefined ? '' : `${shown(ratio.median)} x`,
-    spread: spread(result),
-    goal: goal(result),
+    what,
+    against: against ? `${against.what}: ${shown(against.result.median)} ${unit}` : '',
+    result: `${shown(result.median)} ${unit}`,
+    ratio: ratio ? `${shown(ratio.median)} x` : (signed ?? ''),
+    spread: from === to ? '' : `${shown(from)} to ${shown(to)}`,
+    goal: reached === false ? `${goal}: missed` : (goal ?? ''),
   };
 }
 

@@ -28,6 +28,12 @@ const VERSION_2: readonly Setting[] = [
 /** How often the kernel held the processes up because their share of a period was used up. */
 const THROTTLED = /^nr_throttled (\d+)$/m;
 
+/** Why there can be none, for a line; undefined where there can. */
+export function whyNoBoard(): string | undefined {
+  if (process.getuid?.() !== 0) return 'a small board (needs root)';
+  return existsSync(CGROUPS) ? undefined : 'a small board (no cgroups here)';
+}
+
 export class SmallBoard {
   readonly #folders: readonly string[];
   /** To be put before a program and its arguments: the program starts inside. */

@@ -1,0 +1,153 @@
+// A program that tells one listener of a stream's changes: the daemon, or the bare program of two threads that only does what cannot be
+// done without. Each has a sound server of its own, with streams whose volumes another program changes, which hears the server's own event too.
+
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AUDIO_MASK } from '../../src/protocol/pulse/records.js';
+import { Daemon } from '../../test/contract/daemon.js';
+import { Mixer } from '../../test/contract/stream-mixer.js';
+import type { SoundServer } from '../../test/sound/server.js';
+import { until } from '../../test/until.js';
+import { cpuMs } from './figures.js';
+import { Forked } from './fork.js';
+import type { Launch } from './launch-flags.js';
+
+/** A level differs from the one before, or nothing would be told. */
+const LEVELS = 97;
+const HEARD_DEADLINE_MS = 10_000;
+const BARE = new URL('./bare-change.js', import.meta.url);
+
+/** What a player on the desktop says of itself. */
+const PROPS = {
+  'media.role': 'music',
+  'application.id': 'org.example.Player',
+  'application.version': '1.2.3',
+  'application.icon_name': 'audio-x-generic',
+  'application.language': 'en_GB.UTF-8',
+  'application.process.id': '12345',
+  'application.process.user': 'pi',
+  'application.process.host': 'kitchen',
+  'application.process.binary': 'player',
+  'application.process.machine_id': '7cf3a6a3e1ce4f0f8f1b0c5d2f4e6a7b',
+  'application.process.session_id': '2',
+  'window.x11.display': ':0',
+};
+
+export interface Changes {
+  /** Of the program, for each change. */
+  readonly cpuMs: number;
+  /** From the server's event, as the other program gets it, to the listener's bytes. */
+  readonly delaysMs: readonly number[];
+}
+
+export interface Listened {
+  /** Makes changes one after another, each when the one before was heard, and no sooner than `everyMs` after it. */
+  change(count: number, everyMs: number): Promise<Changes>;
+  end(): Promise<void>;
+}
+
+interface Program {
+  readonly pid: number;
+  readonly port: number;
+  end(): Promise<unknown>;
+}
+
+export async function startDaemon(sound: SoundServer, { flags, env }: Launch): Promise<Program> {
+  const daemon = await Daemon.start({
+    env: { ...sound.env, ...env },
+    config: 'systemd: {enabled: false}\n',
+    nodeArguments: flags,
+  });
+  await daemon.backend('audio', 'up');
+  return { pid: daemon.pid, port: daemon.port, end: () => daemon.stop() };
+}
+
+export async function startBare(sound: SoundServer, launch: Launch): Promise<Program> {
+  const { forked, said } = await Forked.launch(launch, BARE, sound.socketPath);
+  return { pid: forked.pid, port: said, end: () => forked.end() };
+}
+
+/** Calls `onBytes` with each piece of the program's event stream. */
+function listen(port: number, onBytes: () => void): Socket {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  return socket.on('data', onBytes);
+}
+
+interface Heard {
+  event?: number;
+  bytes?: number;
+}
+
+/** Both have come, in whatever order; the delay between them. */
+class Change {
+  readonly #heard: Heard = {};
+  readonly #settle: (delayMs: number) => void;
+  readonly done: Promise<number>;
+
+  constructor() {
+    let settle: (delayMs: number) => void = () => undefined;
+    this.done = new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => reject(new Error('a change was not heard')), HEARD_DEADLINE_MS);
+      settle = (delayMs) => {
+        clearTimeout(deadline);
+        resolve(delayMs);
+      };
+    });
+    this.#settle = settle;
+  }
+
+  hear(what: keyof Heard): void {
+    this.#heard[what] ??= performance.now();
+    const { event, bytes } = this.#heard;
+    if (event !== undefined && bytes !== undefined) this.#settle(bytes - event);
+  }
+}
+
+/** Starts the sound server, its streams, and the program with its listener. */
+export async function listened(
+  streams: number,
+  startSound: () => Promise<SoundServer>,
+  startProgram: (sound: SoundServer) => Promise<Program>,
+): Promise<Listened> {
+  const sound = await startSound();
+  const players = await sound.streams('player');
+  const opened = await players.open(Array.from({ length: streams }, () => ({ props: PROPS })));
+  const program = await startProgram(sound);
+  let current: Change | undefined;
+  const mixer = await Mixer.connect(sound.socketPath, ({ facility }) => {
+    if (facility === 'sink-input') current?.hear('event');
+  });
+  await mixer.subscribe(AUDIO_MASK);
+  let pieces = 0;
+  const listener = listen(program.port, () => {
+    pieces += 1;
+    current?.hear('bytes');
+  });
+  await until('the stream has begun', () => Promise.resolve(pieces > 0));
+  let made = 0;
+  const changeOne = async (): Promise<number> => {
+    made += 1;
+    current = new Change();
+    await mixer.setStreamVolume(opened[made % streams]?.id ?? 0, (made % LEVELS) / LEVELS);
+    return current.done;
+  };
+  return {
+    change: async (count, everyMs) => {
+      const before = cpuMs(program.pid);
+      const begun = performance.now();
+      const delaysMs: number[] = [];
+      for (let change = 1; change <= count; change += 1) {
+        delaysMs.push(await changeOne());
+        await pause(Math.max(0, begun + change * everyMs - performance.now()));
+      }
+      return { cpuMs: (cpuMs(program.pid) - before) / count, delaysMs };
+    },
+    end: async () => {
+      listener.destroy();
+      mixer.close();
+      await program.end();
+      await sound.stop();
+    },
+  };
+}
