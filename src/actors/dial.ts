@@ -18,15 +18,23 @@ export interface DialOptions {
   readonly session: SessionOptions;
 }
 
+export interface LinkEvents extends SessionEvents {
+  /** What came at one time has been told, and what was asked meanwhile leaves with what is asked now. */
+  onRead?(): void;
+}
+
 /** A connection, from before it is open until it has ended. */
 export class Link {
   readonly #socket: Socket;
   readonly #session: Session;
+  readonly #onRead: (() => void) | undefined;
+  #isReading = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   /** Dials. Every end of it, also that there never was a connection, arrives as one `onClosed`, never from within this call. */
-  constructor(options: DialOptions, events: SessionEvents) {
+  constructor(options: DialOptions, events: LinkEvents) {
+    this.#onRead = events.onRead;
     this.#session = new Session(options.session, {
       ...events,
       onClosed: (reason) => {
@@ -56,7 +64,7 @@ export class Link {
     deadlineMs?: number,
   ): void {
     this.#session.request(command, args, performance.now(), settle, deadlineMs);
-    this.#flush();
+    if (!this.#isReading) this.#flush();
   }
 
   /** Ends the connection; `onClosed` is called with the reason unless it has been already. */
@@ -74,7 +82,10 @@ export class Link {
   }
 
   readonly #read = (length: number, buffer: Uint8Array): boolean => {
+    this.#isReading = true;
     this.#session.receive(buffer.subarray(0, length), performance.now());
+    this.#onRead?.();
+    this.#isReading = false;
     this.#flush();
     return true;
   };
@@ -86,9 +97,8 @@ export class Link {
   #flush(): void {
     const output = this.#session.takeOutput();
     if (output.length > 0 && !this.#socket.destroyed) {
-      this.#socket.cork();
-      for (const bytes of output) this.#socket.write(bytes);
-      this.#socket.uncork();
+      // One write, which costs a third of a corked one.
+      this.#socket.write(joined(output));
       if (this.#socket.writableLength > UNSENT_MAX_BYTES) this.#fail('the sound server does not read');
     }
     this.#keepDeadline();
@@ -110,4 +120,9 @@ export class Link {
       this.#flush();
     }, wait);
   }
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

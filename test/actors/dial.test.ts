@@ -20,12 +20,15 @@ interface Dialled {
   readonly ready: Promise<number>;
   readonly closed: Promise<ClosedReason>;
   readonly events: string[];
+  /** How many events had been told at the end of each reading. */
+  readonly toldAtReads: number[];
   closings(): number;
 }
 
 function dialled(t: TestContext, path: string, session: Partial<DialOptions['session']> = {}): Dialled {
   let closings = 0;
   const events: string[] = [];
+  const toldAtReads: number[] = [];
   let ready: (version: number) => void = () => undefined;
   let closed: (reason: ClosedReason) => void = () => undefined;
   const promises = {
@@ -51,6 +54,7 @@ function dialled(t: TestContext, path: string, session: Partial<DialOptions['ses
     {
       onReady: (version) => ready(version),
       onEvent: ({ facility, type, index }) => events.push(`${facility} ${type} ${index}`),
+      onRead: () => toldAtReads.push(events.length),
       onClosed: (reason) => {
         closings += 1;
         closed(reason);
@@ -58,7 +62,7 @@ function dialled(t: TestContext, path: string, session: Partial<DialOptions['ses
     },
   );
   t.after(() => link.close({ kind: 'stopped' }));
-  return { link, ...promises, events, closings: () => closings };
+  return { link, ...promises, events, toldAtReads, closings: () => closings };
 }
 
 function serverInfo(link: Link, deadlineMs?: number): Promise<Result<ServerInfo>> {
@@ -80,6 +84,17 @@ describe('a dialled connection', DEADLINE, () => {
     assert.deepEqual(events, ['sink-input new 7']);
     assert.deepEqual(server.heard, [COMMAND.auth, COMMAND.setClientName, COMMAND.getServerInfo]);
   });
+});
+
+test('what comes at one time is told to its end before that is said', DEADLINE, async (t) => {
+  const server = await scriptedServer(t);
+  const { link, ready, toldAtReads } = dialled(t, server.socketPath);
+  await ready;
+  const handshake = toldAtReads.length;
+  server.say.send(Buffer.concat([event(EVENT.inputNew, 7), event(EVENT.inputNew, 8)]));
+  await serverInfo(link);
+  const told = new Set(toldAtReads.slice(handshake));
+  assert.deepEqual([...told], [2]);
 });
 
 describe('a connection ends', DEADLINE, () => {

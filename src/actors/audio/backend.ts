@@ -177,6 +177,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       const link = openLink({
         onReady: () => connection.begin(),
         onEvent: (event) => connection.onEvent(event),
+        onRead: () => connection.onRead(),
         onClosed: (reason) => {
           stopWatching();
           connection.end();

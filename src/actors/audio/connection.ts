@@ -19,6 +19,8 @@ interface ReadWaiter {
   readonly done: () => void;
 }
 
+const NOBODY: readonly ReadWaiter[] = [];
+
 /** Whether a read answers what a waiter wants to know. */
 function covers(read: Read, wanted: Read): boolean {
   return read.of === wanted.of && (read.index === undefined || read.index === wanted.index);
@@ -82,10 +84,10 @@ export class SoundConnection implements Performer {
     sink: new Refetch('sink'),
     input: new Refetch('input'),
   };
+  readonly #refetches = Object.values(this.#refetch);
   /** What has not been read yet. Nothing is published before it is empty. */
   readonly #unread = new Set<ReadKind>(['server', 'sink', 'input']);
   #waiters: ReadWaiter[] = [];
-  #pumping = false;
   #ended = false;
 
   constructor({ link, openLink, state, publisher, timing, tellLevel, onWhole }: ConnectionContext) {
@@ -117,7 +119,7 @@ export class SoundConnection implements Performer {
 
   /** Reads everything again; only differences are published. Also finds out whether the server still answers. */
   readAll(): void {
-    for (const refetch of Object.values(this.#refetch)) refetch.markAll();
+    for (const refetch of this.#refetches) refetch.markAll();
     this.#pump();
   }
 
@@ -129,7 +131,11 @@ export class SoundConnection implements Performer {
       else if (type === 'remove') this.#removed(of, index);
       else this.#refetch[of].mark(index);
     }
-    this.#pumpSoon();
+  }
+
+  /** Events come in bursts, many at one time: what to read is decided when all of them are known. */
+  onRead(): void {
+    this.#pump();
   }
 
   /** The link has ended: nothing more will be read. */
@@ -165,30 +171,22 @@ export class SoundConnection implements Performer {
     }
   }
 
-  /** Events come in bursts, many in one chunk of the socket: what to read is decided when all of them are known. */
-  #pumpSoon(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
-    queueMicrotask(() => {
-      this.#pumping = false;
-      this.#pump();
-    });
-  }
-
   #pump(): void {
     // Events may come before the subscription is confirmed; everything is read after it anyway.
-    const reads = this.#ended ? [] : Object.values(this.#refetch).flatMap((refetch) => refetch.take());
-    for (const read of reads) {
-      const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
-      const settled = (whole?: ReadKind) => {
-        this.#settled(whole);
-        for (const waiter of waiters) waiter.done();
-        this.#pump();
-      };
-      const { of, index } = read;
-      if (of === 'server' || index === undefined) this.#readAllOf(of, settled);
-      else this.#readOne(of, index, settled);
-    }
+    if (this.#ended) return;
+    for (const refetch of this.#refetches) for (const read of refetch.take()) this.#read(read);
+  }
+
+  #read(read: Read): void {
+    const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
+    const settled = (whole?: ReadKind) => {
+      this.#settled(whole);
+      for (const waiter of waiters) waiter.done();
+      this.#pump();
+    };
+    const { of, index } = read;
+    if (of === 'server' || index === undefined) this.#readAllOf(of, settled);
+    else this.#readOne(of, index, settled);
   }
 
   /** `settled` is called however the read ends; with the kind that is whole now, if it is. */
@@ -239,6 +237,7 @@ export class SoundConnection implements Performer {
   }
 
   #takeWaiters(wanted: (waiter: ReadWaiter) => boolean): readonly ReadWaiter[] {
+    if (this.#waiters.length === 0) return NOBODY;
     const taken = this.#waiters.filter(wanted);
     this.#waiters = this.#waiters.filter((waiter) => !wanted(waiter));
     return taken;

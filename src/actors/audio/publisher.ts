@@ -5,7 +5,7 @@ import type { Collection } from '../../protocol/actor/collections.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
-import { audioServerRecord, clientRecord, kindOfServer, outputRecord } from './view.js';
+import { audioServerRecord, clientRecord, kindOfServer, outputRecord, ShownProps } from './view.js';
 
 /**
  * UTF-16 units of a record's JSON. What the codec keeps of a stream takes no more, but in control characters, of which JSON makes
@@ -18,6 +18,7 @@ type Sink = Pick<Publisher, 'put' | 'drop'>;
 export class SoundPublisher {
   readonly #publish: Sink;
   readonly #texts = new Map<string, string>();
+  readonly #shown = new ShownProps();
   /** What each client was last called. */
   readonly #names = new Map<number, string>();
 
@@ -56,14 +57,14 @@ export class SoundPublisher {
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
       const name = state.nameOfInput(id) ?? '';
       this.#names.set(id, name);
-      this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }));
+      this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }, this.#shown));
     }
   }
 
   #putOutput(sink: HeldRecord<SinkInfo> | undefined, defaultSink: HeldRecord<SinkInfo> | undefined): void {
     if (sink === undefined) return;
     const isDefault = sink.info.index === defaultSink?.info.index;
-    this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault));
+    this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault, this.#shown));
   }
 
   #put(collection: Collection, key: string, record: object | string): void {

@@ -64,12 +64,14 @@ export class Refetch {
       this.#list = 'under way';
       return [{ of: this.#of }];
     }
-    const ready = [...this.#dirty].filter((index) => !this.#underWay.has(index));
-    for (const index of ready) {
+    const reads: Read[] = [];
+    for (const index of this.#dirty) {
+      if (this.#underWay.has(index)) continue;
       this.#dirty.delete(index);
       this.#underWay.add(index);
+      reads.push({ of: this.#of, index });
     }
-    return ready.map((index) => ({ of: this.#of, index }));
+    return reads;
   }
 
   /** True when the reply may be believed; false when the record was removed meanwhile. */

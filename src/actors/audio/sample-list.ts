@@ -8,7 +8,7 @@ import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
-import { clientRecord } from './view.js';
+import { clientRecord, ShownProps } from './view.js';
 
 const STREAMS = 30;
 /** PA_SAMPLE_S16LE, and PA_CHANNEL_POSITION_FRONT_LEFT and _RIGHT. */
@@ -77,6 +77,10 @@ export function sampleWork(): {
   return {
     streams: list.length,
     decode,
-    encode: () => list.map((info) => JSON.stringify(clientRecord(info, around))),
+    // As for records that are new: those that were read before are shown sooner.
+    encode: () => {
+      const shown = new ShownProps();
+      return list.map((info) => JSON.stringify(clientRecord(info, around, shown)));
+    },
   };
 }

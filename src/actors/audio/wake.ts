@@ -4,14 +4,13 @@
 // is idle or running comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
-import type { SessionEvents } from '../../protocol/pulse/session.js';
-import type { Link } from '../dial.js';
+import type { Link, LinkEvents } from '../dial.js';
 import { peakStream } from './levels.js';
 import type { SoundState } from './state.js';
 import { kindOfServer } from './view.js';
 
 /** One more connection to the same server. */
-export type OpenLink = (events: SessionEvents) => Link;
+export type OpenLink = (events: LinkEvents) => Link;
 
 const DO_NOTHING = (): void => undefined;
 /** PA_CHANNEL_POSITION_MONO. */

@@ -11,6 +11,7 @@ import {
   kindOfServer,
   outputRecord,
   PROPS_MAX_ENTRIES,
+  ShownProps,
 } from '../../../src/actors/audio/view.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
@@ -26,12 +27,19 @@ function published<T>(schema: TSchema, record: T): T {
 }
 
 const output = (fields: Partial<SinkInfo>, balance?: readonly number[]) =>
-  published(OutputRecord, outputRecord(held(sinkInfo(7, 'living', fields), balance), false));
+  published(
+    OutputRecord,
+    outputRecord(held(sinkInfo(7, 'living', fields), balance), false, new ShownProps()),
+  );
 
 const client = (fields: Partial<SinkInputInfo>, output: string | undefined = 'living') =>
   published(
     ClientRecord,
-    clientRecord(inputInfo(9, 'News', fields), { kind: 'pipewire', name: 'News #9', output }),
+    clientRecord(
+      inputInfo(9, 'News', fields),
+      { kind: 'pipewire', name: 'News #9', output },
+      new ShownProps(),
+    ),
   );
 
 describe('the sound server', () => {
@@ -209,7 +217,7 @@ describe('a client', () => {
   test('that plays nowhere has no output', () => {
     const surroundings = { kind: 'pulseaudio', name: 'News', output: undefined } as const;
     assert.equal(
-      'output' in published(ClientRecord, clientRecord(inputInfo(9, 'News'), surroundings)),
+      'output' in published(ClientRecord, clientRecord(inputInfo(9, 'News'), surroundings, new ShownProps())),
       false,
     );
   });
@@ -245,4 +253,12 @@ describe('a client', () => {
       ['constructor', 'y'],
     ]);
   });
+});
+
+test('a property list that is said again is shown as before, and made once', () => {
+  const shown = new ShownProps();
+  const said = { b: '2', a: '1' };
+  assert.deepEqual(Object.keys(shown.of(said)), ['a', 'b']);
+  assert.equal(shown.of(said), shown.of(said));
+  assert.deepEqual(shown.of({ a: '1', b: '3' }), { a: '1', b: '3' });
 });
