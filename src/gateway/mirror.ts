@@ -22,6 +22,14 @@ type StateChange = Extract<Change, { readonly kind: 'put' | 'drop' }>;
 const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
+/** Which answers each collection is part of: looked up with every change. */
+const RESOURCES_OF = new Map(
+  COLLECTION_NAMES.map((name) => [name, resourcesWhere((spec) => spec.collections.includes(name))] as const),
+);
+
+function resourcesWhere(isMeant: (spec: ResourceSpec) => boolean): readonly Resource[] {
+  return RESOURCE_NAMES.filter((resource) => isMeant(RESOURCES[resource]));
+}
 
 /** JSON texts by key. */
 interface Records {
@@ -105,7 +113,8 @@ export class Mirror implements SnapshotSource {
     if (before === undefined) return [];
     this.#health = new Map(this.#health).set(backend, health);
     // A resource that no record has touched has been what it is since its backend came up.
-    if (health.state === 'up' && before.state !== 'up') this.#renew((spec) => spec.backend === backend);
+    if (health.state === 'up' && before.state !== 'up')
+      this.#renew(resourcesWhere((spec) => spec.backend === backend));
     const told = before.state === health.state && before.detail === health.detail;
     const events: StreamEvent[] = told ? [] : [backendEvent(backend, health)];
     for (const [name, records] of this.#collectionsOf(backend)) {
@@ -186,13 +195,12 @@ export class Mirror implements SnapshotSource {
   }
 
   #touch(collection: Collection): void {
-    this.#renew((spec) => spec.collections.includes(collection));
+    this.#renew(RESOURCES_OF.get(collection) ?? []);
   }
 
-  #renew(isMeant: (spec: ResourceSpec) => boolean): void {
+  #renew(resources: readonly Resource[]): void {
     const date = this.#date();
-    for (const resource of RESOURCE_NAMES) {
-      if (!isMeant(RESOURCES[resource])) continue;
+    for (const resource of resources) {
       this.#cached.delete(resource);
       this.#changedAt.set(resource, date);
     }
