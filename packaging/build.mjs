@@ -142,6 +142,15 @@ const unused = {
   },
 };
 
+/**
+ * What each bundle begins with. As globals, Node's Buffer and performance are getters, which no compiler sees through: under their own
+ * names here they cost a hundredth of a change of volume less (by profile).
+ */
+const BANNER = [
+  'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
+  'const { Buffer } = require("node:buffer"), { performance } = require("node:perf_hooks");',
+].join('');
+
 async function bundle(outdir, entries, late = new Set()) {
   await build({
     ...SHARED,
@@ -154,7 +163,7 @@ async function bundle(outdir, entries, late = new Set()) {
     minifyWhitespace: true,
     minifySyntax: true,
     define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
-    banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
+    banner: { js: BANNER },
     external: ['@napi-rs/nice', '*.node'],
     plugins: [nativeUws, lateParts(late), unused],
   });
