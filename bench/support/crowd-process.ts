@@ -1,0 +1,39 @@
+// The crowds of crowds.ts, in a process of their own. Arguments: `silent`, the daemon's address and port, the first of the addresses to
+// come from, how many of these, how many connections; or `broker` and the branch, which says the port that it listens on. Each order is answered with how much has happened since the last.
+
+import { commandsOfAllKinds, FloodingBroker } from '../../test/broker/flooding-broker.js';
+import { addresses, SilentCrowd } from '../../test/contract/silent-crowd.js';
+import { obey } from './fork.js';
+
+const [kind, where = '', port, first = '', hosts, connections] = process.argv.slice(2);
+
+function silent(): void {
+  let crowd: SilentCrowd | undefined;
+  const to = { host: where, port: Number(port) };
+  const begin = (): number => {
+    crowd = new SilentCrowd(to, addresses(first, Number(hosts)), Number(connections));
+    return 0;
+  };
+  const end = (): number => {
+    crowd?.end();
+    return crowd?.closings ?? 0;
+  };
+  obey(0, { begin, end });
+}
+
+async function broker(): Promise<void> {
+  const flooding = await FloodingBroker.start(commandsOfAllKinds(where));
+  const begin = (): number => {
+    flooding.sent = 0;
+    flooding.flood();
+    return 0;
+  };
+  const end = (): number => {
+    flooding.calm();
+    return flooding.sent;
+  };
+  obey(flooding.port, { begin, end });
+}
+
+if (kind === 'silent') silent();
+else await broker();
