@@ -6,15 +6,13 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
+import { BrokerOnNode } from './package-broker.js';
 import { ask, read } from './package-client.js';
 import { CONFIG, restartService, setUpPi, shell } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 /** Until a cut is noticed by what the broker does not acknowledge, and until the next attempt after it. */
 const CUT_DEADLINE_MS = 60_000;
 
-const HOST = '10.7.0.2';
-const CONF = '/run/tonearm-broker.conf';
 /** What tonearm-setup has asked for and written down. */
 const KEPT = `${CONFIG}/conf.d/50-setup.yaml /var/lib/tonearm/setup/pi`;
 const UNIT = '[Service]\nExecStart=/usr/bin/sleep infinity\n[Install]\nWantedBy=default.target\n';
@@ -29,28 +27,9 @@ const UNITS: readonly (readonly [scope: 'system' | 'user', name: string, text: s
 const RESULT = '/home/pi/result.json';
 const EXTRA = `${CONFIG}/conf.d/90-mqtt-test.yaml`;
 
-/** It ends after what it serves, and what of it the kernel takes away only later is gone before it begins. */
-const BROKER = `
-while ip link show tobroker > /dev/null 2>&1; do sleep 0.1; done
-ip netns add broker
-ip link add tobroker type veth peer name tonode
-ip link set tonode netns broker
-ip address add 10.7.0.1/24 dev tobroker
-ip link set tobroker up
-ip -n broker address add ${HOST}/24 dev tonode
-ip -n broker link set tonode up
-ip -n broker link set lo up
-printf 'user root\\nlistener 1883\\nallow_anonymous true\\n' > ${CONF}
-systemd-run --quiet --collect --unit=broker --property=Before=user@$(id -u pi).service ip netns exec broker /usr/sbin/mosquitto -c ${CONF}
-until ip netns exec broker mosquitto_pub -h 127.0.0.1 -t test -m x 2>/dev/null; do sleep 0.1; done
-`;
-
-const NO_BROKER = `
-systemctl stop broker.service
-ip link del tobroker
-ip netns del broker
+const CLEAR = `
 systemctl stop tock.service
-rm -f ${CONF} ${RESULT} ${EXTRA} /home/pi/looked /etc/systemd/system/tock.service
+rm -f ${RESULT} ${EXTRA} /home/pi/looked /etc/systemd/system/tock.service
 cd /home/pi/.config/systemd/user
 rm -f ${UNITS.map(([, name]) => name).join(' ')}
 systemctl daemon-reload
@@ -59,62 +38,7 @@ rm -r /root/kept
 `;
 
 export function mqttScenarios(node: () => Node): void {
-  let topic = '';
-  const inBroker = (...args: readonly string[]) => node().root('ip', 'netns', 'exec', 'broker', ...args);
-  const publish = async (below: string, payload: string): Promise<void> => {
-    const ran = await inBroker(
-      'mosquitto_pub',
-      '-h',
-      '127.0.0.1',
-      '-q',
-      '1',
-      '-t',
-      `${topic}/${below}`,
-      '-m',
-      payload,
-    );
-    assert.equal(ran.status, 0, ran.stderr);
-  };
-  /** Everything that is retained. */
-  const tree = async (): Promise<ReadonlyMap<string, string>> => {
-    const asked = ['-h', '127.0.0.1', '-v', '-t', `${topic}/#`, '-W', '1', '--retained-only'];
-    const { stdout } = await inBroker('mosquitto_sub', ...asked);
-    const lines = stdout.split('\n').filter((line) => line.startsWith(topic));
-    return new Map(
-      lines.map((line) => [
-        line.slice(topic.length + 1, line.indexOf(' ')),
-        line.slice(line.indexOf(' ') + 1),
-      ]),
-    );
-  };
-  const holds = (below: string, fits: (text: string) => boolean, deadlineMs = DEADLINE_MS): Promise<string> =>
-    until(
-      `${below} holds what it ought to`,
-      async () => {
-        const asked = ['-h', '127.0.0.1', '-t', `${topic}/${below}`, '-C', '1', '-W', '1'];
-        const text = (await inBroker('mosquitto_sub', ...asked)).stdout.trim();
-        return fits(text) ? text : undefined;
-      },
-      deadlineMs,
-    );
-  /** What a topic that is not retained says, of something that is done until it does. */
-  const told = (below: string, act: () => Promise<unknown>): Promise<string> => {
-    const asked = ['-h', '127.0.0.1', '-t', `${topic}/${below}`, '-C', '1', '-W', '10'];
-    let text: string | undefined;
-    void inBroker('mosquitto_sub', ...asked).then(({ stdout }) => {
-      text = stdout;
-    });
-    // Until the listener is there, nobody hears it.
-    return until(below, async () => {
-      if (text === undefined) await act();
-      return text;
-    });
-  };
-  const refusal = async (below: string, payload: string): Promise<number> => {
-    const problem = JSON.parse(await told('error', () => publish(below, payload)));
-    // An earlier command may have been published more often than its refusal was heard.
-    return problem.topic === `${topic}/${below}` ? problem.status : refusal(below, payload);
-  };
+  const broker = new BrokerOnNode(node);
   const health = async (): Promise<{ state: string; detail?: string }> => {
     const { backends } = (await read(node(), '/health')) as {
       backends: Record<string, { state: string; detail?: string }>;
@@ -123,14 +47,14 @@ export function mqttScenarios(node: () => Node): void {
   };
 
   before(async () => {
-    await shell(node(), BROKER);
+    await broker.start();
     await shell(node(), `mkdir /root/kept; cp -p --parents ${KEPT} /root/kept`);
     for (const unit of UNITS) await node().writeUnit(...unit);
-    topic = `tonearm/${(await node().root('hostname')).stdout.trim()}`;
   });
   after(async () => {
     await node().user('systemctl', '--user', 'disable', '--now', 'tick.service');
-    await shell(node(), NO_BROKER);
+    await broker.stop();
+    await shell(node(), CLEAR);
     await node().user('systemctl', '--user', 'daemon-reload');
     await restartService(node());
   });
@@ -139,16 +63,16 @@ export function mqttScenarios(node: () => Node): void {
     await setUpPi(
       node(),
       '--mqtt',
-      `mqtt://${HOST}`,
+      broker.url,
       ...['--unit', 'tick.service', '--unit', 'bad.service', '--system-unit', 'tock.service'],
     );
-    await holds('status', (text) => text === 'online');
+    await broker.holds('status', (text) => text === 'online');
     await setUpPi(node(), '--bind', 'lo');
     assert.match(
       await shell(node(), `cat ${CONFIG}/conf.d/50-setup.yaml`),
       /^mqtt: \{enabled: true, url: 'mqtt:\/\/10\.7\.0\.2'\}$/m,
     );
-    await holds('status', (text) => text === 'online');
+    await broker.holds('status', (text) => text === 'online');
     const wrong = await node().root('tonearm-setup', '--user', 'pi', '--mqtt', 'http://x');
     assert.equal(wrong.status, 78, wrong.stderr);
   });
@@ -160,11 +84,11 @@ export function mqttScenarios(node: () => Node): void {
     const isEnabled = async () =>
       (await node().user('systemctl', '--user', 'is-enabled', 'tick.service')).stdout.trim();
     await node().user('systemctl', '--user', 'start', 'tick.service');
-    await holds(service, (text) => text.includes('"running":true'));
-    await publish(`${service}/set`, 'stop');
+    await broker.holds(service, (text) => text.includes('"running":true'));
+    await broker.publish(`${service}/set`, 'stop');
     await until('it is stopped', async () => (await isActive()) === 'inactive');
-    await holds(service, (text) => text.includes('"running":false'));
-    await publish(`${service}/set`, 'enable');
+    await broker.holds(service, (text) => text.includes('"running":false'));
+    await broker.publish(`${service}/set`, 'enable');
     await until(
       'it is enabled and runs',
       async () => (await isEnabled()) === 'enabled' && (await isActive()) === 'active',
@@ -172,19 +96,19 @@ export function mqttScenarios(node: () => Node): void {
     const pid = async () =>
       (await node().user('systemctl', '--user', 'show', '-P', 'MainPID', 'tick.service')).stdout;
     const first = await pid();
-    await publish(`${service}/set`, 'restart');
+    await broker.publish(`${service}/set`, 'restart');
     await until('it is another process', async () => ![first, '0\n'].includes(await pid()));
-    await publish(`${service}/set`, 'disable');
+    await broker.publish(`${service}/set`, 'disable');
     await until(
       'it is disabled',
       async () => (await isEnabled()) === 'disabled' && (await isActive()) === 'inactive',
     );
-    await publish(`${service}/set`, 'start');
+    await broker.publish(`${service}/set`, 'start');
     await until('it runs', async () => (await isActive()) === 'active');
     const system = 'services/system/tock.service';
-    await holds(system, (text) => text.includes('"running":false'));
+    await broker.holds(system, (text) => text.includes('"running":false'));
     await shell(node(), 'systemctl start tock.service');
-    await holds(system, (text) => text.includes('"running":true'));
+    await broker.holds(system, (text) => text.includes('"running":true'));
     for (const [unit, command, status] of [
       [service, 'explode', 404],
       ['power', 'explode', 404],
@@ -192,12 +116,12 @@ export function mqttScenarios(node: () => Node): void {
       ['services/user/other.service', 'stop', 404],
       ['services/user/bad.service', 'start', 502],
     ] as const) {
-      assert.equal(await refusal(`${unit}/set`, command), status, `${unit} ${command}`);
+      assert.equal(await broker.refusal(`${unit}/set`, command), status, `${unit} ${command}`);
     }
   });
 
   test('power is what the route answers, and an inhibitor is told', async () => {
-    await holds('power', (text) => text === '{"reboot":true,"power_off":true}');
+    await broker.holds('power', (text) => text === '{"reboot":true,"power_off":true}');
     const lock = node().spawnRoot(
       'systemd-inhibit',
       '--what=shutdown',
@@ -209,7 +133,8 @@ export function mqttScenarios(node: () => Node): void {
     const gone = once(lock, 'close');
     try {
       await once(lock.stdout, 'data');
-      for (const action of ['reboot', 'poweroff']) assert.equal(await refusal('power/set', action), 409);
+      for (const action of ['reboot', 'poweroff'])
+        assert.equal(await broker.refusal('power/set', action), 409);
     } finally {
       lock.stdin.end();
       await gone;
@@ -227,32 +152,35 @@ export function mqttScenarios(node: () => Node): void {
       (await node().user('systemctl', '--user', 'is-active', 'up.service')).stdout.trim();
     await configure('');
     await node().writeFile(RESULT, '{"current": "1", "latest": "2", "upgrade_available": true}', '644');
-    await holds('upgrade', (text) => text.includes('"latest":"2"') && text.includes('"can_check":true'));
-    await publish('upgrade/set', 'check');
+    await broker.holds(
+      'upgrade',
+      (text) => text.includes('"latest":"2"') && text.includes('"can_check":true'),
+    );
+    await broker.publish('upgrade/set', 'check');
     await until(
       'the unit has run',
       async () => (await node().root('test', '-e', '/home/pi/looked')).status === 0,
     );
-    assert.equal(await refusal('upgrade/set', 'start'), 404);
+    assert.equal(await broker.refusal('upgrade/set', 'start'), 404);
     await configure(', upgradeUnit: up.service');
-    await holds('upgrade', (text) => /"run":\{"state":"idle".*"can_upgrade":true/.test(text));
+    await broker.holds('upgrade', (text) => /"run":\{"state":"idle".*"can_upgrade":true/.test(text));
     assert.equal(await activity(), 'inactive');
-    await publish('upgrade/set', 'start');
+    await broker.publish('upgrade/set', 'start');
     await until('the unit runs', async () => (await activity()) === 'activating');
-    await holds('upgrade', (text) => JSON.parse(text).run.state === 'running');
+    await broker.holds('upgrade', (text) => JSON.parse(text).run.state === 'running');
     const progress = ['progress', 'step', '--percent', '37', '--current', '1', '--step', 'download'];
-    const event = JSON.parse(await told('event', () => node().user('tonearm', ...progress)));
+    const event = JSON.parse(await broker.told('event', () => node().user('tonearm', ...progress)));
     assert.deepEqual([event.event, event.data.percent], ['upgrade.progress', 37]);
-    await holds('upgrade', (text) => JSON.parse(text).run.percent === 37);
-    assert.equal(await refusal('upgrade/set', 'start'), 409);
+    await broker.holds('upgrade', (text) => JSON.parse(text).run.percent === 37);
+    assert.equal(await broker.refusal('upgrade/set', 'start'), 409);
     await node().user('systemctl', '--user', 'stop', 'up.service');
-    await holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
+    await broker.holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
   });
 
   test('another node with this branch: it says so and publishes nothing, and takes over when this one has gone', async () => {
-    const own = await holds('node', (text) => text !== '');
+    const own = await broker.holds('node', (text) => text !== '');
     const second = `api: {port: 8019}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}
-mqtt: {enabled: true, url: "mqtt://${HOST}", topic: "${topic}"}\n`;
+mqtt: {enabled: true, url: "${broker.url}", topic: "${broker.branch}"}\n`;
     await node().writeFile('/run/second.yaml', second, '644');
     await node().writeFile('/run/second-id', `${'0123456789abcdef'.repeat(2)}\n`, '644');
     const start = `mount --bind /run/second-id /etc/machine-id
@@ -275,66 +203,63 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
         const asked = await node().root('curl', '-s', 'localhost:8019/health');
         return asked.stdout.includes(`that of another node, ${own}`);
       });
-      assert.equal(await holds('node', (text) => text !== ''), own);
+      assert.equal(await broker.holds('node', (text) => text !== ''), own);
       assert.equal((await health()).state, 'up', 'the first has not noticed');
       await node().user('systemctl', '--user', 'stop', 'tonearm.service');
-      await holds('status', (text) => text === 'offline');
+      await broker.holds('status', (text) => text === 'offline');
       // It would look again within a minute.
       await node().root('systemctl', 'kill', '--signal=KILL', 'second.service');
       await begin();
-      await holds('status', (text) => text === 'online');
-      assert.notEqual(await holds('node', (text) => text !== ''), own);
+      await broker.holds('status', (text) => text === 'online');
+      assert.notEqual(await broker.holds('node', (text) => text !== ''), own);
     } finally {
       await node().root('systemctl', 'stop', 'second.service');
       await node().user('systemctl', '--user', 'start', 'tonearm.service');
     }
-    await holds('node', (text) => text === own);
+    await broker.holds('node', (text) => text === own);
   });
 
   test('the network cut while outputs come and go: the tree is true again', async () => {
     const pactl = async (...args: readonly string[]) => (await node().user('pactl', ...args)).stdout.trim();
     const old = await pactl('load-module', 'module-null-sink', 'sink_name=old');
-    await holds('audio/outputs/old', (text) => text !== '');
-    await shell(node(), 'ip link set tobroker down');
+    await broker.holds('audio/outputs/old', (text) => text !== '');
+    await broker.line('down');
     await pactl('unload-module', old);
     const fresh = await pactl('load-module', 'module-null-sink', 'sink_name=fresh');
     await until('the cut is noticed', async () => (await health()).state === 'connecting', CUT_DEADLINE_MS);
-    await shell(node(), 'ip link set tobroker up');
+    await broker.line('up');
     await until('it is back', async () => (await health()).state === 'up', CUT_DEADLINE_MS);
     await until('the tree is what the routes answer', async () => {
       const { text } = await ask(node(), 'GET', '/audio/outputs');
       const outputs = JSON.parse(text) as readonly { name: string }[];
-      const held = [...(await tree())].filter(([below]) => below.startsWith('audio/outputs/'));
+      const held = [...(await broker.tree())].filter(([below]) => below.startsWith('audio/outputs/'));
       assert.deepEqual(
         Object.fromEntries(held.map(([below, json]) => [below, JSON.parse(json)])),
         Object.fromEntries(outputs.map((output) => [`audio/outputs/${output.name}`, output])),
       );
       return true;
     });
-    await holds('status', (text) => text === 'online');
+    await broker.holds('status', (text) => text === 'online');
     await pactl('unload-module', fresh);
   });
 
   test('a reboot: the node goes down and says so, and is online again', async () => {
     await node().reboot(async () => {
-      const told = node().spawnRoot(
-        ...['ip', 'netns', 'exec', 'broker', 'mosquitto_sub', '-h', '127.0.0.1'],
-        ...['-t', `${topic}/status`, '-t', `${topic}/event`],
-      );
+      const told = broker.listen('status', 'event');
       let text = '';
       told.stdout.on('data', (bytes: Buffer) => {
         text += String(bytes);
       });
       await until('the listener hears what is retained', () => text.includes('online'));
-      await publish('power/set', 'reboot');
-      await until('it is offline', () => text.trim().endsWith('offline'), DEADLINE_MS);
+      await broker.publish('power/set', 'reboot');
+      await until('it is offline', () => text.trim().endsWith('offline'));
       assert.deepEqual(text.trim().split('\n'), [
         'online',
         '{"event":"power.action","data":{"action":"reboot"}}',
         'offline',
       ]);
     });
-    await shell(node(), BROKER);
-    await holds('status', (text) => text === 'online', CUT_DEADLINE_MS);
+    await broker.start();
+    await broker.holds('status', (text) => text === 'online', CUT_DEADLINE_MS);
   });
 }

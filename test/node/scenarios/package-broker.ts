@@ -1,0 +1,129 @@
+// A broker that lies behind a network of its own, in the node: asked, told and listened to with mosquitto's own clients. For the scenarios
+// of MQTT.
+
+import assert from 'node:assert/strict';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { until } from '../../until.js';
+import type { Node } from '../node.js';
+import { shell } from './package-shell.js';
+
+const DEADLINE_MS = 20_000;
+
+const ADDRESS = '10.7.0.2';
+const CONF = '/run/tonearm-broker.conf';
+/** The node's end of the line to it. */
+const LINE = 'tobroker';
+const INSIDE = ['ip', 'netns', 'exec', 'broker'];
+const SUBSCRIBE = [...INSIDE, 'mosquitto_sub', '-h', '127.0.0.1'];
+
+/** It ends after what it serves, and what of it the kernel takes away only later is gone before it begins. */
+const START = `
+while ip link show ${LINE} > /dev/null 2>&1; do sleep 0.1; done
+ip netns add broker
+ip link add ${LINE} type veth peer name tonode
+ip link set tonode netns broker
+ip address add 10.7.0.1/24 dev ${LINE}
+ip link set ${LINE} up
+ip -n broker address add ${ADDRESS}/24 dev tonode
+ip -n broker link set tonode up
+ip -n broker link set lo up
+printf 'user root\\nlistener 1883\\nallow_anonymous true\\n' > ${CONF}
+systemd-run --quiet --collect --unit=broker --property=Before=user@$(id -u pi).service ${INSIDE.join(' ')} /usr/sbin/mosquitto -c ${CONF}
+until ${INSIDE.join(' ')} mosquitto_pub -h 127.0.0.1 -t test -m x 2>/dev/null; do sleep 0.1; done
+`;
+
+const STOP = `
+systemctl stop broker.service
+ip link del ${LINE}
+ip netns del broker
+rm ${CONF}
+`;
+
+/** Topics are those below the node's branch. */
+export class BrokerOnNode {
+  readonly url = `mqtt://${ADDRESS}`;
+  /** The node's branch; known once the broker has been started. */
+  branch = '';
+  readonly #node: () => Node;
+
+  constructor(node: () => Node) {
+    this.#node = node;
+  }
+
+  /** Also after a reboot, which takes it away. */
+  async start(): Promise<void> {
+    await shell(this.#node(), START);
+    this.branch = `tonearm/${(await this.#node().root('hostname')).stdout.trim()}`;
+  }
+
+  async stop(): Promise<void> {
+    await shell(this.#node(), STOP);
+  }
+
+  /** The network between the two. */
+  async line(state: 'up' | 'down'): Promise<void> {
+    await shell(this.#node(), `ip link set ${LINE} ${state}`);
+  }
+
+  async publish(topic: string, payload: string): Promise<void> {
+    const what = ['-q', '1', '-t', `${this.branch}/${topic}`, '-m', payload];
+    const ran = await this.#node().root(...INSIDE, 'mosquitto_pub', '-h', '127.0.0.1', ...what);
+    assert.equal(ran.status, 0, ran.stderr);
+  }
+
+  /** Goes on until the node goes down; each message is a line. */
+  listen(...topics: readonly string[]): ChildProcessWithoutNullStreams {
+    const filters = topics.flatMap((topic) => ['-t', `${this.branch}/${topic}`]);
+    return this.#node().spawnRoot(...SUBSCRIBE, ...filters);
+  }
+
+  /** Everything that is retained. */
+  async tree(): Promise<ReadonlyMap<string, string>> {
+    const asked = ['-v', '-t', `${this.branch}/#`, '-W', '1', '--retained-only'];
+    const { stdout } = await this.#node().root(...SUBSCRIBE, ...asked);
+    const lines = stdout.split('\n').filter((line) => line.startsWith(this.branch));
+    return new Map(
+      lines.map((line) => [
+        line.slice(this.branch.length + 1, line.indexOf(' ')),
+        line.slice(line.indexOf(' ') + 1),
+      ]),
+    );
+  }
+
+  holds(topic: string, fits: (text: string) => boolean, deadlineMs = DEADLINE_MS): Promise<string> {
+    return until(
+      `${topic} holds what it ought to`,
+      async () => {
+        const text = await this.#next(topic, 1);
+        return fits(text) ? text : undefined;
+      },
+      deadlineMs,
+    );
+  }
+
+  /** What a topic that is not retained says, of something that is done until it does. */
+  told(topic: string, act: () => Promise<unknown>): Promise<string> {
+    let text: string | undefined;
+    void this.#next(topic, 10).then((said) => {
+      text = said;
+    });
+    // Until the listener is there, nobody hears it.
+    return until(topic, async () => {
+      if (text === undefined) await act();
+      return text;
+    });
+  }
+
+  /** The status with which a command is refused. */
+  async refusal(topic: string, payload: string): Promise<number> {
+    const problem = JSON.parse(await this.told('error', () => this.publish(topic, payload)));
+    // An earlier command may have been published more often than its refusal was heard.
+    return problem.topic === `${this.branch}/${topic}` ? problem.status : this.refusal(topic, payload);
+  }
+
+  /** '' where nothing comes within so many seconds. */
+  async #next(topic: string, seconds: number): Promise<string> {
+    const asked = ['-t', `${this.branch}/${topic}`, '-C', '1', '-W', `${seconds}`];
+    return (await this.#node().root(...SUBSCRIBE, ...asked)).stdout.trim();
+  }
+}
