@@ -1,0 +1,310 @@
+// A bus that greets as a real one, knows a manager of units, a logind, an Avahi and players, and lies: in values, in types, in bytes, by
+// silence and by signals. Until it lies, it is a bus on which every backend comes up.
+
+import type { Socket } from 'node:net';
+import { type Heard, messageBytes, scriptedBus } from '../actors/bus/scripted-bus.js';
+import type { SeededRandom } from '../seeded-random.js';
+import { anySignature, anyValue, anyValues, packed, typesOf, type Value, Variant } from './dbus-values.js';
+
+const OWNER = ':1.2';
+export const PLAYERS = ['org.mpris.MediaPlayer2.one', 'org.mpris.MediaPlayer2.two'];
+const NAMES = [...['systemd1', 'login1', 'Avahi'].map((name) => `org.freedesktop.${name}`), ...PLAYERS];
+const [CALL, RETURN, ERROR, SIGNAL] = [1, 2, 3, 4];
+/** Codes of a message's fields. */
+const FIELD = {
+  path: 1,
+  interface: 2,
+  member: 3,
+  error: 4,
+  replySerial: 5,
+  sender: 7,
+  signature: 8,
+} as const;
+const UNIT = '/org/freedesktop/systemd1/unit/player_2eservice';
+
+export interface BusCall {
+  readonly path: string;
+  readonly interface: string;
+  readonly member: string;
+  /** The first argument, where it is text. */
+  readonly argument: string;
+}
+
+function callOf({ text }: Heard): BusCall {
+  const bytes = Buffer.from(text, 'latin1');
+  const found: Record<number, string> = {};
+  const end = 16 + bytes.readUInt32LE(12);
+  for (let at = 16; at < end; at = (at + 7) & ~7) {
+    const code = bytes[at] ?? 0;
+    const start = at + 4;
+    const isSignature = bytes[at + 2] === 0x67;
+    const length = isSignature ? (bytes[start] ?? 0) : bytes.readUInt32LE(start);
+    const from = start + (isSignature ? 1 : 4);
+    found[code] = bytes.toString('utf8', from, from + length);
+    at = from + length + 1;
+  }
+  const body = (end + 7) & ~7;
+  const hasText = found[FIELD.signature]?.startsWith('s') === true;
+  const argument = hasText ? bytes.toString('utf8', body + 4, body + 4 + bytes.readUInt32LE(body)) : '';
+  const { [FIELD.path]: path = '', [FIELD.interface]: iface = '', [FIELD.member]: member = '' } = found;
+  return { path, interface: iface, member, argument };
+}
+
+type Reply = readonly [signature: string, ...values: Value[]] | { readonly error: string };
+
+const dictionary = (entries: Readonly<Record<string, readonly [string, Value]>>): Value =>
+  Object.entries(entries).map(([key, [signature, value]]) => [key, new Variant(signature, value)]);
+
+const UNIT_PROPERTIES = {
+  Id: ['s', 'player.service'],
+  Names: ['as', ['player.service']],
+  Description: ['s', 'A player'],
+  LoadState: ['s', 'loaded'],
+  ActiveState: ['s', 'active'],
+  SubState: ['s', 'running'],
+  InvocationID: ['ay', Array.from({ length: 16 }, (_, at) => at)],
+  Job: ['(uo)', [0, '/']],
+  ConditionResult: ['b', true],
+  ConditionTimestamp: ['t', 1],
+  StateChangeTimestamp: ['t', 2],
+  InactiveEnterTimestamp: ['t', 0],
+  InactiveExitTimestamp: ['t', 2],
+  Result: ['s', 'success'],
+  NRestarts: ['u', 0],
+} as const;
+
+const PLAYER_PROPERTIES = {
+  Identity: ['s', 'One'],
+  CanRaise: ['b', false],
+  PlaybackStatus: ['s', 'Playing'],
+  LoopStatus: ['s', 'None'],
+  Rate: ['d', 1],
+  Shuffle: ['b', false],
+  Metadata: ['a{sv}', dictionary({ 'xesam:title': ['s', 'Song'], 'mpris:length': ['x', 1_000_000] })],
+  Volume: ['d', 0.5],
+  Position: ['x', 1000],
+  CanPlay: ['b', true],
+  CanControl: ['b', true],
+} as const;
+
+/** What an honest bus answers, by member. */
+const TRUTH: Readonly<Record<string, (call: BusCall) => Reply>> = {
+  AddMatch: () => [''],
+  RemoveMatch: () => [''],
+  GetNameOwner: ({ argument }) =>
+    NAMES.includes(argument) ? ['s', OWNER] : { error: 'org.freedesktop.DBus.Error.NameHasNoOwner' },
+  ListNames: () => ['as', ['org.freedesktop.DBus', OWNER, ...NAMES]],
+  GetConnectionUnixProcessID: () => ['u', 4711],
+  GetAll: ({ path }) =>
+    path.startsWith('/org/mpris')
+      ? ['a{sv}', dictionary(PLAYER_PROPERTIES)]
+      : ['a{sv}', dictionary({ ...UNIT_PROPERTIES, UserspaceTimestampMonotonic: ['t', 17] })],
+  LoadUnit: () => ['o', UNIT],
+  GetUnitFileState: () => ['s', 'enabled'],
+  StartUnit: () => ['o', '/org/freedesktop/systemd1/job/1'],
+  StopUnit: () => ['o', '/org/freedesktop/systemd1/job/1'],
+  RestartUnit: () => ['o', '/org/freedesktop/systemd1/job/1'],
+  EnableUnitFiles: () => ['ba(sss)', true, []],
+  DisableUnitFiles: () => ['a(sss)', []],
+  CanReboot: () => ['s', 'yes'],
+  CanPowerOff: () => ['s', 'challenge'],
+  ListInhibitors: () => ['a(ssssuu)', []],
+  GetState: () => ['i', 2],
+  GetAlternativeServiceName: ({ argument }) => ['s', `${argument.slice(0, 20)} #2`],
+  EntryGroupNew: () => ['o', '/Client1/EntryGroup1'],
+};
+
+const MANAGER = 'org.freedesktop.systemd1.Manager';
+const AVAHI = 'org.freedesktop.Avahi';
+/** Signals that are listened to: path, interface, member, signature. */
+const SIGNALS: [Heading, ...Heading[]] = [
+  ['/org/freedesktop/systemd1', MANAGER, 'JobNew', 'uos'],
+  ['/org/freedesktop/systemd1', MANAGER, 'JobRemoved', 'uoss'],
+  ['/org/freedesktop/systemd1', MANAGER, 'UnitRemoved', 'so'],
+  ['/org/freedesktop/systemd1', MANAGER, 'UnitFilesChanged', ''],
+  ['/org/freedesktop/systemd1', MANAGER, 'Reloading', 'b'],
+  [UNIT, 'org.freedesktop.DBus.Properties', 'PropertiesChanged', 'sa{sv}as'],
+  ['/org/mpris/MediaPlayer2', 'org.freedesktop.DBus.Properties', 'PropertiesChanged', 'sa{sv}as'],
+  ['/org/mpris/MediaPlayer2', 'org.mpris.MediaPlayer2.Player', 'Seeked', 'x'],
+  ['/org/freedesktop/DBus', 'org.freedesktop.DBus', 'NameOwnerChanged', 'sss'],
+  ['/', `${AVAHI}.Server`, 'StateChanged', 'is'],
+  ['/Client1/EntryGroup1', `${AVAHI}.EntryGroup`, 'StateChanged', 'is'],
+  ['/org/freedesktop/login1', 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b'],
+];
+type Heading = readonly [path: string, iface: string, member: string, signature: string];
+
+export interface HostileBus {
+  readonly path: string;
+  /** Every call since the last time, but those of the bus itself. */
+  takeCalls(): BusCall[];
+  /** Says signals to all connections, and lies from now on; it begins honest. */
+  lie(signals: number): void;
+  /** Ends all connections, as a bus that is started anew, and tells the truth from now on. */
+  becomeHonest(): void;
+  close(): Promise<void>;
+}
+
+const message = (
+  type: number,
+  fields: Parameters<typeof messageBytes>[1],
+  signature: string,
+  values: Value[],
+) => {
+  const [whole, body] = [[...fields], packed(signature, values)];
+  if (signature !== '') whole.push([FIELD.signature, 'g', signature]);
+  return messageBytes(type, whole, body);
+};
+
+function replyTo(serial: number, answer: Reply): Buffer {
+  const fields: Parameters<typeof messageBytes>[1] = [
+    [FIELD.replySerial, 'u', serial],
+    [FIELD.sender, 's', OWNER],
+  ];
+  if ('error' in answer) return message(ERROR, [...fields, [FIELD.error, 's', answer.error]], 's', ['no']);
+  const [signature, ...values] = answer;
+  return message(RETURN, fields, signature, values);
+}
+
+function signalOf(
+  [path, iface, member, signature]: Heading,
+  values: Value[],
+  sender = OWNER,
+  type = SIGNAL,
+): Buffer {
+  const fields: Parameters<typeof messageBytes>[1] = [
+    [FIELD.path, 'o', path],
+    [FIELD.interface, 's', iface],
+    [FIELD.member, 's', member],
+    [FIELD.sender, 's', sender],
+  ];
+  return message(type, fields, signature, values);
+}
+
+const JOB_DONE = signalOf(
+  ['/org/freedesktop/systemd1', MANAGER, 'JobRemoved', 'uoss'],
+  [1, '/org/freedesktop/systemd1/job/1', 'player.service', 'done'],
+);
+
+/** What is said behind an answer, by member. */
+const SEQUELS: Readonly<Record<string, Buffer>> = {
+  StartUnit: JOB_DONE,
+  StopUnit: JOB_DONE,
+  RestartUnit: JOB_DONE,
+  Commit: signalOf(['/Client1/EntryGroup1', `${AVAHI}.EntryGroup`, 'StateChanged', 'is'], [2, '']),
+};
+
+/** One value of the answer is another of its type, or all are of other types. */
+function falseAnswer(answer: Reply, random: SeededRandom): Reply {
+  if ('error' in answer || random.chance(0.15)) {
+    return {
+      error: random.pick([
+        'org.freedesktop.DBus.Error.NoReply',
+        'a.b',
+        'not a name',
+        'org.freedesktop.Avahi.CollisionError',
+      ]),
+    };
+  }
+  const [signature, ...values] = answer;
+  if (random.chance(0.2)) {
+    const other = anySignature(random);
+    return [other, ...anyValues(other, random)];
+  }
+  if (signature === 'a{sv}' && random.chance(0.9))
+    return [signature, falseEntries(values[0] as Value[], random)];
+  return [signature, ...typesOf(signature).map((type) => anyValue(type, random))];
+}
+
+/** Of a dictionary: some entries have other values, of their type or of none, and some are missing. */
+function falseEntries(entries: readonly Value[], random: SeededRandom): Value[] {
+  const changed = entries.flatMap((entry): Value[] => {
+    const [key, variant] = entry as [string, Variant];
+    if (random.chance(0.1)) return [];
+    if (random.chance(0.6)) return [entry];
+    const signature = random.chance(0.7) ? variant.signature : anySignature(random);
+    return [[key, new Variant(signature, anyValue(typesOf(signature)[0] as never, random))]];
+  });
+  return [...changed, ['__proto__', new Variant('s', 'x')]];
+}
+
+/** Bytes that are not those of a message any more, or of another one. */
+function damaged(bytes: Buffer, random: SeededRandom): Buffer {
+  const wrong = Buffer.from(bytes);
+  const at = random.below(bytes.length);
+  if (random.chance(0.3)) return wrong.subarray(0, at);
+  if (random.chance(0.3))
+    wrong.writeUInt32LE(random.pick([0, 1, 0xff, 4 << 20, 0x7fffffff, 0xffffffff]), at & ~3 & 0xfffc);
+  else wrong[at] = random.below(256);
+  return wrong;
+}
+
+function anySignal(random: SeededRandom): Buffer {
+  const [path, iface, member, signature] = random.pick(SIGNALS);
+  const sender = random.chance(0.9) ? (iface === 'org.freedesktop.DBus' ? iface : OWNER) : ':1.66';
+  const said = random.chance(0.9) ? signature : anySignature(random);
+  const values = anyValues(said, random);
+  if (member === 'PropertiesChanged' && said === signature) {
+    const isPlayer = path.startsWith('/org/mpris');
+    values[0] = isPlayer ? 'org.mpris.MediaPlayer2.Player' : 'org.freedesktop.systemd1.Unit';
+    values[1] = falseEntries(dictionary(isPlayer ? PLAYER_PROPERTIES : UNIT_PROPERTIES) as Value[], random);
+  }
+  return signalOf([path, iface, member, said], values, sender, random.chance(0.95) ? SIGNAL : CALL);
+}
+
+/** How often it lies; the rest is true. */
+export interface Lies {
+  readonly answers: number;
+  readonly silence: number;
+  readonly bytes: number;
+  readonly signals: number;
+}
+
+export async function hostileBus(random: SeededRandom, lies: Lies): Promise<HostileBus> {
+  let isHonest = true;
+  const calls: BusCall[] = [];
+  const sockets = new Set<Socket>();
+
+  const answer = (socket: Socket, heard: Heard): void => {
+    const call = callOf(heard);
+    if (call.interface !== 'org.freedesktop.DBus') calls.push(call);
+    const truth = TRUTH[call.member]?.(call) ?? [''];
+    const sequel = SEQUELS[call.member] ?? Buffer.alloc(0);
+    if (isHonest) {
+      socket.write(Buffer.concat([replyTo(heard.serial, truth), sequel]));
+      return;
+    }
+    while (random.chance(lies.signals)) socket.write(anySignal(random));
+    if (random.chance(lies.silence)) return;
+    const told = random.chance(lies.answers) ? falseAnswer(truth, random) : truth;
+    const bytes = replyTo(random.chance(0.98) ? heard.serial : random.below(500), told);
+    socket.write(random.chance(lies.bytes) ? damaged(bytes, random) : bytes);
+    if (random.chance(0.02)) socket.write(bytes);
+    if (!random.chance(lies.answers)) socket.write(sequel);
+  };
+
+  const bus = await scriptedBus(() => ({
+    call: (socket, heard) => {
+      sockets.add(socket);
+      if (!socket.destroyed) answer(socket, heard);
+    },
+  }));
+  return {
+    path: bus.path,
+    takeCalls: () => calls.splice(0),
+    lie: (signals) => {
+      isHonest = false;
+      for (const socket of sockets) {
+        for (let left = signals; left > 0 && !socket.destroyed; left -= 1) {
+          const bytes = anySignal(random);
+          socket.write(random.chance(lies.bytes / 10) ? damaged(bytes, random) : bytes);
+        }
+      }
+    },
+    becomeHonest: () => {
+      isHonest = true;
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    close: () => bus.close(),
+  };
+}

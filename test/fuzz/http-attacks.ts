@@ -1,0 +1,268 @@
+// Requests that no client should send: those of the OpenAPI document, changed, and shapes that one parser could read as one request and
+// another as two. What hides in those is a command that nothing here asks for by itself.
+
+import type { SeededRandom } from '../seeded-random.js';
+
+/** Never asked for but within another request. */
+export const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+
+/** What is written at a time. */
+export type Pieces = readonly string[];
+
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** The routes of a document; none that ends the machine, and not the stream. */
+export function routesOf(document: unknown): [Route, ...Route[]] {
+  const routes = Object.entries((document as OpenApi).paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  );
+  const harmless = routes.filter(({ path }) => !/^\/(power\/.|events)/.test(path));
+  return harmless as [Route, ...Route[]];
+}
+
+const SEGMENTS: [string, ...string[]] = [
+  'living',
+  ...[
+    '0',
+    '1',
+    '4294967296',
+    'user',
+    'system',
+    'player.service',
+    'one',
+    'start',
+    'page.js',
+    '%2F',
+    '%2e%2e',
+    '..',
+    '%00',
+  ],
+  ...[
+    '%',
+    '%zz',
+    '%C3%28',
+    '%ff',
+    '%F0%9F%8E%B5',
+    '+',
+    '~',
+    'a'.repeat(3000),
+    '%61'.repeat(400),
+    '@DEFAULT_SINK@',
+    '__proto__',
+  ],
+];
+const BODIES: [string, ...string[]] = [
+  '{"volume": 0.5}',
+  ...[
+    '{"muted": true}',
+    '{"delta": -0.1}',
+    '{"output": "kitchen"}',
+    '{"balance": 0}',
+    '{"port": "x"}',
+    '{"position": 1}',
+  ],
+  ...[
+    '{"volume": 1e999}',
+    '{"volume": -0}',
+    '{"volume": "1"}',
+    '{"volume": null}',
+    '{"__proto__": {"volume": 1}}',
+    '[]',
+    'null',
+    '0',
+  ],
+  ...[
+    '{"volume": 0.5, "delta": 0.1}',
+    '{"volume":0.5}}',
+    '\ufeff{}',
+    '{',
+    '',
+    '"',
+    '{"volume": 0.5,}',
+    '\0',
+    '['.repeat(5000),
+  ],
+  ...[
+    `{"output": "${'x'.repeat(60_000)}"}`,
+    'x'.repeat(70_000),
+    '{"muted": false, "muted": true}',
+    '{"output": "\\ud800"}',
+  ],
+];
+const QUERIES: [string, ...string[]] = [
+  '',
+  '',
+  '',
+  '?',
+  '?a=b',
+  '?%',
+  '?types=%00',
+  '#x',
+  '?a=%0d%0aX:%20y',
+  `?${'q'.repeat(2000)}`,
+];
+const HEADERS: [string, ...string[]] = [
+  'Accept: */*',
+  ...[
+    'Origin: null',
+    'Origin: http://127.0.0.1',
+    'Sec-Fetch-Site: cross-site',
+    'If-None-Match: *',
+    'If-None-Match: W/"',
+    'Expect: 100-continue',
+  ],
+  ...[
+    'Connection: close',
+    'Connection: upgrade',
+    'Upgrade: websocket',
+    'Last-Event-ID: x',
+    'Content-Type: text/plain',
+    'Range: bytes=0-',
+  ],
+  ...[
+    'X: \u0001',
+    'X:',
+    ' X: folded',
+    ': z',
+    'X',
+    'X : y',
+    `X: ${'y'.repeat(9000)}`,
+    'Host: evil.example',
+    'Content-Encoding: gzip',
+    'X: \u00ff',
+  ],
+  ...[
+    'Sec-WebSocket-Key: x',
+    'Sec-WebSocket-Version: 13',
+    'Cookie: a=b; c',
+    'X-HTTP-Method-Override: POST',
+    'Forwarded: for=1',
+    'Trailer: X',
+  ],
+];
+
+function pathOf(route: Route, random: SeededRandom): string {
+  const path = route.path.replace(/\{\w+\}/g, () => random.pick(SEGMENTS));
+  return `${random.chance(0.1) ? `/${path}/` : path}${random.pick(QUERIES)}`;
+}
+
+/** In pieces, each at a place of chance. */
+function cut(text: string, random: SeededRandom): string[] {
+  if (random.chance(0.5)) return [text];
+  const at = random.below(text.length + 1);
+  return [text.slice(0, at), ...cut(text.slice(at), random)];
+}
+
+function request(routes: readonly [Route, ...Route[]], random: SeededRandom): string {
+  const route = random.pick(routes);
+  const method = random.chance(0.9)
+    ? route.method
+    : random.pick(['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), '']);
+  const version = random.chance(0.95)
+    ? 'HTTP/1.1'
+    : random.pick(['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', '']);
+  const some = Array.from({ length: random.chance(0.03) ? 150 : random.below(4) }, () =>
+    random.pick(HEADERS),
+  );
+  const body = route.method === 'POST' && random.chance(0.8) ? random.pick(BODIES) : '';
+  const typed = body === '' ? [] : ['Content-Type: application/json'];
+  const bytes = Buffer.byteLength(body);
+  const chunked = `${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const isChunked = body !== '' && random.chance(0.2);
+  const framing = isChunked
+    ? ['Transfer-Encoding: chunked']
+    : body === ''
+      ? []
+      : [`Content-Length: ${bytes}`];
+  const host = random.chance(0.95) ? ['Host: 127.0.0.1'] : [];
+  const head = [`${method} ${pathOf(route, random)} ${version}`, ...host, ...typed, ...framing, ...some];
+  return `${head.join('\r\n')}\r\n\r\n${isChunked ? chunked : body}`;
+}
+
+/** Characters lost, doubled or made others, anywhere. */
+function damaged(text: string, random: SeededRandom): string {
+  const at = random.below(text.length + 1);
+  const ways: [() => string, ...(() => string)[]] = [
+    () => text.slice(0, at) + text.slice(at + 1 + random.below(5)),
+    () =>
+      text.slice(0, at) +
+      random.pick(['\r', '\n', '\0', ' ', ':', '\t', '\r\n\r\n', '\u00e9', '0', 'Content-Length: 5\r\n']) +
+      text.slice(at),
+    () => text.slice(0, at),
+    () => text.slice(0, at) + text.slice(Math.max(0, at - 30)),
+  ];
+  return random.pick(ways)();
+}
+
+const LENGTH = HIDDEN.length;
+const HIDING: readonly string[] = [
+  // A body that looks like a request.
+  `Content-Length: ${LENGTH}\r\n\r\n${HIDDEN}`,
+  `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  // Two ways to read where the body ends: refused, and nothing behind it is read.
+  ...[
+    'Content-Length: 0\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: chunked\r\nContent-Length: 4',
+    `Content-Length: 0\r\nContent-Length: ${LENGTH}`,
+    `Content-Length: ${LENGTH}\r\nContent-Length: 0`,
+    'Content-Length: 0, 5',
+    'Content-Length: +0',
+    'Content-Length: -1',
+    'Content-Length: 0x0',
+    'Content-Length: 1e0',
+    'Content-Length: 18446744073709551616',
+    'Content-Length: 99999999999999999999',
+    'Content-Length:',
+    'Transfer-Encoding: gzip, chunked',
+    'Transfer-Encoding: chunked, identity',
+    'Transfer-Encoding: xchunked',
+    'Transfer-Encoding: identity',
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+    'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: "chunked"',
+    'Transfer-Encoding: chunked\u000b',
+    'Transfer-Encoding : chunked',
+    'Content-Length : 0',
+    ' Content-Length: 0',
+    'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
+  ].map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
+  // Chunks that are none. Without a digit, or with a space in front, uWebSockets.js takes one for the last (measured); no proxy would pass
+  // that on, and who can send it can send what hides behind it.
+  ...[
+    '0x0',
+    '-0',
+    '+0',
+    '00000000000000000000001',
+    'fffffffffffffffff',
+    'g',
+    '0;\n',
+    '1_0',
+    '10000000000000000',
+  ].map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
+];
+
+/** A request within another one. What is changed about it leaves its framing alone. */
+function hiding(routes: readonly [Route, ...Route[]], random: SeededRandom): string {
+  const posts = routes.filter(({ method }) => method === 'POST') as [Route, ...Route[]];
+  const shape = random.pick(HIDING as [string, ...string[]]);
+  const host = random.pick(['Host: 127.0.0.1\r\n', 'Host: 127.0.0.1\r\nAccept: */*\r\n']);
+  const typed = random.chance(0.5) ? 'Content-Type: application/json\r\n' : '';
+  return `POST ${random.pick(posts).path.replace(/\{\w+\}/g, '1')} HTTP/1.1\r\n${host}${typed}${shape}`;
+}
+
+/** One connection's bytes. */
+export function anyAttack(routes: readonly [Route, ...Route[]], random: SeededRandom): Pieces {
+  const kind = random.below(10);
+  if (kind < 3) return cut(hiding(routes, random), random);
+  if (kind < 6) return cut(damaged(request(routes, random), random), random);
+  const many = Array.from({ length: 1 + random.below(4) }, () => request(routes, random));
+  return cut(many.join(''), random);
+}
