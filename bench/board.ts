@@ -1,6 +1,6 @@
 // The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it answers, how fast it
 // answers, and into how many events many changes go; the last state must be the true one, else it ends with an error.
-//   node build/bench/board.js        (needs root and cgroups)
+//   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';

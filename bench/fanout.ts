@@ -1,6 +1,6 @@
 // One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants of the same
 // size to as many. Two processes, measured in turns; the streams are read by this one.
-//   node build/bench/fanout.js
+//   node build/bench/fanout.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { quantile } from './support/figures.js';

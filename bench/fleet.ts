@@ -1,13 +1,15 @@
 // How far one MQTT broker goes: the bridges of many nodes on a mosquitto of this machine, with 4 outputs and 6 units each, a tenth of
 // them with 10 volume changes a second; then the broker is killed, so that all come back at once to one that has forgotten everything.
-//   node build/bench/fleet.js        (needs mosquitto)
+//   node build/bench/fleet.js [--quick] [--json] [PARTS OF ROWS, such as '10 nodes']       (needs mosquitto)
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Broker, startBroker } from '../test/broker/mosquitto.js';
 import { retained, Spy } from '../test/broker/spy.js';
 import { until } from '../test/until.js';
-import { cpuMs, median, memoryMb, quantile, rounded } from './support/figures.js';
+import { cpuMs, memoryMb, quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
+import { type Context, measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
 
 const FLEETS = [10, 100, 500];
 const WATCHED_MS = 10_000;
@@ -30,12 +32,12 @@ interface Moved {
   readonly delays: readonly number[];
 }
 
-async function moving(broker: Broker, forked: Forked): Promise<Moved> {
+async function moving(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
   const spy = await Spy.on(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
   const from = spy.seen.length;
   const [brokerBefore, bridgesBefore] = [cpuMs(broker.pid), await forked.order({ do: 'cpu' })];
-  await forked.order({ do: 'move', with: WATCHED_MS });
+  await forked.order({ do: 'move', with: watchedMs });
   const seen = spy.seen.slice(from);
   const moved = {
     messages: seen.length,
@@ -58,7 +60,7 @@ async function returning(broker: Broker, forked: Forked, whole: number, count: n
   return (performance.now() - begun) / 1000;
 }
 
-async function measure(count: number): Promise<object> {
+async function measure(count: number, { ms }: Context): Promise<readonly Row[]> {
   const broker = await startBroker({ lines: ['max_queued_messages 0', 'log_type none'] });
   const begun = performance.now();
   const { forked } = await Forked.start(FLEET, broker.url, String(count));
@@ -66,26 +68,33 @@ async function measure(count: number): Promise<object> {
     await allUp(forked, count);
     const joined = (performance.now() - begun) / 1000;
     const whole = await size(broker);
-    const { messages, brokerMs, bridgesMs, delays } = await moving(broker, forked);
-    const perSecond = 1000 / WATCHED_MS;
-    return {
-      nodes: count,
-      'retained messages': whole,
-      'all joined, s': rounded(joined, 1),
-      'published/s': rounded(messages * perSecond, 0),
-      'broker CPU, %': rounded((brokerMs * 100) / WATCHED_MS, 1),
-      'CPU of a moving bridge, ms/s': rounded((bridgesMs * perSecond) / Math.max(1, count / 10), 1),
-      'change to subscriber p50, ms': rounded(median(delays), 1),
-      'p99, ms': rounded(quantile(delays, 0.99), 1),
-      'broker, MB': rounded(memoryMb(broker.pid).rss, 1),
-      'back after a restart, s': rounded(await returning(broker, forked, whole, count), 1),
-    };
+    const { messages, brokerMs, bridgesMs, delays } = await moving(broker, forked, ms(WATCHED_MS));
+    const perSecond = 1000 / ms(WATCHED_MS);
+    const row = (what: string, unit: string, value: number): Row => ({
+      what: `${count} nodes: ${what}`,
+      unit,
+      taken: [value],
+    });
+    return [
+      row('retained messages', '', whole),
+      row('all joined', 's', joined),
+      row('published', '/s', messages * perSecond),
+      row('CPU of the broker', '% of a core', (brokerMs * 100) / ms(WATCHED_MS)),
+      row('CPU of a moving bridge', 'ms/s', (bridgesMs * perSecond) / Math.max(1, count / 10)),
+      { what: `${count} nodes: change to subscriber`, unit: 'ms', taken: delays },
+      row('change to subscriber, p99', 'ms', quantile(delays, 0.99)),
+      row('the broker', 'MB', memoryMb(broker.pid).rss),
+      row('back after a restart', 's', await returning(broker, forked, whole, count)),
+    ];
   } finally {
     await forked.end();
     await broker.stop();
   }
 }
 
-const rows: object[] = [];
-for (const count of FLEETS) rows.push(await measure(count));
-console.table(rows);
+await measurement(async (context) => {
+  const rows: Row[] = [];
+  for (const count of FLEETS.filter((nodes) => context.wants(`${nodes} nodes`)))
+    rows.push(...(await measure(count, context)));
+  return rows;
+});

@@ -1,6 +1,6 @@
 // What meters cost: CPU of the daemon with nobody and with one who listens, while two outputs play what gets louder and quieter, and
 // while they play silence; how soon the level is the true one; and what a command takes meanwhile.
-//   node build/bench/meters.js
+//   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { Daemon } from '../test/contract/daemon.js';
 import type { Playing, SoundServer } from '../test/sound/server.js';
 import { SOUND_SERVERS } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { cpuMs, median, quantile, rounded, wakeUps } from './support/figures.js';
+import { cpuMs, wakeUps } from './support/figures.js';
+import { type Context, measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
 
 const OUTPUTS = ['living', 'kitchen'];
 const WARM_UP_MS = 20_000;
@@ -44,17 +46,28 @@ function swellingFile(directory: string): string {
   return path;
 }
 
-async function cost(daemon: Daemon, server: string, what: string, stream?: EventConsumer): Promise<object> {
-  await pause(WARM_UP_MS);
+async function cost(
+  daemon: Daemon,
+  what: string,
+  { ms }: Context,
+  stream?: EventConsumer,
+): Promise<readonly Row[]> {
+  await pause(ms(WARM_UP_MS));
+  const watchedMs = ms(WATCHED_MS);
   const before = { cpu: cpuMs(daemon.pid), woken: wakeUps(daemon.pid), told: stream?.events.length ?? 0 };
-  await pause(WATCHED_MS);
-  return {
-    server,
-    what,
-    'CPU of a core, % (goal 1)': rounded(((cpuMs(daemon.pid) - before.cpu) * 100) / WATCHED_MS),
-    'wake-ups/s': rounded(((wakeUps(daemon.pid) - before.woken) * 1000) / WATCHED_MS, 1),
-    'told/s': rounded((((stream?.events.length ?? 0) - before.told) * 1000) / WATCHED_MS, 1),
-  };
+  await pause(watchedMs);
+  const perSecond = (count: number): readonly number[] => [(count * 1000) / watchedMs];
+  const told = (stream?.events.length ?? 0) - before.told;
+  return [
+    {
+      what: `CPU, ${what}`,
+      unit: '% of a core',
+      taken: [((cpuMs(daemon.pid) - before.cpu) * 100) / watchedMs],
+      ...(stream === undefined ? {} : { goal: { of: 'result', atMost: 1 } as const }),
+    },
+    { what: `wake-ups, ${what}`, unit: '/s', taken: perSecond(wakeUps(daemon.pid) - before.woken) },
+    ...(stream === undefined ? [] : [{ what: `told, ${what}`, unit: '/s', taken: perSecond(told) }]),
+  ];
 }
 
 /** From the answer to a mute of the only stream to the level that says so, in ms. */
@@ -82,47 +95,48 @@ async function commands(daemon: Daemon): Promise<readonly number[]> {
   return taken;
 }
 
-const spread = (what: string, server: string, taken: readonly number[]): object => ({
-  server,
-  what,
-  'p50, ms': rounded(median(taken), 1),
-  'p90, ms': rounded(quantile(taken, 0.9), 1),
-  'most, ms': rounded(Math.max(...taken), 1),
-});
-
 async function measure(
   { kind, start }: (typeof SOUND_SERVERS)[number],
-  costs: object[],
-  times: object[],
-): Promise<void> {
+  context: Context,
+): Promise<readonly Row[]> {
   const sound = await start();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
   await daemon.backend('audio', 'up');
   const samples = swellingFile(sound.directory);
   const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples })));
-  costs.push(await cost(daemon, kind, 'nobody listens'));
-  times.push(spread('a volume, nobody listens', kind, await commands(daemon)));
+  const alone = await cost(daemon, `nobody listens, ${kind}`, context);
+  const aloneMs = await commands(daemon);
   const stream = await daemon.events('?types=audio.level');
-  costs.push(await cost(daemon, kind, 'one listens, sound', stream));
-  times.push(spread('a volume, one listens', kind, await commands(daemon)));
+  const heard = await cost(daemon, `one listens, sound, ${kind}`, context, stream);
+  const heardMs = await commands(daemon);
   const [first, second] = playing;
   await second?.stop();
-  if (first !== undefined)
-    times.push(spread('mute or not to level', kind, await truth(sound, stream, first)));
+  const levelled = first === undefined ? [] : await truth(sound, stream, first);
   await first?.stop();
   const silent = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink })));
   await until('both are measured', async () => {
     const captures = await sound.pactl('list', 'short', 'source-outputs');
     return captures.trim().split('\n').length === OUTPUTS.length;
   });
-  costs.push(await cost(daemon, kind, 'one listens, silence', stream));
+  const silence = await cost(daemon, `one listens, silence, ${kind}`, context, stream);
   for (const each of silent) await each.stop();
   await daemon.stop();
   await sound.stop();
+  return [
+    ...[alone, heard, silence].flat(),
+    {
+      what: `a volume's answer while one listens, ${kind}`,
+      unit: 'ms',
+      taken: heardMs,
+      against: { what: 'nobody listens', taken: aloneMs },
+    },
+    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', taken: levelled },
+  ];
 }
 
-const costs: object[] = [];
-const times: object[] = [];
-for (const server of SOUND_SERVERS) await measure(server, costs, times);
-console.table(costs);
-console.table(times);
+await measurement(async (context) => {
+  const rows: Row[] = [];
+  for (const server of SOUND_SERVERS.filter(({ kind }) => context.wants(kind)))
+    rows.push(...(await measure(server, context)));
+  return rows;
+});

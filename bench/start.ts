@@ -1,6 +1,6 @@
 // From spawn to the first 200 on `/audio`, with a real sound server, against `node -e 0` from spawn to exit. In turns. All
 // four backends are enabled; those that need a bus find none here, and nobody waits for them.
-//   node build/bench/start.js
+//   node build/bench/start.js [--quick] [--json]
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

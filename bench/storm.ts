@@ -1,6 +1,6 @@
 // GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100 open streams.
 // GETs are asked at a steady rate, whatever the answers take; storm, streams and GETs have a process each.
-//   node build/bench/storm.js
+//   node build/bench/storm.js [--quick] [--json]
 
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,22 +1,41 @@
-// `npm run bench [-- NAMES]`: builds, then runs the measurements of bench/ one after another, so that none disturbs another.
-// NAMES are parts of file names; none means all.
+// `npm run bench [-- [--quick] [NAMES]]`: builds, then runs the measurements of bench/ one after another, so that none disturbs another,
+// and prints a table of each. NAMES are parts of file names; none means all, and then bench/RESULTS.md is written. All take 25 minutes at
+// most; --quick takes a few rounds of each, to see that they run, and writes nothing.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { ensure } from './setup.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const RESULTS = join(ROOT, 'bench/RESULTS.md');
 
-/** Runs Node in the foreground; its status, 1 when a signal ended it. */
-function node(...args) {
-  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status ?? 1;
+/** Runs one measurement, which prints its table. Its report; undefined when it failed, and has said why. */
+function measure(name, quick) {
+  const folder = mkdtempSync(join(tmpdir(), 'tonearm-bench-'));
+  try {
+    const file = join(folder, 'report.json');
+    const args = [join('build/bench', `${name}.js`), '--report', file, ...(quick ? ['--quick'] : [])];
+    const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
+    return status === 0 ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
-async function main(names) {
+async function main() {
+  const { values, positionals: names } = parseArgs({
+    options: { quick: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
   await ensure('bench');
-  if (node('packaging/build.mjs') !== 0) return 1;
+  const built = spawnSync(process.execPath, ['packaging/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
+  if (built.status !== 0) return 1;
+  // Built just now.
+  const { resultsDocument } = await import('../build/bench/support/results.js');
   const measurements = readdirSync(join(ROOT, 'bench'))
     .filter((file) => file.endsWith('.ts'))
     .map((file) => file.slice(0, -'.ts'.length))
@@ -26,12 +45,16 @@ async function main(names) {
     console.error('bench: nothing matches');
     return 1;
   }
-  let failed = 0;
+  const reports = [];
+  const failed = [];
   for (const name of measurements) {
     console.log(`\n== ${name}`);
-    if (node('--expose-gc', join('build/bench', `${name}.js`)) !== 0) failed += 1;
+    const report = measure(name, values.quick);
+    if (report === undefined) failed.push(name);
+    else reports.push(report);
   }
-  return failed === 0 ? 0 : 1;
+  if (names.length === 0 && !values.quick) writeFileSync(RESULTS, resultsDocument(reports, failed));
+  return failed.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main();

@@ -14,10 +14,6 @@ export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-export function rounded(value: number, digits = 2): number {
-  return Number(value.toFixed(digits));
-}
-
 /** CPU time of all living threads, in milliseconds. */
 export function cpuMs(pid: number): number {
   return sumOverThreads(pid, (thread) => {

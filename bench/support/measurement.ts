@@ -1,7 +1,9 @@
 // The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and its rows as a table for people or as
 // one JSON object.
-//   node build/bench/NAME.js [--quick] [--json] [PARTS OF ROWS' NAMES]
+//   node build/bench/NAME.js [--quick] [--json] [--report FILE] [PARTS OF ROWS' NAMES]
+// `--json` prints the object instead of the table, `--report` writes it as well.
 
+import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Machine, machineLine, thisMachine } from './machine.js';
@@ -23,7 +25,7 @@ export interface Context {
   note(text: string): void;
 }
 
-/** What `--json` prints. */
+/** What a measurement found, as JSON. */
 export interface Report {
   readonly name: string;
   readonly machine: Machine;
@@ -36,7 +38,7 @@ export interface Report {
 /** Takes one measurement, and prints it. It rejects as `take` does. */
 export async function measurement(take: (context: Context) => Promise<readonly Row[]>): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { json: { type: 'boolean' }, quick: { type: 'boolean' } },
+    options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, report: { type: 'string' } },
     allowPositionals: true,
   });
   const quick = values.quick === true;
@@ -56,11 +58,12 @@ export async function measurement(take: (context: Context) => Promise<readonly R
   });
   const seconds = Math.round((performance.now() - begun) / 1000);
   const report: Report = { name, machine, quick, seconds, notes, rows: rows.map(resultOf) };
+  if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(report));
   if (values.json) console.log(JSON.stringify(report));
   else print(report);
 }
 
-export function print({ machine, notes, rows, seconds }: Report): void {
+function print({ machine, notes, rows, seconds }: Report): void {
   console.log(machineLine(machine));
   for (const note of notes) console.log(`left out: ${note}`);
   console.table(rows.map(columns));

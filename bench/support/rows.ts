@@ -1,5 +1,5 @@
-// From what was measured to what is shown: medians, ratios, spreads and whether a goal is reached; as a table for people, and as
-// the table of RESULTS.md. Pure.
+// From what was measured to what is shown: medians, ratios, spreads and whether a goal is reached; as the columns of
+// a table. Pure.
 
 import { median, quantile } from './figures.js';
 
@@ -117,13 +117,4 @@ export function columns(of: Result): Readonly<Record<string, string>> {
     spread: from === to ? '' : `${shown(from)} to ${shown(to)}`,
     goal: reached === false ? `${goal}: missed` : (goal ?? ''),
   };
-}
-
-/** A table of Markdown. */
-export function markdown(results: readonly Result[]): string {
-  const rows = results.map(columns);
-  const names = ['what', 'against', 'result', 'ratio', 'spread', 'goal'];
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
-  const rule = line(names.map(() => '---'));
-  return line(names) + rule + rows.map((row) => line(names.map((name) => row[name] ?? ''))).join('');
 }

@@ -1,0 +1,53 @@
+// Measurements of bench/, shortly: one that codes, with what it compares, and one that starts a sound server and the daemon. Their
+// figures are not looked at, only that there are some.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { changed, chunksOf, listOf } from '../../bench/support/captures.js';
+import { CODECS } from '../../bench/support/codecs.js';
+import type { Report } from '../../bench/support/measurement.js';
+
+const DEADLINE_MS = 120_000;
+const ROWS = [
+  { measurement: 'codec', part: 'encoding', against: ['pulseaudio.js', 'libpulse'] },
+  { measurement: 'change', part: 'plain: 1 stream', against: ['a bare program of two threads'] },
+] as const;
+
+for (const { measurement, part, against } of ROWS) {
+  test(`${measurement} prints its report`, async () => {
+    const file = fileURLToPath(new URL(`../../bench/${measurement}.js`, import.meta.url));
+    const args = [file, '--quick', '--json', part];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: DEADLINE_MS });
+    const { name, machine, quick, notes, rows } = JSON.parse(stdout) as Report;
+    assert.deepEqual({ name, quick }, { name: measurement, quick: true });
+    assert.ok(machine.cores > 0);
+    assert.ok(machine.sound.length > 0);
+    assert.ok(rows.length > 0);
+    for (const row of rows) {
+      assert.ok(row.what.includes(part), row.what);
+      assert.ok(row.result.median > 0, row.what);
+      assert.ok((row.ratio?.median ?? 0) > 0, row.what);
+    }
+    // A machine without a compiler leaves libpulse out, and says so.
+    const missing = against.filter((other) => !rows.some((row) => row.against?.what === other));
+    assert.equal(missing.length, notes.length, `${missing} ${notes}`);
+  });
+}
+
+test('a list of 500 is made of records that both codecs read, whole, in chunks, and after a change', () => {
+  for (const server of ['pulse', 'pipewire'] as const) {
+    const list = listOf(server, 500);
+    for (const codec of [CODECS.ours(), CODECS.theirs()]) {
+      const indices = codec.decode([list.bytes]).map((record) => Reflect.get(record, 'index'));
+      assert.deepEqual(
+        indices,
+        Array.from({ length: 500 }, (_, at) => at),
+      );
+      assert.deepEqual(codec.decode(chunksOf(list.bytes)), codec.decode([list.bytes]));
+      assert.notDeepEqual(codec.decode([changed(list).bytes]), codec.decode([list.bytes]));
+    }
+  }
+});

@@ -1,0 +1,74 @@
+// What the measurements of bench/ make of their figures: medians, comparisons round by round, goals, and the table of RESULTS.md.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Report } from '../../bench/support/measurement.js';
+import { resultsDocument } from '../../bench/support/results.js';
+import { columns, type Row, resultOf } from '../../bench/support/rows.js';
+
+const ROW: Row = { what: 'a change', unit: 'ms', taken: [2, 4, 3, 9] };
+const BARE = { what: 'the bare one', taken: [1, 2, 3, 3] };
+
+const SHOWN: readonly (readonly [change: Partial<Row>, shown: Readonly<Record<string, string>>])[] = [
+  [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
+  // A ratio is of the rounds, not of the medians.
+  [{ against: BARE }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
+  [{ against: { what: 'once', taken: [8] } }, { ratio: '0.5 x', spread: '' }],
+  [
+    { against: BARE, compare: 'theirs / ours' },
+    { ratio: '0.5 x', spread: '0.5 to 1' },
+  ],
+  [
+    { against: BARE, compare: 'ours - theirs' },
+    { ratio: '+2 ms', spread: '1 to 6' },
+  ],
+  [{ against: BARE, goal: { atMost: 2 } }, { goal: '<= 2 x' }],
+  [{ against: BARE, goal: { atMost: 1.9 } }, { goal: '<= 1.9 x: missed' }],
+  [{ against: BARE, goal: { atLeast: 3 } }, { goal: '>= 3 x: missed' }],
+  [{ against: BARE, goal: { of: 'result', atMost: 4 } }, { goal: '<= 4 ms' }],
+  [{ against: BARE, compare: 'ours - theirs', goal: { atMost: 1 } }, { goal: '<= +1 ms: missed' }],
+  // Nothing to compare with: not reached, rather than not judged.
+  [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
+  [{ taken: [] }, { result: '- ms' }],
+  [{ taken: [64_123.4] }, { result: '64123 ms' }],
+  [{ taken: [0.012345] }, { result: '0.0123 ms' }],
+];
+for (const [change, shown] of SHOWN) {
+  test(`a row with ${JSON.stringify(change)}`, () => {
+    const all = columns(resultOf({ ...ROW, ...change }));
+    const asked = Object.keys(shown).map((column) => [column, all[column]]);
+    assert.deepEqual(Object.fromEntries(asked), shown);
+  });
+}
+
+test('RESULTS.md says what was measured where, which goals were missed, and what failed', () => {
+  const report: Report = {
+    name: 'change',
+    machine: {
+      cpu: 'A CPU',
+      cores: 2,
+      node: 'v20.0.0',
+      kernel: '6.1',
+      sound: ['pulseaudio 16.1'],
+      load: 3,
+      busy: true,
+    },
+    quick: false,
+    seconds: 61,
+    notes: ['libpulse (no compiler)'],
+    rows: [
+      resultOf({ ...ROW, against: BARE, goal: { atMost: 1.15 } }),
+      resultOf({ ...ROW, goal: { of: 'result', atMost: 5 } }),
+    ],
+  };
+  const text = resultsDocument([report], ['http']);
+  for (const part of [
+    '2 x A CPU, Node v20.0.0, Linux 6.1, pulseaudio 16.1; load 3 at the start: THE MACHINE WAS BUSY.',
+    '2 figures in 1 min; 1 of 2 goals reached.',
+    '**Not measured: http failed.**',
+    '## change\n\n61 s, load 3 when it began\n\nLeft out: libpulse (no compiler).\n\n',
+    '| what | against | result | ratio | spread | goal |\n| --- | --- | --- | --- | --- | --- |\n',
+    '| a change | the bare one: 3 ms | 4 ms | 2 x | 2 to 3 | <= 1.15 x: missed |\n',
+  ])
+    assert.ok(text.includes(part), `${part}\n--- is not in\n${text}`);
+});
