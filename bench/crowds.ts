@@ -1,7 +1,7 @@
 // How long others wait for an answer beside a crowd, to how long they wait at rest: silent connections that come back as they are
 // closed, streams of which some never read, a broker that floods. Everybody asks on a connection of their own, one after another, at a
 // steady rate; each crowd has a process of its own, and silence comes from addresses of its own, in a network that is made for it.
-//   node build/bench/crowds.js        (needs root, unshare and ip)
+//   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
@@ -11,8 +11,10 @@ import { Daemon } from '../test/contract/daemon.js';
 import { addresses } from '../test/contract/silent-crowd.js';
 import { openCrowd } from '../test/contract/stream-crowd.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { cpuMs, median, memoryMb, quantile, rounded } from './support/figures.js';
+import { median } from './support/figures.js';
 import { Forked } from './support/fork.js';
+import { measurement } from './support/measurement.js';
+import type { Row } from './support/rows.js';
 
 const ROUNDS = 4;
 const ROUND_MS = 2500;
@@ -28,7 +30,8 @@ const FIRST = '10.9.0.2';
 const HOSTS = 50;
 
 if (process.env['TONEARM_BENCH_NETWORK'] !== '1') {
-  const again = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
+  const script = fileURLToPath(import.meta.url);
+  const again = [process.execPath, ...process.execArgv, script, ...process.argv.slice(2)];
   const env = { ...process.env, TONEARM_BENCH_NETWORK: '1' };
   process.exit(spawnSync('unshare', ['--net', ...again], { stdio: 'inherit', env }).status ?? 1);
 }
@@ -51,8 +54,8 @@ function answerTime(port: number): Promise<number> {
   });
 }
 
-async function answerTimes(port: number): Promise<readonly number[]> {
-  const end = performance.now() + ROUND_MS;
+async function answerTimes(port: number, forMs: number): Promise<readonly number[]> {
+  const end = performance.now() + forMs;
   const taken: number[] = [];
   while (performance.now() < end) {
     taken.push(await answerTime(port));
@@ -65,8 +68,7 @@ interface Crowd {
   readonly what: string;
   /** Its process; `begin` and `end` are its orders. */
   readonly begin: () => Promise<unknown>;
-  /** How much it has done, for people. */
-  readonly end: () => Promise<string>;
+  readonly end: () => Promise<unknown>;
 }
 
 const PROCESS = new URL('./support/crowd-process.js', import.meta.url);
@@ -91,7 +93,7 @@ async function silent(hosts: number): Promise<Crowd> {
   return {
     what: `${SILENT} silent connections from ${hosts === 1 ? 'one address' : `${hosts} addresses`}`,
     begin: () => crowd.order({ do: 'begin' }),
-    end: async () => `${await crowd.order({ do: 'end' })} closed`,
+    end: () => crowd.order({ do: 'end' }),
   };
 }
 
@@ -120,7 +122,6 @@ async function streams(): Promise<Crowd> {
       isOver = true;
       await changes;
       for (const member of members) member.close();
-      return `${members.reduce((sum, { sequences }) => sum + sequences.length, 0)} events read`;
     },
   };
 }
@@ -128,39 +129,34 @@ async function streams(): Promise<Crowd> {
 const flood: Crowd = {
   what: 'a broker that floods',
   begin: () => broker.forked.order({ do: 'begin' }),
-  end: async () => `${await broker.forked.order({ do: 'end' })} messages`,
+  end: () => broker.forked.order({ do: 'end' }),
 };
 
-await answerTimes(port);
-const rows: object[] = [];
-for (const crowd of [await silent(1), await silent(HOSTS), await streams(), flood]) {
-  const [rest, beside]: [number[][], number[][]] = [[], []];
-  const cores: number[] = [];
-  let done = '';
-  for (let round = 0; round < ROUNDS; round += 1) {
-    rest.push([...(await answerTimes(port))]);
-    await crowd.begin();
-    await pause(GATHERING_MS);
-    const before = cpuMs(daemon.pid);
-    beside.push([...(await answerTimes(port))]);
-    cores.push((cpuMs(daemon.pid) - before) / ROUND_MS);
-    done = await crowd.end();
-    await pause(GATHERING_MS);
+await measurement(async ({ rounds, ms, wants }) => {
+  const roundMs = ms(ROUND_MS);
+  await answerTimes(port, roundMs);
+  const rows: Row[] = [];
+  for (const crowd of [await silent(1), await silent(HOSTS), await streams(), flood]) {
+    if (!wants(crowd.what)) continue;
+    const [rest, beside]: [number[], number[]] = [[], []];
+    for (let round = rounds(ROUNDS); round > 0; round -= 1) {
+      rest.push(median(await answerTimes(port, roundMs)));
+      await crowd.begin();
+      await pause(GATHERING_MS);
+      beside.push(median(await answerTimes(port, roundMs)));
+      await crowd.end();
+      await pause(GATHERING_MS);
+    }
+    rows.push({
+      what: `an answer beside ${crowd.what}, p50`,
+      unit: 'ms',
+      taken: beside,
+      against: { what: 'at rest', taken: rest },
+      goal: { atMost: 2 },
+    });
   }
-  const of = (rounds: readonly number[][], part: number): number =>
-    median(rounds.map((times) => quantile(times, part)));
-  rows.push({
-    crowd: crowd.what,
-    'at rest p50, ms': rounded(of(rest, 0.5)),
-    'beside it p50, ms': rounded(of(beside, 0.5)),
-    'p50 to rest (goal 2)': rounded(of(beside, 0.5) / of(rest, 0.5)),
-    'p95 to rest': rounded(of(beside, 0.95) / of(rest, 0.95)),
-    "daemon's CPU, cores": rounded(median(cores)),
-    'RSS, MB': rounded(memoryMb(daemon.pid).rss, 0),
-    'it has': done,
-  });
-}
-console.table(rows);
+  return rows;
+});
 await Promise.all(forked.map((each) => each.end()));
 await daemon.stop();
 await sound.stop();

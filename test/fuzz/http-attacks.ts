@@ -4,7 +4,7 @@
 import type { SeededRandom } from '../seeded-random.js';
 
 /** Never asked for but within another request. */
-export const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
 /** What is written at a time. */
 export type Pieces = readonly string[];
