@@ -55,7 +55,9 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
   });
 
   test('says so where mqtt.caFile cannot be read', async (t) => {
-    await nodeWith(t, { caFile: join(folder, 'none.pem') }).connecting(/mqtt\.caFile: .*none\.pem: it does not exist/);
+    await nodeWith(t, { caFile: join(folder, 'none.pem') }).connecting(
+      /mqtt\.caFile: .*none\.pem: it does not exist/,
+    );
   });
 
   test('says so where the broker wants TLS and is spoken to without', async (t) => {
