@@ -1,6 +1,6 @@
 // `npm run bench [-- [--quick] [NAMES]]`: builds, then runs the measurements of bench/ one after another, so that none disturbs another,
-// and prints a table of each. NAMES are parts of file names; none means all, and then bench/RESULTS.md is written. All take 25 minutes at
-// most; --quick takes a few rounds of each, to see that they run, and writes nothing.
+// and prints a table of each. NAMES are parts of file names; none means all, and then bench/RESULTS.md is written. All take half an hour
+// at most; --quick takes a few rounds of each, to see that they run, and writes nothing.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
