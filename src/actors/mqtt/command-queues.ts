@@ -52,7 +52,9 @@ export class CommandQueues {
     }
     this.#underWay.delete(name);
     this.#queues.delete(name);
-    for (const other of this.#queues.keys()) if (!this.#underWay.has(other)) return this.#run(other);
+    const next = [...this.#queues.keys()].find((other) => !this.#underWay.has(other));
+    // Not awaited: in a flood without end each would wait for all that follow.
+    if (next !== undefined) void this.#run(next);
   }
 
   #shift(name: string): WaitingAsk | undefined {
