@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
 import {
   drop,
-  health,
   type NodeOptions,
   output,
   put,
@@ -14,6 +13,7 @@ import {
   WHOLE_NODE,
 } from '../../broker/simulated-node.js';
 import { retained, Spy } from '../../broker/spy.js';
+import { startProxy } from '../../browser/severable-proxy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -233,18 +233,14 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const there = await broker(t);
     const spy = await Spy.on(there.url, 'tonearm/living/status');
     t.after(() => spy.end());
-    const sockets: Socket[] = [];
-    const url = await server(t, (socket) => {
-      sockets.push(socket);
-      relay(socket, there.port);
-    });
-    const node = await nodeOn(t, { url });
+    const line = await startProxy(there.port);
+    t.after(() => line.close());
+    const node = await nodeOn(t, { url: `mqtt://127.0.0.1:${line.port}` });
     await node.up();
     await spy.holds('tonearm/living/status', (text) => text === 'online');
-    for (const socket of sockets) socket.destroy();
+    line.sever();
     await until('the will is seen', () => spy.texts('tonearm/living/status').includes('offline'));
     await spy.holds('tonearm/living/status', (text) => text === 'online');
-    node.tell(health('audio', 'up'));
   });
 });
 
@@ -258,13 +254,4 @@ async function server(t: TestContext, onConnection: (socket: Socket) => void): P
   t.after(() => listening.close());
   const address = listening.address();
   return `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-}
-
-function relay(socket: Socket, port: number): void {
-  import('node:net').then(({ connect }) => {
-    const other = connect(port, '127.0.0.1');
-    other.on('error', () => undefined);
-    socket.pipe(other).pipe(socket);
-    socket.on('close', () => other.destroy());
-  });
 }
