@@ -1,7 +1,7 @@
 // Reporter for node --test: says what failed and why, what was skipped and why, and closes with the runner's own summary.
-// Silent about what passed. Given to the test runner by packaging/test.mjs, which also says where it runs (TONEARM_TESTED_ON).
+// Silent about what passed, but for the branches that were taken, where they were counted. Given to the test runner by packaging/test.mjs, which also says where it runs (TONEARM_TESTED_ON).
 
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { inspect } from 'node:util';
 
 /** What a test file printed is shown only when something in it failed, and only its end. */
@@ -29,6 +29,22 @@ function isEcho(error) {
   return error?.failureType === 'subtestsFailed';
 }
 
+/** Of each folder of src: how many of its branches were taken. */
+function branchesByFolder({ files }) {
+  const folders = new Map();
+  for (const { path, totalBranchCount, coveredBranchCount } of files) {
+    const folder = dirname(relative(process.cwd(), path));
+    if (!folder.startsWith('src')) continue;
+    const [taken, all] = folders.get(folder) ?? [0, 0];
+    folders.set(folder, [taken + coveredBranchCount, all + totalBranchCount]);
+  }
+  const rows = [...folders].sort().map(([folder, [taken, all]]) => {
+    const percent = ((100 * taken) / all).toFixed(1).padStart(6);
+    return `${percent} %  ${taken} of ${all} branches  ${folder}`;
+  });
+  return rows.join('\n');
+}
+
 const indent = (text) => text.replace(/^/gm, '    ');
 
 /** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
@@ -47,6 +63,8 @@ export default async function* report(events) {
       told.add(data.file);
     } else if (type === 'test:pass' && data.skip !== undefined && data.skip !== LEFT_OUT) {
       yield `skipped - ${data.name} (${where(data)}): ${data.skip === true ? 'no reason given' : data.skip}\n`;
+    } else if (type === 'test:coverage') {
+      yield `${branchesByFolder(data.summary)}\n`;
     } else if (type === 'test:diagnostic' && data.nesting === 0) {
       yield `# ${data.message}\n`;
     }

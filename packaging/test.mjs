@@ -1,9 +1,13 @@
-// `npm test [-- [--debian13] [--scenario NAME] PATTERNS]`: everything that is checked, in one command, the quick steps first. The
+// `npm test [-- [--debian13] [--coverage] [--scenario NAME] PATTERNS]`: everything that is checked, in one command, the quick steps first. The
 // first step that fails ends it, with its output. Patterns are parts of test file names; they limit the tests, and leave out the
 // second Node and the second Debian. With --debian13 the tests run on that Debian, and only there. With --scenario only those
 // tests run whose name, or whose suite's, contains NAME: of the booted node, where no pattern says otherwise.
 //
-// `npm run soak [-- MINUTES]`: the seeded tests (test/seeded-random.ts) again and again, each time on another seed.
+// With --coverage it is told how many of the branches of each folder the tests have taken, in their own processes and threads: not in the
+// bundles, which some of them start. That takes three times as long.
+//
+// `npm run soak [-- MINUTES]`: what may leave nothing behind (test/leaks) at full size, then the seeded tests (test/seeded-random.ts) again
+// and again, each time on another seed.
 //
 // A test that cannot run here says why in one line. With CI=true or TONEARM_REQUIRE_ALL=1 that is a failure.
 
@@ -37,6 +41,8 @@ const IMPORTS_SEED = /^import \{[^}]*\bSEED\b[^}]*\} from ".*\/seeded-random\.js
 const SYSTEM_TESTS = /^(browser|contract|node|packaging|sound|tools)\b/;
 /** Below test/: those that boot a node, which they do from outside of a Debian, over its root. */
 const BOOTING_TESTS = /^(node\/node|packaging\/installed-(node|forms|page))\.test\.js$/;
+/** Below test/: those that are larger in a soak. */
+const LEAK_TESTS = /^leaks\b/;
 /** Not run on Debian 13: both Debians have the same Chromium, npm 9.2 is asked for by name on one of them, and npm and ARM are what they are. */
 const ONE_DEBIAN_TESTS = /^(browser\b|tools\/fresh-checkout|packaging\/(arm|client-package))/;
 
@@ -87,11 +93,11 @@ function matching(files, patterns) {
 
 /**
  * Runs test files and refuses what they leave behind, and in CI what they leave out.
- * @param {{ command: string[], place: string, env?: Record<string, string> }} runner `command` runs Node with the arguments
- *   that follow; `place` is named with each failure.
+ * @param {{ command: string[], place: string, env?: Record<string, string>, coverage?: boolean }} runner `command` runs Node with the arguments
+ *   that follow; `place` is named with each failure; `coverage`: the branches taken are told.
  * @param {string} [scenario] only tests, and suites, whose name contains it
  */
-async function runTests({ command: [file, ...before], place, env = {} }, files, scenario) {
+async function runTests({ command: [file, ...before], place, env = {}, coverage = false }, files, scenario) {
   if (files.length === 0) throw new StepFailed('no test file matches');
   const run = openRunDirectory();
   const options = [
@@ -100,6 +106,7 @@ async function runTests({ command: [file, ...before], place, env = {} }, files, 
     `--test-timeout=${TEST_DEADLINE_MS}`,
     `--test-reporter=${REPORTER}`,
     '--enable-source-maps',
+    ...(coverage ? ['--experimental-test-coverage'] : []),
     ...(scenario === undefined ? [] : [`--test-name-pattern=${literally(scenario)}`]),
   ];
   const marked = {
@@ -164,6 +171,10 @@ async function secondDebian(patterns, scenario) {
 /** Until the minutes are over, or a round fails, whose seed stands above what it says. */
 async function soak(own, minutes) {
   if (!(minutes > 0)) throw new StepFailed('npm run soak -- MINUTES: a number above 0');
+  await runTests(
+    { ...own, env: { TONEARM_LEAKS: 'full' } },
+    testFiles().filter((file) => isOf(LEAK_TESTS, file)),
+  );
   const files = testFiles().filter((file) => IMPORTS_SEED.test(readFileSync(join(ROOT, file), 'utf8')));
   const endMs = performance.now() + minutes * 60_000;
   for (let round = 1; round === 1 || performance.now() < endMs; round += 1) {
@@ -179,12 +190,12 @@ async function setUp() {
 }
 
 /** Name and work of each step, in order. A step may answer with a remark for its line. */
-function steps(positionals, { debian13: onlyDebian13, soak: soaking, scenario }) {
+function steps(positionals, { debian13: onlyDebian13, soak: soaking, coverage, scenario }) {
   const tool = (name, ...args) => command(process.execPath, [join(BIN, name), ...args]).then(() => undefined);
   const node = (...args) => command(process.execPath, args).then(() => undefined);
   const ready = ['set-up', setUp];
   const built = ['build', () => node('packaging/build.mjs')];
-  const own = { command: [process.execPath], place: `Node ${process.versions.node}` };
+  const own = { command: [process.execPath], place: `Node ${process.versions.node}`, coverage };
   if (soaking) {
     const minutes = Number(positionals[0] ?? SOAK_MINUTES);
     return [ready, built, [`${minutes} minutes on random seeds`, () => soak(own, minutes)]];
@@ -223,7 +234,12 @@ async function main(positionals, options) {
 }
 
 const { values, positionals } = parseArgs({
-  options: { debian13: { type: 'boolean' }, soak: { type: 'boolean' }, scenario: { type: 'string' } },
+  options: {
+    debian13: { type: 'boolean' },
+    coverage: { type: 'boolean' },
+    soak: { type: 'boolean' },
+    scenario: { type: 'string' },
+  },
   allowPositionals: true,
 });
 process.exitCode = await main(positionals, values);

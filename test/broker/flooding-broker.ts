@@ -95,9 +95,14 @@ export class FloodingBroker {
     this.#floods = false;
   }
 
+  /** Ends all connections. */
+  hangUp(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async stop(): Promise<void> {
     this.#floods = false;
-    for (const socket of this.#sockets) socket.destroy();
+    this.hangUp();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 

@@ -51,6 +51,25 @@ test('the reporter tells failures with their place and what was printed, skips w
   assert.match(alone.stdout, /^# pass 1$/m);
 });
 
+test('the reporter tells how many branches of each folder of src were taken', async () => {
+  type Report = (events: Iterable<object>) => AsyncIterable<string>;
+  const { default: report } = (await import(new URL('reporter.mjs', PACKAGING).href)) as { default: Report };
+  const file = (path: string, coveredBranchCount: number, totalBranchCount: number): object => ({
+    path: join(process.cwd(), path),
+    coveredBranchCount,
+    totalBranchCount,
+  });
+  const files = [
+    file('src/b/x.ts', 1, 2),
+    file('src/a/y.ts', 3, 3),
+    file('test/z.ts', 0, 9),
+    file('src/b/z.ts', 1, 4),
+  ];
+  let said = '';
+  for await (const text of report([{ type: 'test:coverage', data: { summary: { files } } }])) said += text;
+  assert.equal(said, ' 100.0 %  3 of 3 branches  src/a\n  33.3 %  2 of 6 branches  src/b\n');
+});
+
 test('files and processes that a run leaves are named and removed', async (t) => {
   const script = join(folder(t), 'leave.mjs');
   writeFileSync(

@@ -197,8 +197,8 @@ export interface ScriptedServer {
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-scripted-'));
   const socketPath = join(directory, 'native');
-  /** In the order in which they came. */
-  const sockets: Socket[] = [];
+  /** In the order in which they came; of one that has ended nothing is kept. */
+  const sockets: (Socket | undefined)[] = [];
   const say: Say = {
     reply: (tag, ...fields) => packet(COMMAND.reply, tag, fields),
     error: (tag, code) => packet(COMMAND.error, tag, [u32(code)]),
@@ -211,13 +211,16 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
     socketPath,
     heard: [],
     connections: () => sockets.length,
-    open: () => sockets.filter(({ destroyed }) => !destroyed).length,
+    open: () => sockets.filter((socket) => socket?.destroyed === false).length,
     handler,
     say,
   };
   const listener = createServer((socket) => {
-    sockets.push(socket);
+    const number = sockets.push(socket) - 1;
     socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      sockets[number] = undefined;
+    });
     let received: Buffer = Buffer.alloc(0);
     socket.on('data', (data) => {
       const { payloads, rest } = split(Buffer.concat([received, data]));
@@ -235,7 +238,7 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
     });
   });
   t.after(() => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of sockets) socket?.destroy();
     listener.close();
     rmSync(directory, { recursive: true, force: true });
   });

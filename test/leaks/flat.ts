@@ -1,0 +1,113 @@
+// Whether something can be done again and again without anything staying behind: it is done in rounds, and what the process holds behind
+// each is written down: heap and other memory after a collection, descriptors, timers and handles, listeners.
+
+import assert from 'node:assert/strict';
+import type { EventEmitter } from 'node:events';
+import { readdirSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { until } from '../until.js';
+
+/** At full size by `npm run soak`; a part of it each time in `npm test`. */
+const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
+
+/** The first quarter fills caches and has code compiled. The second quarter is compared with the last. */
+const ROUNDS = 12;
+const QUARTER = ROUNDS / 4;
+/** What V8 keeps or not by chance (up to 500 kB, measured). A leak is seen from twice this, divided by the times. */
+const HEAP_SLACK_BYTES = 1024 * 1024;
+/** Of buffers outside of the heap: pools come in larger portions. */
+const EXTERNAL_SLACK_BYTES = 1024 * 1024;
+/** Behind a round, connections are still being closed. */
+const SETTLED_WITHIN_MS = 30_000;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+interface Held {
+  readonly heap: number;
+  readonly external: number;
+  readonly descriptors: number;
+  /** Sockets, timers, workers and the like, by kind. */
+  readonly handles: string;
+  readonly listeners: number;
+}
+
+/** Of whoever lives as long as the process. */
+function listenersOf(emitters: readonly EventEmitter[]): number {
+  return emitters.reduce(
+    (sum, emitter) => sum + emitter.eventNames().reduce((all, name) => all + emitter.listenerCount(name), 0),
+    0,
+  );
+}
+
+async function held(watched: readonly EventEmitter[]): Promise<Held> {
+  // Finalizers of what the first one frees free more.
+  for (let times = 0; times < 3; times += 1) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed: heap, external } = process.memoryUsage();
+  return {
+    heap,
+    external,
+    descriptors: readdirSync('/proc/self/fd').length,
+    handles: process.getActiveResourcesInfo().sort().join(' '),
+    listeners: listenersOf([process, ...watched]),
+  };
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+export interface Repeated {
+  readonly full: number;
+  /** In `npm test`. */
+  readonly part: number;
+  /** Does it so many times. */
+  readonly round: (times: number) => Promise<void>;
+  /** What else has listeners, and stays. */
+  readonly watched?: readonly EventEmitter[];
+}
+
+/** Fails with what has grown. */
+export async function staysFlat(
+  t: TestContext,
+  { full, part, round, watched = [] }: Repeated,
+): Promise<void> {
+  const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
+  const all: Held[] = [];
+  for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
+    await round(times);
+    const before = all.at(-1);
+    const isAsBefore = async (): Promise<Held | false> => {
+      const now = await held(watched);
+      return before === undefined ||
+        (now.handles === before.handles && now.descriptors === before.descriptors)
+        ? now
+        : false;
+    };
+    // What does not come to rest is judged below.
+    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(() => held(watched)));
+  }
+  const [early, late] = [all.slice(QUARTER, 2 * QUARTER), all.slice(-QUARTER)];
+  const grown = (of: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>
+    median(late.map((each) => each[of])) - median(early.map((each) => each[of]));
+  const last = all.at(-1);
+  t.diagnostic(
+    `${times * ROUNDS} times: heap ${kb(last?.heap ?? 0)} (${kb(grown('heap'))}), external ${kb(last?.external ?? 0)} (${kb(grown('external'))}), ${last?.descriptors} descriptors, ${last?.listeners} listeners, ${last?.handles}`,
+  );
+  assert.ok(grown('heap') < HEAP_SLACK_BYTES, `the heap has grown by ${kb(grown('heap'))}`);
+  assert.ok(
+    grown('external') < EXTERNAL_SLACK_BYTES,
+    `external memory has grown by ${kb(grown('external'))}`,
+  );
+  assert.equal(grown('descriptors'), 0, 'descriptors');
+  assert.equal(grown('listeners'), 0, 'listeners');
+  assert.equal(last?.handles, early[0]?.handles, 'timers and handles');
+}
+
+function kb(bytes: number): string {
+  return `${Math.round(bytes / 1024)} kB`;
+}

@@ -1,0 +1,191 @@
+// Nothing stays behind, however often it is done: requests, streams, connections to the sound server and to a broker, threads. In this
+// process with the real parts, so that its heap and its timers can be looked at; a peer that has to go a thousand times is scripted.
+
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { AudioBackend, TIMING } from '../../src/actors/audio/backend.js';
+import { type Clock, systemClock } from '../../src/clock.js';
+import { Recorder } from '../actors/audio/recorder.js';
+import { scriptedServer } from '../actors/audio/scripted-server.js';
+import { FloodingBroker } from '../broker/flooding-broker.js';
+import { SimulatedNode, WHOLE_NODE } from '../broker/simulated-node.js';
+import { stage } from '../crash/harness.js';
+import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
+import { RawConnection } from '../gateway/raw-connection.js';
+import { until } from '../until.js';
+import { staysFlat } from './flat.js';
+
+const HOST = 'Host: 127.0.0.1\r\n';
+/** Of every kind: records, what is made anew, what is asked of a backend, refusals, and 304. */
+const REQUESTS = [
+  'GET /audio',
+  'GET /health',
+  'GET /server',
+  'GET /power/',
+  'GET /nowhere',
+  'POST /audio/server/mute',
+  'POST /services/user/mpd.service/start',
+  'PUT /audio',
+].map((line) => `${line} HTTP/1.1\r\n${HOST}${line.startsWith('P') ? 'Content-Length: 0\r\n' : ''}\r\n`);
+
+describe('a gateway', () => {
+  let under: GatewayUnderTest;
+  before(() => {
+    const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } };
+    under = GatewayUnderTest.up({ ...SETTINGS, api });
+    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+  });
+  after(() => under.close());
+
+  /** On one connection, one behind the other. */
+  async function ask(times: number): Promise<void> {
+    let answers = 0;
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(under.port, '127.0.0.1');
+      const next = (): void => {
+        if (answers === times) socket.destroy();
+        else socket.write(REQUESTS[answers % REQUESTS.length] ?? '');
+      };
+      socket.on('connect', next);
+      socket.on('data', () => {
+        answers += 1;
+        next();
+      });
+      socket.on('error', reject);
+      socket.on('close', () => resolve());
+    });
+    if (answers !== times) throw new Error(`${answers} of ${times} requests were answered`);
+    under.backends.asked.length = 0;
+  }
+
+  test('asked again and again', (t) =>
+    staysFlat(t, {
+      full: 100_000,
+      part: 12_000,
+      round: async (times) => {
+        for (let left = times; left > 0; left -= 100) await ask(Math.min(100, left));
+      },
+    }));
+
+  const change = (): void => {
+    const json = `{"id":7,"name":"x","volume":${Math.random()}}`;
+    under.gateway.listener.changes('audio', [{ kind: 'put', collection: 'audio.clients', key: '7', json }]);
+  };
+
+  async function listen(): Promise<void> {
+    const stream = new RawConnection(under.port).write(`GET /events?snapshot=1 HTTP/1.1\r\n${HOST}\r\n`);
+    await stream.until((text) => text.includes('audio.updated'));
+    change();
+    stream.destroy();
+  }
+
+  test('listened to again and again', (t) => {
+    // What is kept for those who come back is full then.
+    for (let events = 0; events < 2000; events += 1) change();
+    return staysFlat(t, {
+      full: 10_000,
+      part: 1200,
+      round: async (times) => {
+        for (let left = times; left > 0; left -= 20) {
+          await Promise.all(Array.from({ length: Math.min(20, left) }, listen));
+        }
+        await until('nobody listens', async () => {
+          const { streams } = (await under.json('/health')) as { streams: { open: number } };
+          return streams.open === 0;
+        });
+      },
+    });
+  });
+});
+
+test('a sound server is lost again and again', async (t) => {
+  const server = await scriptedServer(t);
+  const seen = new Recorder();
+  const context = {
+    env: { PULSE_SERVER: `unix:${server.socketPath}` },
+    uid: 0,
+    home: '/nonexistent',
+    machineId: undefined,
+  };
+  // It has been up for long whenever it is lost, so that it is tried again at once.
+  const timing = { ...TIMING, stableMs: 0 };
+  const backend = new AudioBackend({ enabled: true, serveCookie: true }, context, seen, timing);
+  backend.start();
+  t.after(() => backend.stop());
+  await until('it is up', () => seen.up);
+  const lose = async (): Promise<void> => {
+    const connections = server.connections();
+    server.say.hangUp();
+    await turnsUntil(() => seen.up && server.connections() > connections);
+  };
+  await staysFlat(t, {
+    full: 1000,
+    part: 240,
+    round: async (times) => {
+      for (let done = 0; done < times; done += 1) await lose();
+      seen.said.length = 0;
+      server.heard.length = 0;
+    },
+  });
+});
+
+test('a broker is lost again and again', async (t) => {
+  const broker = await FloodingBroker.start([['x', 'x']]);
+  // Every connection has been a good one, and what is rate-limited is due.
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 1e6 };
+  const node = new SimulatedNode({ url: broker.url, clock });
+  t.after(async () => {
+    await node.stop();
+    await broker.stop();
+  });
+  node.tell(...WHOLE_NODE);
+  await node.up();
+  const lose = async (): Promise<void> => {
+    node.statuses.length = 0;
+    broker.hangUp();
+    await turnsUntil(() => node.state === 'up');
+  };
+  await staysFlat(t, {
+    full: 1000,
+    part: 96,
+    round: async (times) => {
+      for (let done = 0; done < times; done += 1) await lose();
+      node.asked.length = 0;
+      node.logged.length = 0;
+    },
+  });
+});
+
+test('a thread dies again and again', async (t) => {
+  // The supervisor counts its deaths of the last minute.
+  const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
+  const { witness, say } = stage(t, { audio: 'obedient', power: 'obedient' }, { restarts });
+  await witness.untilState('audio', 'up');
+  let deaths = 0;
+  const die = async (): Promise<void> => {
+    deaths += 1;
+    await say('audio', 'throw');
+    await witness.untilState('audio', 'up', deaths);
+    witness.healths.splice(0, witness.healths.length - 1);
+    witness.story.length = 0;
+    witness.lines.length = 0;
+  };
+  await staysFlat(t, {
+    full: 1000,
+    part: 48,
+    round: async (times) => {
+      for (let done = 0; done < times; done += 1) await die();
+    },
+  });
+});
+
+/** As `until`, but as soon as it is so: a thousand times. */
+async function turnsUntil(condition: () => boolean): Promise<void> {
+  const end = performance.now() + DEADLINE_MS;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error('waited in vain');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const DEADLINE_MS = 15_000;
