@@ -23,8 +23,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const PARENT_POLL_MS = 500;
 /** As this begins: npm may be killed while something is still being installed or built. */
 const PARENT = process.ppid;
-/** Arguments with which main.js says something and exits, or is a client of another daemon, or a measurement. */
-const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench'];
+/** Arguments with which main.js says something and exits, or is a client of another daemon, a measurement, or a tool. */
+const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 /** Newest change below a path, in milliseconds since the epoch. Folders count: a deleted file changes its folder. */
 function newest(path) {

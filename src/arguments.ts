@@ -10,8 +10,8 @@ export type CommandLine =
   | { readonly do: 'help' }
   /** `args` are those behind the word `progress`, unread. */
   | { readonly do: 'progress'; readonly args: readonly string[] }
-  /** Likewise behind `bench`. */
-  | { readonly do: 'bench'; readonly args: readonly string[] }
+  /** Likewise behind `bench`, and behind `trace`. */
+  | { readonly do: 'bench' | 'trace'; readonly args: readonly string[] }
   /** The command line is wrong (EX_USAGE); `message` is one line that says how. */
   | { readonly do: 'usage'; readonly message: string };
 
@@ -19,6 +19,7 @@ export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
        tonearm [--config PATH] --check-config
        tonearm progress ...
        tonearm bench [--seconds N] [--json]
+       tonearm trace [--raw FILE] [--data] [--json] [-- COMMAND...]
 
 Controls one networked audio node over HTTP and server-sent events.
 
@@ -33,6 +34,7 @@ Controls one networked audio node over HTTP and server-sent events.
 
   progress ...     write one line of upgrade progress, for shell scripts
   bench ...        measure what this machine and its sound server can carry
+  trace ...        show what programs and the sound server say to each other
 
 Exit status: 0 success, 64 wrong usage, 69 cannot listen,
              77 refuses to run as root, 78 wrong configuration
@@ -49,7 +51,7 @@ const OPTIONS = {
 /** `argv` is what follows the program's own name. */
 export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
-  if (word === 'progress' || word === 'bench') return { do: word, args };
+  if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };
   try {
     const { values } = parseArgs({ args: [...argv], options: OPTIONS });
     if (values.help) return { do: 'help' };

@@ -25,6 +25,15 @@ import { VERSION } from './version.js';
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
+const TRACE_EXITS = {
+  done: EXIT.ok,
+  'cannot-listen': EXIT.cannotListen,
+  'cannot-write': EXIT.cannotWrite,
+} as const;
+
+/** SIGHUP: the terminal is gone, and nothing is read anew on it. As good a reason to end as the others, and no worse a way. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
 /** Entries of children are relative to it. */
 const ROOT = new URL('./', import.meta.url);
 
@@ -63,6 +72,8 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       return progress(request.args);
     case 'bench':
       return bench(request.args);
+    case 'trace':
+      return trace(request.args);
     case 'check-config':
       return checkConfig(await load(request.configPath));
     case 'run':
@@ -106,6 +117,29 @@ async function bench(args: readonly string[]): Promise<Exit> {
   });
   await threads.endAll();
   return say(report);
+}
+
+/** Ends by a signal, with the command that it runs, or when nobody reads it any more. */
+async function trace(args: readonly string[]): Promise<Exit> {
+  const { parseTrace, runTrace } = await import('./trace.js');
+  const request = parseTrace(args);
+  if (request.do === 'help') return say(request.text);
+  if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
+  const tell = (text: string): void => put(process.stderr, text, EXIT.cannotWrite);
+  const ended = await runTrace(request, {
+    env: process.env,
+    uid: process.getuid?.() ?? 0,
+    pid: process.pid,
+    clock: systemClock,
+    stdout: process.stdout,
+    tell,
+    onSignal: (callback) => {
+      for (const signal of SIGNALS) process.on(signal, callback);
+    },
+  });
+  if ('message' in ended) tell(`tonearm: trace: ${ended.message}\n`);
+  // What nobody has read by now would keep the process.
+  return process.exit('status' in ended ? ended.status : TRACE_EXITS[ended.end]);
 }
 
 function load(configPath: string | undefined): Promise<Loaded> {
@@ -210,10 +244,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
       .catch((error: unknown) => logger.log('error', 'ending went wrong', { reason: String(error) }))
       .then(leave);
   };
-  process.on('SIGTERM', end);
-  process.on('SIGINT', end);
-  // The terminal is gone, and nothing is read anew on it: as good a reason to end as the others, and no worse a way.
-  process.on('SIGHUP', end);
+  for (const signal of SIGNALS) process.on(signal, end);
 }
 
 function say(text: string): Exit {

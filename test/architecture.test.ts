@@ -158,6 +158,13 @@ describe('the rules', () => {
     ]);
     assert.equal(rule(through("await import('../protocol/pulse/a.js');")).length, 1);
     assert.deepEqual(rule(through("import type { a } from '../protocol/pulse/a.js';")), []);
+    const program = (by: string): readonly SourceFile[] => [
+      headed('src/main.ts', by),
+      headed('src/trace.ts', "import { a } from './protocol/pulse/a.js';"),
+      codec,
+    ];
+    assert.equal(rule(program("import { b } from './trace.js';")).length, 1);
+    assert.deepEqual(rule(program("await import('./trace.js');")), []);
   });
 
   test('want schemas to be loaded late', () => {

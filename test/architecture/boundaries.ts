@@ -86,6 +86,14 @@ export const BOUNDARIES: readonly Boundary[] = [
       ],
     ],
   },
+  // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
+  {
+    of: 'src/trace',
+    may: [...SHARED, 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
+    builtins: [
+      ...['node:child_process', 'node:fs', 'node:net', 'node:os', 'node:path', 'node:stream', 'node:util'],
+    ],
+  },
   {
     of: 'src/*.ts',
     may: [...SHARED, 'src/*.ts', 'src/gateway/', 'src/supervisor/'],
@@ -131,6 +139,9 @@ export const LAZY: readonly string[] = [
   'src/gateway/openapi.ts',
   'src/gateway/body-schemas.ts',
 ];
+
+/** Programs of their own, which main.ts may load, late, instead of running the daemon. */
+export const PROGRAMS: readonly string[] = ['src/trace.ts'];
 
 /** What the main thread never holds, not even through others: it decodes nothing. */
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];

@@ -10,6 +10,7 @@ import {
   LONG,
   NOT_IN_MAIN,
   PACKAGES,
+  PROGRAMS,
 } from './boundaries.js';
 import { type Import, lineAt, type SourceFile } from './source-file.js';
 
@@ -105,7 +106,13 @@ function reach(
 }
 
 const mainDecodesNothing: Check = (files) =>
-  [...reach(files, 'src/main.ts', ({ typeOnly }) => !typeOnly)]
+  [
+    ...reach(
+      files,
+      'src/main.ts',
+      (each) => !each.typeOnly && !(each.dynamic && PROGRAMS.includes(each.target)),
+    ),
+  ]
     .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
     .map((path) => `${path}: is in the main thread`);
 

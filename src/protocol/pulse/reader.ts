@@ -59,6 +59,17 @@ export class Reader {
     return this.#offset === this.#bytes.length;
   }
 
+  /** What has not been read. A view of the payload. */
+  rest(): Buffer {
+    return this.#bytes.subarray(this.#offset);
+  }
+
+  /** The bytes of a value that has no method here: `size` of them behind `tag`. A view of the payload. */
+  block(tag: number, size: number): Buffer {
+    const at = this.#take(tag, size);
+    return this.#bytes.subarray(at, at + size);
+  }
+
   /** A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server erred. */
   finish(): void {
     if (!this.atEnd) throw this.#error(`${this.#bytes.length - this.#offset} bytes left over`);

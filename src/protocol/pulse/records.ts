@@ -25,7 +25,7 @@ import {
 } from './fields.js';
 import { WireError } from './wire.js';
 
-const SERVER_INFO = {
+export const SERVER_INFO = {
   packageName: excerpt,
   packageVersion: excerpt,
   user: excerpt,
@@ -38,7 +38,7 @@ const SERVER_INFO = {
   channelMap: since(15, channelMap),
 };
 
-const PORT_INFO = {
+export const PORT_INFO = {
   name: text,
   description: excerpt,
   priority: u32,
@@ -48,7 +48,7 @@ const PORT_INFO = {
   type: since(34, u32),
 };
 
-const SINK_INFO = {
+export const SINK_INFO = {
   index: ownIndex,
   name: text,
   description: excerpt,
@@ -75,7 +75,7 @@ const SINK_INFO = {
   formats: since(21, countedByte(format)),
 };
 
-const SINK_INPUT_INFO = {
+export const SINK_INPUT_INFO = {
   index: ownIndex,
   name: excerpt,
   ownerModule: index,
@@ -98,7 +98,7 @@ const SINK_INPUT_INFO = {
 };
 
 /** The reply to CREATE_RECORD_STREAM: the server's choices are in it. */
-const RECORD_STREAM = {
+export const RECORD_STREAM = {
   /** The channel of the frames that carry its data, and its name in further commands. */
   stream: u32,
   sourceOutput: index,
@@ -115,7 +115,7 @@ const RECORD_STREAM = {
 };
 
 /** The reply to CREATE_PLAYBACK_STREAM: the server's choices are in it. */
-const PLAYBACK_STREAM = {
+export const PLAYBACK_STREAM = {
   /** Its name in further commands. */
   stream: u32,
   sinkInput: index,
@@ -145,7 +145,7 @@ export const recordStream = record(RECORD_STREAM);
 export const playbackStream = record(PLAYBACK_STREAM);
 
 /** By the event's low four bits; a facility's mask bit is 1 << its index here. */
-const FACILITIES = [
+export const FACILITIES = [
   'sink',
   'source',
   'sink-input',

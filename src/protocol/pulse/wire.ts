@@ -31,6 +31,9 @@ export const TAG = {
   volume: 0x56, // V
   props: 0x50, // P
   format: 0x66, // f
+  u64: 0x52, // R
+  s64: 0x72, // r
+  time: 0x54, // T
 } as const;
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TAG).map(([name, byte]) => [byte, name]));

@@ -1,0 +1,172 @@
+// What the two sides of one connection say, decoded: payloads of command frames in, messages with names out. It knows which request a
+// reply answers and which version is spoken. Nothing throws out of it: what the tables do not have is shown value by value.
+
+import { Reader } from '../reader.js';
+import type { TextCache } from '../text-cache.js';
+import { NEWEST_VERSION, NONE, WireError } from '../wire.js';
+import { EXTENSIONS } from './extensions.js';
+import { type Fields, isOf, type Value } from './kinds.js';
+import { MESSAGES, type Message } from './messages.js';
+import { type Unnamed, unnamedIn } from './unnamed.js';
+
+export type Side = 'client' | 'server';
+
+/** One message. What is undefined is not there, or there is no such thing. */
+export interface Decoded {
+  /** Its name, or its number where there is none. */
+  readonly command: string | number;
+  readonly tag: number | undefined;
+  /** Of a reply or an error: the command that it answers, if that was seen. */
+  readonly answers: string | number | undefined;
+  readonly fields: Readonly<Record<string, Value>>;
+  /** What no table names, in wire order. */
+  readonly unnamed: readonly Unnamed[];
+  /** Why it could not be read to its end. */
+  readonly problem: string | undefined;
+}
+
+/** Requests whose reply is waited for; of more the oldest are forgotten, and their replies shown without names. */
+const PENDING_MAX = 4096;
+
+const numberOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
+const [ERROR, REPLY, AUTH, EXTENSION] = ['ERROR', 'REPLY', 'AUTH', 'EXTENSION'].map(numberOf);
+
+interface Asked {
+  readonly command: string | number;
+  /** Undefined where no table knows the request. */
+  readonly reply: Fields | undefined;
+  readonly isAuth: boolean;
+}
+
+export class Conversation {
+  /** What the client speaks, and what both do, once they have said so. */
+  offered: number | undefined;
+  negotiated: number | undefined;
+  readonly #texts: TextCache;
+  readonly #asked = new Map<number, Asked>();
+
+  constructor(texts: TextCache) {
+    this.#texts = texts;
+  }
+
+  read(from: Side, payload: Uint8Array): Decoded {
+    const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
+    const message = new Reading(payload, version, this.#texts);
+    const head = message.head();
+    if (head === undefined) return message.result('?', undefined);
+    const [code, tag] = head;
+    const isAnswer = from === 'server' && (code === REPLY || code === ERROR);
+    return isAnswer ? this.#answer(message, code, tag) : this.#command(message, from, code, tag);
+  }
+
+  #command(message: Reading, from: Side, code: number, tag: number): Decoded {
+    const row = MESSAGES[code];
+    const [name, reply] = row === undefined ? [code, undefined] : message.command(row, code === EXTENSION);
+    const isAuth = code === AUTH;
+    const decoded = message.result(name, tag);
+    if (isAuth) this.#offer(decoded.fields['version']);
+    if (from === 'client' && tag !== NONE) this.#expect(tag, { command: name, reply, isAuth });
+    return isAuth ? withoutSecrets(decoded) : decoded;
+  }
+
+  #answer(message: Reading, code: number, tag: number): Decoded {
+    const asked = this.#asked.get(tag);
+    this.#asked.delete(tag);
+    const row = MESSAGES[code];
+    message.fields((code === ERROR ? row?.fields : asked?.reply) ?? {});
+    const decoded = message.result(row?.name ?? code, tag, asked?.command);
+    if (code === REPLY && asked?.isAuth) this.#agree(decoded.fields['version']);
+    return decoded;
+  }
+
+  #offer(version: Value | undefined): void {
+    if (typeof version === 'number') this.offered = version;
+  }
+
+  #agree(version: Value | undefined): void {
+    if (typeof version !== 'number') return;
+    this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
+  }
+
+  #expect(tag: number, asked: Asked): void {
+    const oldest = this.#asked.size < PENDING_MAX ? undefined : this.#asked.keys().next().value;
+    if (oldest !== undefined) this.#asked.delete(oldest);
+    this.#asked.set(tag, asked);
+  }
+}
+
+/** Of an AUTH that is not as the table has it anything may be the cookie. */
+function withoutSecrets(auth: Decoded): Decoded {
+  if (auth.problem === undefined && auth.unnamed.length === 0) return auth;
+  return { ...auth, unnamed: [], problem: 'not as it should be, so that it is not shown' };
+}
+
+/** One payload being read. After the first value that is not what it should be nothing more is read by name. */
+class Reading {
+  readonly #reader: Reader;
+  readonly #texts: TextCache;
+  readonly #fields: Record<string, Value> = {};
+  /** What is left from the value on that could not be read by name. */
+  #rest: Uint8Array | undefined;
+  #problem: string | undefined;
+
+  constructor(payload: Uint8Array, version: number, texts: TextCache) {
+    this.#reader = new Reader(payload, version, texts);
+    this.#texts = texts;
+  }
+
+  /** Code and tag, which every message begins with. */
+  head(): readonly [code: number, tag: number] | undefined {
+    const code = this.#try(() => this.#reader.u32());
+    const tag = this.#try(() => this.#reader.u32());
+    return code === undefined || tag === undefined ? undefined : [code, tag];
+  }
+
+  fields(fields: Fields): void {
+    for (const [name, field] of Object.entries(fields)) {
+      if (!isOf(this.#reader.version, field)) continue;
+      const value = this.#try(() => field.read(this.#reader) ?? null);
+      // The kinds of ../fields.ts and ./kinds.ts give what fits into JSON.
+      if (value !== undefined) this.#fields[name] = value as Value;
+    }
+  }
+
+  /** The fields of a command. Gives its full name, and the table of its reply. */
+  command(row: Message, isExtension: boolean): readonly [name: string, reply: Fields | undefined] {
+    this.fields(row.fields);
+    if (!isExtension) return [row.name, row.reply];
+    const commands = EXTENSIONS.get(String(this.#fields['moduleName']));
+    const number = commands === undefined ? undefined : this.#try(() => this.#reader.u32());
+    if (commands === undefined || number === undefined) return [row.name, undefined];
+    const inner = commands[number];
+    if (inner === undefined) return [`${row.name} ${number}`, undefined];
+    this.fields(inner.fields);
+    return [`${row.name} ${inner.name}`, inner.reply];
+  }
+
+  result(command: string | number, tag: number | undefined, answers?: string | number): Decoded {
+    const rest = this.#rest ?? this.#reader.rest();
+    const { unnamed, problem } = unnamedIn(rest, this.#reader.version, this.#texts);
+    return {
+      command,
+      tag: tag === NONE ? undefined : tag,
+      answers,
+      fields: this.#fields,
+      unnamed,
+      problem: this.#problem ?? problem,
+    };
+  }
+
+  #try<T>(read: () => T): T | undefined {
+    if (this.#rest !== undefined) return undefined;
+    const before = this.#reader.rest();
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#rest = before;
+      this.#problem = error.message;
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// One line for one thing that happened on a connection: for people, or one JSON object. Texts come from strangers: what would move a
+// terminal's cursor is escaped, and in lines for people a long one is shortened.
+
+import type { Decoded, Side } from './conversation.js';
+import type { Value } from './kinds.js';
+import type { Block } from './tap.js';
+
+/** `declined`: kinds of shared memory that were offered in it. */
+type Command = { readonly from: Side; readonly declined: readonly string[] } & Decoded;
+
+/** What happened: a command, a block of audio data, or something about the connection. */
+export type What =
+  | Command
+  | { readonly from: Side; readonly data: Block }
+  | { readonly from?: Side; readonly note: string };
+
+/** `seconds` since the trace began; connections count from 1. */
+export type Line = { readonly seconds: number; readonly connection: number } & What;
+
+const TEXT_MAX_CHARS = 160;
+const TIME_CHARS = 11;
+/** PA_SEEK_*. */
+const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
+/** What a terminal takes as more than a character to show, and JSON leaves as it is: C1 and marks of direction. */
+const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+export function jsonLine(line: Line): string {
+  return shown(JSON.stringify('data' in line ? { ...line, data: seekNamed(line.data) } : line));
+}
+
+export function textLine(line: Line): string {
+  const arrow = line.from === undefined ? ' ' : line.from === 'client' ? ' > ' : ' < ';
+  const begin = `${line.seconds.toFixed(6).padStart(TIME_CHARS)} #${line.connection}${arrow}`;
+  if ('note' in line) return `${begin}${shown(line.note)}`;
+  return `${begin}${'data' in line ? `data${fieldsText(seekNamed(line.data))}` : commandText(line)}`;
+}
+
+function commandText({ tag, command, answers, fields, unnamed, problem, declined }: Command): string {
+  const rest = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
+  const parts = [
+    `${tag ?? '-'} ${command}`,
+    answers === undefined ? '' : ` ${answers}`,
+    fieldsText(fields),
+    rest.length === 0 ? '' : ` unnamed=[${rest.join(' ')}]`,
+    declined.length === 0 ? '' : ` (declined: ${declined.join(', ')})`,
+    problem === undefined ? '' : ` (${shown(problem)})`,
+  ];
+  return parts.join('');
+}
+
+function seekNamed({ seek, ...block }: Block): Readonly<Record<string, Value>> {
+  return { ...block, seek: SEEKS[seek] ?? seek };
+}
+
+function fieldsText(fields: Readonly<Record<string, Value | undefined>>): string {
+  return Object.entries(fields)
+    .map(([name, value]) => ` ${bare(name)}=${valueText(value)}`)
+    .join('');
+}
+
+function valueText(value: Value | undefined): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value !== 'object') return `${value}`;
+  if (Array.isArray(value)) return `[${value.map(valueText).join(' ')}]`;
+  return `{${fieldsText(value as Readonly<Record<string, Value>>).trimStart()}}`;
+}
+
+/** Quotes where without them it could be something else. */
+function quoted(text: string): string {
+  return /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS ? text : inQuotes(text);
+}
+
+/** The key of a property, which a client chooses. */
+const bare = (name: string): string => (/^[\w.-]+$/.test(name) ? name : inQuotes(name));
+
+function inQuotes(text: string): string {
+  const cut = text.length > TEXT_MAX_CHARS;
+  const whole = shown(JSON.stringify(cut ? text.slice(0, TEXT_MAX_CHARS) : text));
+  return cut ? `${whole}...` : whole;
+}
+
+function shown(text: string): string {
+  return text.replace(UNSHOWN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,434 @@
+// All commands of the protocol, versions 8 to 35, as one table: number, name, fields of the request and of its reply in wire order, each
+// with the version that introduced it (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). What the daemon reads too is
+// taken from ../records.ts. Only a trace needs all this.
+
+import {
+  bool,
+  counted,
+  countedByte,
+  everyOf,
+  excerpt,
+  index,
+  props,
+  since,
+  u32,
+  usec,
+  volume,
+  volumes,
+} from '../fields.js';
+import {
+  PLAYBACK_STREAM,
+  PORT_INFO,
+  RECORD_STREAM,
+  SERVER_INFO,
+  SINK_INFO,
+  SINK_INPUT_INFO,
+} from '../records.js';
+import {
+  available,
+  deviceState,
+  encoding,
+  event,
+  type Fields,
+  facilities,
+  fault,
+  group,
+  names,
+  positions,
+  protocolVersion,
+  s64,
+  samples,
+  secret,
+  time,
+  u8,
+  u64,
+  until,
+  updateMode,
+} from './kinds.js';
+
+export interface Message {
+  readonly name: string;
+  readonly fields: Fields;
+  /** Of its reply. */
+  readonly reply: Fields;
+}
+
+const SHAPE: Fields = { sampleSpec: samples, channelMap: positions };
+const SHAPE_SINCE_12: Fields = { sampleSpec: since(12, samples), channelMap: since(12, positions) };
+const FORMATS = countedByte(encoding);
+const PORTS = counted(group({ ...PORT_INFO, available: since(24, available) }));
+
+/** Its `cookie` is no secret, but a random number by which one life of the server is told from the next. */
+const SERVER: Fields = { ...SERVER_INFO, ...SHAPE };
+
+const SINK: Fields = {
+  ...SINK_INFO,
+  ...SHAPE,
+  state: since(15, deviceState),
+  ports: since(16, PORTS),
+  formats: since(21, FORMATS),
+};
+
+const SOURCE: Fields = {
+  index: u32,
+  name: excerpt,
+  description: excerpt,
+  ...SHAPE,
+  ownerModule: index,
+  volume: volumes,
+  muted: bool,
+  monitorOfSink: index,
+  monitorOfSinkName: excerpt,
+  latency: usec,
+  driver: excerpt,
+  flags: u32,
+  props: since(13, props),
+  configuredLatency: since(13, usec),
+  baseVolume: since(15, volume),
+  state: since(15, deviceState),
+  volumeSteps: since(15, u32),
+  card: since(15, index),
+  ports: since(16, PORTS),
+  activePort: since(16, excerpt),
+  formats: since(22, FORMATS),
+};
+
+const SINK_INPUT: Fields = { ...SINK_INPUT_INFO, ...SHAPE, format: since(21, encoding) };
+
+const SOURCE_OUTPUT: Fields = {
+  index: u32,
+  name: excerpt,
+  ownerModule: index,
+  client: index,
+  source: index,
+  ...SHAPE,
+  bufferLatency: usec,
+  sourceLatency: usec,
+  resampleMethod: excerpt,
+  driver: excerpt,
+  props: since(13, props),
+  corked: since(19, bool),
+  volume: since(22, volumes),
+  muted: since(22, bool),
+  hasVolume: since(22, bool),
+  volumeWritable: since(22, bool),
+  format: since(22, encoding),
+};
+
+const MODULE: Fields = {
+  index: u32,
+  name: excerpt,
+  argument: excerpt,
+  used: index,
+  autoUnload: until(15, bool),
+  props: since(15, props),
+};
+
+const CLIENT: Fields = {
+  index: u32,
+  name: excerpt,
+  ownerModule: index,
+  driver: excerpt,
+  props: since(13, props),
+};
+
+const SAMPLE: Fields = {
+  index: u32,
+  name: excerpt,
+  volume: volumes,
+  duration: usec,
+  ...SHAPE,
+  length: u32,
+  lazy: bool,
+  filename: excerpt,
+  props: since(13, props),
+};
+
+const CARD_PROFILE: Fields = {
+  name: excerpt,
+  description: excerpt,
+  sinks: u32,
+  sources: u32,
+  priority: u32,
+  available: since(29, u32),
+};
+
+const CARD_PORT: Fields = {
+  name: excerpt,
+  description: excerpt,
+  priority: u32,
+  available,
+  /** 1 output, 2 input. */
+  direction: u8,
+  props,
+  profiles: counted(excerpt),
+  latencyOffset: since(27, s64),
+  availabilityGroup: since(34, excerpt),
+  type: since(34, u32),
+};
+
+const CARD: Fields = {
+  index: u32,
+  name: excerpt,
+  ownerModule: index,
+  driver: excerpt,
+  profiles: counted(group(CARD_PROFILE)),
+  activeProfile: excerpt,
+  props,
+  ports: since(26, counted(group(CARD_PORT))),
+};
+
+/** The wire has both for what has a name, and a request one of them. */
+const OBJECT: Fields = { index, name: excerpt };
+const STREAM: Fields = { stream: u32 };
+
+/** What libpulse calls buffer attributes, in bytes; all ones: the server chooses. */
+const PLAYBACK_BUFFER: Fields = {
+  maxLength: index,
+  targetLength: index,
+  prebuffering: index,
+  minimumRequest: index,
+};
+const RECORD_BUFFER: Fields = { maxLength: index, fragmentLength: index };
+const LATENCY_SINCE_13: Fields = { latency: since(13, usec) };
+
+const STREAM_FLAGS: Fields = {
+  noRemap: since(12, bool),
+  noRemix: since(12, bool),
+  fixFormat: since(12, bool),
+  fixRate: since(12, bool),
+  fixChannels: since(12, bool),
+  noMove: since(12, bool),
+  variableRate: since(12, bool),
+};
+
+const CREATE_PLAYBACK: Fields = {
+  name: until(13, excerpt),
+  ...SHAPE,
+  sink: index,
+  sinkName: excerpt,
+  maxLength: index,
+  corked: bool,
+  targetLength: index,
+  prebuffering: index,
+  minimumRequest: index,
+  syncId: u32,
+  volume: volumes,
+  ...STREAM_FLAGS,
+  muted: since(13, bool),
+  adjustLatency: since(13, bool),
+  props: since(13, props),
+  volumeSet: since(14, bool),
+  earlyRequests: since(14, bool),
+  mutedSet: since(15, bool),
+  noInhibitAutoSuspend: since(15, bool),
+  failOnSuspend: since(15, bool),
+  relativeVolume: since(17, bool),
+  passthrough: since(18, bool),
+  formats: since(21, FORMATS),
+};
+
+const CREATE_RECORD: Fields = {
+  name: until(13, excerpt),
+  ...SHAPE,
+  source: index,
+  sourceName: excerpt,
+  maxLength: index,
+  corked: bool,
+  fragmentLength: index,
+  ...STREAM_FLAGS,
+  peakDetect: since(13, bool),
+  adjustLatency: since(13, bool),
+  props: since(13, props),
+  directOnInput: since(13, index),
+  earlyRequests: since(14, bool),
+  noInhibitAutoSuspend: since(15, bool),
+  failOnSuspend: since(15, bool),
+  formats: since(22, FORMATS),
+  volume: since(22, volumes),
+  muted: since(22, bool),
+  volumeSet: since(22, bool),
+  mutedSet: since(22, bool),
+  relativeVolume: since(22, bool),
+  passthrough: since(22, bool),
+};
+
+const PLAYBACK_CREATED: Fields = { ...PLAYBACK_STREAM, ...SHAPE_SINCE_12, format: since(21, encoding) };
+const RECORD_CREATED: Fields = { ...RECORD_STREAM, ...SHAPE_SINCE_12, format: since(22, encoding) };
+
+const TIMING: Fields = { ...STREAM, sent: time };
+const TIMED: Fields = {
+  sinkLatency: usec,
+  sourceLatency: usec,
+  running: bool,
+  sent: time,
+  answered: time,
+  writeIndex: s64,
+  readIndex: s64,
+};
+
+const ADJUST: Fields = { adjustLatency: since(13, bool), earlyRequests: since(14, bool) };
+
+const message = (name: string, fields: Fields = {}, reply: Fields = {}): Message => ({ name, fields, reply });
+const list = (name: string, of: Fields): Fields => ({ [name]: everyOf(group(of)) });
+
+/** In the place of its number. */
+export const MESSAGES: readonly Message[] = [
+  message('ERROR', { error: fault }),
+  message('TIMEOUT'),
+  message('REPLY'),
+  message('CREATE_PLAYBACK_STREAM', CREATE_PLAYBACK, PLAYBACK_CREATED),
+  message('DELETE_PLAYBACK_STREAM', STREAM),
+  message('CREATE_RECORD_STREAM', CREATE_RECORD, RECORD_CREATED),
+  message('DELETE_RECORD_STREAM', STREAM),
+  message('EXIT'),
+  message('AUTH', { version: protocolVersion, cookie: secret }, { version: protocolVersion }),
+  message(
+    'SET_CLIENT_NAME',
+    { name: until(13, excerpt), props: since(13, props) },
+    { clientIndex: since(13, index) },
+  ),
+  message('LOOKUP_SINK', { name: excerpt }, { index }),
+  message('LOOKUP_SOURCE', { name: excerpt }, { index }),
+  message('DRAIN_PLAYBACK_STREAM', STREAM),
+  message(
+    'STAT',
+    {},
+    {
+      blocks: u32,
+      blockBytes: u32,
+      blocksEver: u32,
+      blockBytesEver: u32,
+      sampleBytes: u32,
+    },
+  ),
+  message('GET_PLAYBACK_LATENCY', TIMING, {
+    ...TIMED,
+    underrunFor: since(13, u64),
+    playingFor: since(13, u64),
+  }),
+  message(
+    'CREATE_UPLOAD_STREAM',
+    { name: excerpt, ...SHAPE, length: u32, props: since(13, props) },
+    { stream: u32, length: u32 },
+  ),
+  message('DELETE_UPLOAD_STREAM', STREAM),
+  message('FINISH_UPLOAD_STREAM', STREAM),
+  message(
+    'PLAY_SAMPLE',
+    { sink: index, sinkName: excerpt, volume: index, name: excerpt, props: since(13, props) },
+    { sinkInput: since(13, index) },
+  ),
+  message('REMOVE_SAMPLE', { name: excerpt }),
+  message('GET_SERVER_INFO', {}, SERVER),
+  message('GET_SINK_INFO', OBJECT, SINK),
+  message('GET_SINK_INFO_LIST', {}, list('sinks', SINK)),
+  message('GET_SOURCE_INFO', OBJECT, SOURCE),
+  message('GET_SOURCE_INFO_LIST', {}, list('sources', SOURCE)),
+  message('GET_MODULE_INFO', { index }, MODULE),
+  message('GET_MODULE_INFO_LIST', {}, list('modules', MODULE)),
+  message('GET_CLIENT_INFO', { index }, CLIENT),
+  message('GET_CLIENT_INFO_LIST', {}, list('clients', CLIENT)),
+  message('GET_SINK_INPUT_INFO', { index }, SINK_INPUT),
+  message('GET_SINK_INPUT_INFO_LIST', {}, list('sinkInputs', SINK_INPUT)),
+  message('GET_SOURCE_OUTPUT_INFO', { index }, SOURCE_OUTPUT),
+  message('GET_SOURCE_OUTPUT_INFO_LIST', {}, list('sourceOutputs', SOURCE_OUTPUT)),
+  message('GET_SAMPLE_INFO', OBJECT, SAMPLE),
+  message('GET_SAMPLE_INFO_LIST', {}, list('samples', SAMPLE)),
+  message('SUBSCRIBE', { mask: facilities }),
+  message('SET_SINK_VOLUME', { ...OBJECT, volume: volumes }),
+  message('SET_SINK_INPUT_VOLUME', { index, volume: volumes }),
+  message('SET_SOURCE_VOLUME', { ...OBJECT, volume: volumes }),
+  message('SET_SINK_MUTE', { ...OBJECT, muted: bool }),
+  message('SET_SOURCE_MUTE', { ...OBJECT, muted: bool }),
+  message('CORK_PLAYBACK_STREAM', { ...STREAM, corked: bool }),
+  message('FLUSH_PLAYBACK_STREAM', STREAM),
+  message('TRIGGER_PLAYBACK_STREAM', STREAM),
+  message('SET_DEFAULT_SINK', { name: excerpt }),
+  message('SET_DEFAULT_SOURCE', { name: excerpt }),
+  message('SET_PLAYBACK_STREAM_NAME', { ...STREAM, name: excerpt }),
+  message('SET_RECORD_STREAM_NAME', { ...STREAM, name: excerpt }),
+  message('KILL_CLIENT', { index }),
+  message('KILL_SINK_INPUT', { index }),
+  message('KILL_SOURCE_OUTPUT', { index }),
+  message('LOAD_MODULE', { name: excerpt, argument: excerpt }, { index }),
+  message('UNLOAD_MODULE', { index }),
+  // Gone from both sides since 0.9.15, and their fields from the documents.
+  message('ADD_AUTOLOAD'),
+  message('REMOVE_AUTOLOAD'),
+  message('GET_AUTOLOAD_INFO'),
+  message('GET_AUTOLOAD_INFO_LIST'),
+  message('GET_RECORD_LATENCY', TIMING, TIMED),
+  message('CORK_RECORD_STREAM', { ...STREAM, corked: bool }),
+  message('FLUSH_RECORD_STREAM', STREAM),
+  message('PREBUF_PLAYBACK_STREAM', STREAM),
+  message('REQUEST', { ...STREAM, bytes: u32 }),
+  message('OVERFLOW', STREAM),
+  message('UNDERFLOW', { ...STREAM, at: since(23, s64) }),
+  message('PLAYBACK_STREAM_KILLED', STREAM),
+  message('RECORD_STREAM_KILLED', STREAM),
+  message('SUBSCRIBE_EVENT', { event, index }),
+  message('MOVE_SINK_INPUT', { index, sink: index, sinkName: excerpt }),
+  message('MOVE_SOURCE_OUTPUT', { index, source: index, sourceName: excerpt }),
+  message('SET_SINK_INPUT_MUTE', { index, muted: bool }),
+  message('SUSPEND_SINK', { ...OBJECT, suspended: bool }),
+  message('SUSPEND_SOURCE', { ...OBJECT, suspended: bool }),
+  message(
+    'SET_PLAYBACK_STREAM_BUFFER_ATTR',
+    { ...STREAM, ...PLAYBACK_BUFFER, ...ADJUST },
+    { ...PLAYBACK_BUFFER, ...LATENCY_SINCE_13 },
+  ),
+  message(
+    'SET_RECORD_STREAM_BUFFER_ATTR',
+    { ...STREAM, ...RECORD_BUFFER, ...ADJUST },
+    { ...RECORD_BUFFER, ...LATENCY_SINCE_13 },
+  ),
+  message('UPDATE_PLAYBACK_STREAM_SAMPLE_RATE', { ...STREAM, rate: u32 }),
+  message('UPDATE_RECORD_STREAM_SAMPLE_RATE', { ...STREAM, rate: u32 }),
+  message('PLAYBACK_STREAM_SUSPENDED', { ...STREAM, suspended: bool }),
+  message('RECORD_STREAM_SUSPENDED', { ...STREAM, suspended: bool }),
+  message('PLAYBACK_STREAM_MOVED', {
+    ...STREAM,
+    ...{ sink: index, sinkName: excerpt, suspended: bool },
+    ...sinceAll(13, { ...PLAYBACK_BUFFER, latency: usec }),
+  }),
+  message('RECORD_STREAM_MOVED', {
+    ...STREAM,
+    ...{ source: index, sourceName: excerpt, suspended: bool },
+    ...sinceAll(13, { ...RECORD_BUFFER, latency: usec }),
+  }),
+  message('UPDATE_RECORD_STREAM_PROPLIST', { ...STREAM, mode: updateMode, props }),
+  message('UPDATE_PLAYBACK_STREAM_PROPLIST', { ...STREAM, mode: updateMode, props }),
+  message('UPDATE_CLIENT_PROPLIST', { mode: updateMode, props }),
+  message('REMOVE_RECORD_STREAM_PROPLIST', { ...STREAM, keys: names }),
+  message('REMOVE_PLAYBACK_STREAM_PROPLIST', { ...STREAM, keys: names }),
+  message('REMOVE_CLIENT_PROPLIST', { keys: names }),
+  message('STARTED', STREAM),
+  // What follows is the module's own: extensions.ts.
+  message('EXTENSION', { module: index, moduleName: excerpt }),
+  message('GET_CARD_INFO', OBJECT, CARD),
+  message('GET_CARD_INFO_LIST', {}, list('cards', CARD)),
+  message('SET_CARD_PROFILE', { ...OBJECT, profile: excerpt }),
+  message('CLIENT_EVENT', { name: excerpt, props }),
+  message('PLAYBACK_STREAM_EVENT', { ...STREAM, name: excerpt, props }),
+  message('RECORD_STREAM_EVENT', { ...STREAM, name: excerpt, props }),
+  message('PLAYBACK_BUFFER_ATTR_CHANGED', { ...STREAM, ...PLAYBACK_BUFFER, latency: usec }),
+  message('RECORD_BUFFER_ATTR_CHANGED', { ...STREAM, ...RECORD_BUFFER, latency: usec }),
+  message('SET_SINK_PORT', { ...OBJECT, port: excerpt }),
+  message('SET_SOURCE_PORT', { ...OBJECT, port: excerpt }),
+  message('SET_SOURCE_OUTPUT_VOLUME', { index, volume: volumes }),
+  message('SET_SOURCE_OUTPUT_MUTE', { index, muted: bool }),
+  message('SET_PORT_LATENCY_OFFSET', { ...OBJECT, port: excerpt, offset: s64 }),
+  message('ENABLE_SRBCHANNEL'),
+  message('DISABLE_SRBCHANNEL'),
+  message('REGISTER_MEMFD_SHMID', { id: u32 }),
+  message(
+    'SEND_OBJECT_MESSAGE',
+    { path: excerpt, message: excerpt, parameters: excerpt },
+    { response: excerpt },
+  ),
+];
+
+function sinceAll(version: number, fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, since(version, kind)]));
+}

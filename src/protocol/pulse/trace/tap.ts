@@ -1,0 +1,178 @@
+// Looks into the bytes of one direction as they pass, in pieces of any size: cuts frames, hands out what commands say, and declines
+// shared memory, which is the one thing that it changes in what passes. What is kept of the bytes is without the cookie. Audio data
+// is not held, and neither is what a lost stream says.
+
+import { CONTROL_CHANNEL, Framer, HEADER_BYTES, readHeader } from '../frame.js';
+import { TAG, WireError } from '../wire.js';
+import type { Side } from './conversation.js';
+
+/** A frame that carries audio data: what its header says. */
+export interface Block {
+  readonly channel: number;
+  /** Bytes, relative to what `seek` says. */
+  readonly offset: number;
+  readonly length: number;
+  /** PA_SEEK_*: 0 to the write index, 1 absolute, 2 to the read index, 3 to the end. */
+  readonly seek: number;
+}
+
+/** A frame that has passed whole, as the tests' captures list them. */
+export interface FrameEntry {
+  /** Of its header, in the bytes that are kept. */
+  readonly offset: number;
+  /** Of the payload, in bytes. */
+  readonly payload: number;
+  readonly channel: number;
+  readonly command?: number;
+  readonly tag?: number;
+}
+
+export interface TapEvents {
+  /** The payload is valid during the call only. */
+  command(payload: Uint8Array, declined: readonly string[]): void;
+  block(block: Block): void;
+  /** The bytes are no frames any more: they pass, and are neither read nor kept. */
+  lost(reason: string): void;
+  /** Bytes in their order, valid during the call only. */
+  keep(bytes: Uint8Array): void;
+  kept(frame: FrameEntry): void;
+}
+
+const REPLY = 2;
+const AUTH = 8;
+/** In a command's frame: the code's tag, the number's, and the value that AUTH and its reply begin with, the version's word. */
+const CODE_AT = HEADER_BYTES;
+const TAG_AT = CODE_AT + 5;
+const VERSION_AT = TAG_AT + 5;
+const FLAGS_AT = VERSION_AT + 1;
+/** Behind the version: the cookie's tag and length, then the cookie. */
+const COOKIE_AT = VERSION_AT + 5;
+const COOKIE_BYTES_AT = COOKIE_AT + 5;
+const HEAD_BYTES = COOKIE_AT + 1;
+
+/** Flags in the version's highest byte. Descriptors cannot be passed from here, and memory could not be looked into. */
+const DECLINED = [
+  [0x80, 'shm'],
+  [0x40, 'memfd'],
+] as const;
+const DECLINED_BITS = DECLINED.reduce((bits, [bit]) => bits | bit, 0);
+
+export class Tap {
+  readonly #from: Side;
+  readonly #events: TapEvents;
+  readonly #framer = new Framer();
+  /** The first bytes of the frame under way, as they came. */
+  readonly #head = Buffer.alloc(HEAD_BYTES);
+  /** Bytes of that frame that have passed, and how long it is, once its header is whole. */
+  #seen = 0;
+  #size: number | undefined;
+  #channel = CONTROL_CHANNEL;
+  /** Of frames that have passed. */
+  #bytes = 0;
+  #commands = 0;
+  #lost = false;
+
+  constructor(from: Side, events: TapEvents) {
+    this.#from = from;
+    this.#events = events;
+  }
+
+  /** Takes what passes next, and changes it in its place. */
+  push(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0 && !this.#lost; ) {
+      const piece = rest.subarray(0, (this.#size ?? HEADER_BYTES) - this.#seen);
+      rest = rest.subarray(piece.length);
+      this.#piece(piece);
+    }
+  }
+
+  /** A piece of one frame, of its header or behind that. */
+  #piece(piece: Buffer): void {
+    const start = this.#seen;
+    if (start < HEAD_BYTES) piece.copy(this.#head, start);
+    this.#seen += piece.length;
+    if (this.#size === undefined) {
+      if (this.#seen === HEADER_BYTES) this.#header();
+      return;
+    }
+    if (this.#channel === CONTROL_CHANNEL) this.#commandPiece(piece, start);
+    else this.#events.keep(piece);
+    if (this.#seen === this.#size) this.#end(this.#size);
+  }
+
+  #header(): void {
+    const head = this.#head.subarray(0, HEADER_BYTES);
+    try {
+      const { length, channel } = readHeader(head);
+      this.#size = HEADER_BYTES + length;
+      this.#channel = channel;
+      if (channel !== CONTROL_CHANNEL) {
+        const offset = Number(head.readBigInt64BE(8));
+        this.#events.block({ channel, offset, length, seek: head.readUInt8(19) });
+      } else {
+        this.#framer.push(head, this.#deliver);
+      }
+      this.#events.keep(head);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#lost = true;
+      this.#events.lost(error.message);
+    }
+  }
+
+  #commandPiece(piece: Buffer, start: number): void {
+    const at = FLAGS_AT - start;
+    const flags = this.#saysVersion() ? piece[at] : undefined;
+    if (flags !== undefined) piece[at] = flags & ~DECLINED_BITS;
+    this.#framer.push(piece, this.#deliver);
+    this.#events.keep(this.#isAuth() ? this.#withoutCookie(piece, start) : piece);
+  }
+
+  readonly #deliver = (payload: Uint8Array): void => {
+    const flags = this.#saysVersion() ? (this.#head[FLAGS_AT] ?? 0) : 0;
+    this.#events.command(
+      payload,
+      DECLINED.filter(([bit]) => (flags & bit) !== 0).map(([, name]) => name),
+    );
+    this.#commands += 1;
+  };
+
+  #end(size: number): void {
+    const hasCode =
+      this.#channel === CONTROL_CHANNEL && this.#head[CODE_AT] === TAG.u32 && size >= VERSION_AT;
+    this.#events.kept({
+      offset: this.#bytes,
+      payload: size - HEADER_BYTES,
+      channel: this.#channel,
+      ...(hasCode && {
+        command: this.#head.readUInt32BE(CODE_AT + 1),
+        tag: this.#head.readUInt32BE(TAG_AT + 1),
+      }),
+    });
+    this.#bytes += size;
+    this.#seen = 0;
+    this.#size = undefined;
+  }
+
+  /** Whether the frame under way is AUTH, or its answer: before that a server answers nothing. */
+  #saysVersion(): boolean {
+    const isReply = this.#from === 'server' && this.#commands === 0 && this.#code() === REPLY;
+    return (isReply || this.#isAuth()) && this.#seen > VERSION_AT && this.#head[VERSION_AT] === TAG.u32;
+  }
+
+  #isAuth(): boolean {
+    return this.#from === 'client' && this.#code() === AUTH;
+  }
+
+  #code(): number | undefined {
+    const isKnown = this.#seen >= TAG_AT && this.#head[CODE_AT] === TAG.u32;
+    return isKnown ? this.#head.readUInt32BE(CODE_AT + 1) : undefined;
+  }
+
+  /** With zeros from where a cookie's bytes begin; where there is no cookie as it should be, from the version on. */
+  #withoutCookie(piece: Buffer, start: number): Buffer {
+    const isUsual = this.#seen > COOKIE_AT && this.#head[COOKIE_AT] === TAG.bytes;
+    const from = Math.max(0, (isUsual ? COOKIE_BYTES_AT : COOKIE_AT) - start);
+    return from >= piece.length ? piece : Buffer.from(piece).fill(0, from);
+  }
+}

@@ -1,0 +1,84 @@
+// Keeps what a trace sees as files: the bytes of each direction of each connection as whole frames one behind the other, and beside them
+// the list of these files and frames, in the form of the project's own captures (test/golden/manifest.json). All that is here may throw
+// the system's error. What must not be kept is not given to it.
+
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
+import { HEADER_BYTES } from './protocol/pulse/frame.js';
+import type { Conversation, Side } from './protocol/pulse/trace/conversation.js';
+import type { FrameEntry } from './protocol/pulse/trace/tap.js';
+
+/** Of one file's frames so many are listed, the first. */
+const LISTED_MAX = 10_000;
+const NOTE =
+  'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
+  'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
+
+export class Capture {
+  readonly #stem: string;
+  readonly #list: number;
+  #files = 0;
+
+  /** `path` is the list's; with or without `.json` at its end. */
+  constructor(path: string) {
+    this.#stem = path.replace(/\.json$/, '');
+    this.#list = openSync(`${this.#stem}.json`, 'w', 0o600);
+    write(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
+  }
+
+  open(connection: number, from: Side): CapturedSide {
+    return new CapturedSide(`${this.#stem}-${connection}-${from}.bin`);
+  }
+
+  /** Closes one direction's file, and lists it. */
+  enter(side: CapturedSide, description: string, { offered, negotiated }: Conversation): void {
+    const entry = {
+      ...{ file: side.name, description, offered_version: offered, negotiated_version: negotiated },
+      ...side.end(),
+    };
+    write(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+    this.#files += 1;
+  }
+
+  end(): void {
+    write(this.#list, '\n ]\n}\n');
+    closeSync(this.#list);
+  }
+}
+
+/** One direction of one connection. */
+export class CapturedSide {
+  readonly name: string;
+  readonly #file: number;
+  readonly #frames: FrameEntry[] = [];
+  /** Of whole frames. */
+  #bytes = 0;
+  #count = 0;
+
+  constructor(path: string) {
+    this.name = basename(path);
+    this.#file = openSync(path, 'w', 0o600);
+  }
+
+  keep(bytes: Uint8Array): void {
+    write(this.#file, bytes);
+  }
+
+  kept(frame: FrameEntry): void {
+    this.#bytes = frame.offset + HEADER_BYTES + frame.payload;
+    this.#count += 1;
+    if (this.#frames.length < LISTED_MAX) this.#frames.push(frame);
+  }
+
+  /** A frame that has not come to its end goes again. */
+  end(): object {
+    ftruncateSync(this.#file, this.#bytes);
+    closeSync(this.#file);
+    return { bytes: this.#bytes, frame_count: this.#count, frames: this.#frames };
+  }
+}
+
+function write(file: number, text: Uint8Array | string): void {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}

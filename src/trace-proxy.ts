@@ -1,0 +1,208 @@
+// The sockets of a trace: a listening one for clients, and for each of them a connection to the sound server. Bytes pass both ways as they
+// come, no quicker than the other side, and whoever reads the lines, takes them. What the bytes say is found out by Tap and Conversation.
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { pipeline, Transform } from 'node:stream';
+import type { Clock } from './clock.js';
+import { TextCache } from './protocol/pulse/text-cache.js';
+import { Conversation, type Side } from './protocol/pulse/trace/conversation.js';
+import type { Line, What } from './protocol/pulse/trace/lines.js';
+import { Tap } from './protocol/pulse/trace/tap.js';
+import type { Capture, CapturedSide } from './trace-capture.js';
+
+/** At a time, as many as both servers take. */
+const CLIENTS_MAX = 64;
+/** Nobody but the user may connect: also not before a chmod. */
+const OWNER_ONLY_UMASK = 0o177;
+const SIDES = ['client', 'server'] as const;
+
+export interface TraceProxyParts {
+  readonly clock: Clock;
+  /** Paths of the server's socket, in the order in which they are tried; asked anew for each client. */
+  servers(): readonly string[];
+  say(line: Line): void;
+  /** Calls back once more may be said. */
+  whenRoom(callback: () => void): void;
+  readonly capture: Capture | undefined;
+  /** Does what may fail for want of room on a disk: undefined then. */
+  attempt<T>(write: () => T): T | undefined;
+  /** Whether blocks of audio data get lines. */
+  readonly data: boolean;
+}
+
+export class TraceProxy {
+  readonly #parts: TraceProxyParts;
+  readonly #server: Server;
+  readonly #open = new Set<Connection>();
+  readonly #texts = new TextCache();
+  readonly #begun: number;
+  #clients = 0;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(parts: TraceProxyParts) {
+    this.#parts = parts;
+    this.#begun = parts.clock.monotonic();
+    // A side that has said its last word still reads.
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+    this.#server.maxConnections = CLIENTS_MAX;
+    this.#server.on('drop', () =>
+      this.#say(this.#number(), { note: `refused: ${CLIENTS_MAX} are connected` }),
+    );
+  }
+
+  /** Rejects with the system's error. */
+  async listen(path: string): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      const before = process.umask(OWNER_ONLY_UMASK);
+      try {
+        this.#server.listen(path, resolve);
+      } finally {
+        process.umask(before);
+      }
+    });
+    // From now on a failed accept, for want of descriptors: the client sees it, the socket lives on.
+    this.#server.removeAllListeners('error').on('error', () => undefined);
+  }
+
+  /** Resolves when no client is connected. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+      this.#settle();
+    });
+  }
+
+  /** Removes the socket, and ends all connections, the last of which `idle` tells of. */
+  end(): void {
+    this.#server.close();
+    for (const connection of this.#open) connection.end();
+  }
+
+  #accept(client: Socket): void {
+    const number = this.#number();
+    const connection = new Connection(client, number, this.#texts, {
+      ...this.#parts,
+      what: (what) => this.#say(number, what),
+      closed: () => {
+        this.#open.delete(connection);
+        this.#settle();
+      },
+    });
+    this.#open.add(connection);
+    void connection.run();
+  }
+
+  #number(): number {
+    this.#clients += 1;
+    return this.#clients;
+  }
+
+  #say(connection: number, what: What): void {
+    const seconds = (this.#parts.clock.monotonic() - this.#begun) / 1000;
+    this.#parts.say({ seconds, connection, ...what });
+  }
+
+  #settle(): void {
+    if (this.#open.size === 0) this.#whenIdle?.();
+  }
+}
+
+interface ConnectionParts extends TraceProxyParts {
+  what(what: What): void;
+  closed(): void;
+}
+
+/** A client, and the server that it is led to. */
+class Connection {
+  readonly #client: Socket;
+  readonly #number: number;
+  readonly #parts: ConnectionParts;
+  readonly #conversation: Conversation;
+  /** What was not told by lines of its own. */
+  readonly #passedOver = { blocks: 0, bytes: 0 };
+
+  constructor(client: Socket, number: number, texts: TextCache, parts: ConnectionParts) {
+    this.#client = client;
+    this.#number = number;
+    this.#parts = parts;
+    this.#conversation = new Conversation(texts);
+    // Until it has a partner; then its errors end the two pipelines.
+    client.on('error', () => client.destroy());
+  }
+
+  end(): void {
+    this.#client.destroy();
+  }
+
+  async run(): Promise<void> {
+    const server = await dial(this.#parts.servers());
+    if (typeof server === 'string') {
+      this.#parts.what({ note: `no sound server: ${server}` });
+      this.#client.destroy();
+    } else {
+      this.#parts.what({ note: 'connected' });
+      await this.#join(server);
+      const { blocks, bytes } = this.#passedOver;
+      const over = blocks === 0 ? '' : `; passed over: ${blocks} blocks of audio data, ${bytes} bytes`;
+      this.#parts.what({ note: `closed${over}` });
+    }
+    this.#parts.closed();
+  }
+
+  /** Resolves when both directions have ended. */
+  async #join(server: Socket): Promise<void> {
+    const { attempt, capture } = this.#parts;
+    const ends = { client: [this.#client, server], server: [server, this.#client] } as const;
+    const opened = SIDES.map((from) => {
+      const file = attempt(() => capture?.open(this.#number, from));
+      const ended = new Promise<void>((resolve) => {
+        const [source, target] = ends[from];
+        // However it ends: one end of a pipeline destroys the other.
+        pipeline(source, this.#through(from, file), target, () => resolve());
+      });
+      return { from, file, ended };
+    });
+    await Promise.all(opened.map(({ ended }) => ended));
+    for (const { from, file } of opened) {
+      const description = `connection ${this.#number}, from the ${from}`;
+      if (file !== undefined) attempt(() => capture?.enter(file, description, this.#conversation));
+    }
+  }
+
+  #through(from: Side, file: CapturedSide | undefined): Transform {
+    const { what, data, whenRoom, attempt } = this.#parts;
+    const tap = new Tap(from, {
+      command: (payload, declined) => what({ from, declined, ...this.#conversation.read(from, payload) }),
+      block: (block) => {
+        if (data) return what({ from, data: block });
+        this.#passedOver.blocks += 1;
+        this.#passedOver.bytes += block.length;
+      },
+      lost: (reason) => what({ from, note: `malformed: ${reason}; the rest passes unread` }),
+      keep: (bytes) => attempt(() => file?.keep(bytes)),
+      kept: (frame) => file?.kept(frame),
+    });
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, passed) => {
+        tap.push(chunk);
+        whenRoom(() => passed(null, chunk));
+      },
+    });
+  }
+}
+
+/** The first server that takes the connection, else why the last one did not. On this machine that is known at once. */
+async function dial(paths: readonly string[]): Promise<Socket | string> {
+  let problem = 'nobody says where';
+  for (const path of paths) {
+    const answer = await new Promise<Socket | string>((resolve) => {
+      const socket = connect({ path, allowHalfOpen: true });
+      socket.once('connect', () => resolve(socket));
+      socket.on('error', (error) => resolve(error.message));
+    });
+    if (typeof answer !== 'string') return answer;
+    problem = answer;
+  }
+  return problem;
+}

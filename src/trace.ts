@@ -1,0 +1,177 @@
+// `tonearm trace`: a decoding proxy between clients and the sound server. This is its command line and its life: what listens, runs, prints,
+// and ends. It is a program of its own: nothing of the daemon runs beside it, and nothing of it in the daemon.
+
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { candidatePaths } from './actors/audio/server-files.js';
+import { type Clock, within } from './clock.js';
+import { jsonLine, textLine } from './protocol/pulse/trace/lines.js';
+import { Capture } from './trace-capture.js';
+import { messageOf, TraceOutput } from './trace-output.js';
+import { TraceProxy } from './trace-proxy.js';
+import { runtimeDirectory, type Variables } from './user-directories.js';
+
+const TRACE_HELP = `Usage: tonearm trace [--raw FILE] [--data] [--json] [-- COMMAND...]
+
+Shows what programs and the sound server say to each other, one line per
+message: seconds, connection, > to or < from the server, the request's number
+(- where there is none), command, fields by name.
+
+  --raw FILE   keep the bytes too: FILE.json lists them, FILE-N-client.bin and
+               FILE-N-server.bin are what the sides of connection N said
+  --data       a line for each block of audio data, which is passed over else
+  --json       one JSON object per line
+
+With a COMMAND it runs that, and ends with its status; what the command prints
+goes to standard error. Without, it prints the PULSE_SERVER to give to a program,
+and ends by a signal. Cookies are neither printed nor kept. Shared memory is
+declined, so audio data passes as bytes.
+
+Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
+             126 or 127 the command cannot be run, else the command's own
+`;
+
+/** From a signal to the end of the command that it was passed on to. */
+const COMMAND_ENDS_MS = 5_000;
+/** For what is still to be said, and for whoever reads it. */
+const LAST_WORDS_MS = 1_000;
+const NOT_FOUND = 127;
+const NOT_RUNNABLE = 126;
+/** What a shell adds to the number of the signal that has ended a command. */
+const SIGNAL_STATUS = 128;
+
+export interface TraceTask {
+  readonly do: 'trace';
+  readonly raw: string | undefined;
+  readonly data: boolean;
+  readonly json: boolean;
+  /** Empty: none is run. */
+  readonly command: readonly string[];
+}
+
+export type TraceRequest =
+  | TraceTask
+  | { readonly do: 'help'; readonly text: string }
+  | { readonly do: 'wrong'; readonly message: string };
+
+/** `args` are those behind the word `trace`. Pure. */
+export function parseTrace(args: readonly string[]): TraceRequest {
+  const options = {
+    raw: { type: 'string' },
+    data: { type: 'boolean' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  } as const;
+  const at = args.includes('--') ? args.indexOf('--') : args.length;
+  const command = args.slice(at + 1);
+  try {
+    const { values } = parseArgs({ args: args.slice(0, at), options });
+    if (values.help) return { do: 'help', text: TRACE_HELP };
+    if (values.raw === '') return wrong('--raw needs a value');
+    if (at < args.length && !command[0]) return wrong('a command must follow --');
+    return { do: 'trace', raw: values.raw, data: values.data === true, json: values.json === true, command };
+  } catch (error) {
+    if (error instanceof TypeError) return wrong(error.message);
+    throw error;
+  }
+}
+
+function wrong(message: string): TraceRequest {
+  return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm trace --help` };
+}
+
+/** How a trace has ended. `message` is one line. */
+export type TraceEnd =
+  | { readonly end: 'done' }
+  | { readonly end: 'command'; readonly status: number; readonly message?: string }
+  | { readonly end: 'cannot-listen' | 'cannot-write'; readonly message: string };
+
+export interface TraceSurroundings {
+  readonly env: Variables;
+  readonly uid: number;
+  readonly pid: number;
+  readonly clock: Clock;
+  readonly stdout: NodeJS.WritableStream;
+  /** Takes what people are told. */
+  tell(text: string): void;
+  /** Calls back with each signal that is to end the program. */
+  onSignal(callback: (signal: NodeJS.Signals) => void): void;
+}
+
+/** Resolves when all is over: the socket is gone, and what was said has been written, if anybody took it. */
+export async function runTrace(task: TraceTask, around: TraceSurroundings): Promise<TraceEnd> {
+  const { env, uid, clock } = around;
+  const stop = new AbortController();
+  const output = new TraceOutput(around.stdout, () => stop.abort());
+  const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
+  if (output.failure !== undefined) return { end: 'cannot-write', message: output.failure };
+  const proxy = new TraceProxy({
+    clock,
+    servers: () => candidatePaths(env, uid),
+    say: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
+    whenRoom: (callback) => output.whenRoom(callback),
+    attempt: (write) => output.attempt(write),
+    capture,
+    data: task.data,
+  });
+  const path = join(runtimeDirectory(env, uid), `tonearm-trace-${around.pid}`);
+  try {
+    await proxy.listen(path);
+  } catch (error) {
+    return { end: 'cannot-listen', message: `cannot listen there: ${messageOf(error)}` };
+  }
+  const address = `unix:${path}`;
+  const end = await (task.command.length > 0 ? ran(task.command, address, around, stop.signal) : signalled());
+  // Of what the command has said last not all has passed.
+  if (end.end === 'command') await within(clock, LAST_WORDS_MS, proxy.idle());
+  proxy.end();
+  await within(clock, LAST_WORDS_MS, proxy.idle());
+  output.attempt(() => capture?.end());
+  await within(clock, LAST_WORDS_MS, output.written());
+  return output.failure === undefined ? end : { end: 'cannot-write', message: output.failure };
+
+  function signalled(): Promise<TraceEnd> {
+    around.tell(`PULSE_SERVER=${address}\n`);
+    return new Promise((resolve) => {
+      const done = (): void => resolve({ end: 'done' });
+      around.onSignal(done);
+      stop.signal.addEventListener('abort', done);
+    });
+  }
+}
+
+/** Runs the command until it ends. A signal is passed on to it; from an interrupt it need not end, as in a shell. */
+function ran(
+  [program = '', ...args]: readonly string[],
+  address: string,
+  { env, clock, onSignal }: TraceSurroundings,
+  stop: AbortSignal,
+): Promise<TraceEnd> {
+  return new Promise((resolve) => {
+    // Standard output is the trace's own.
+    const child = spawn(program, args, {
+      env: { ...env, PULSE_SERVER: address },
+      stdio: ['inherit', 2, 'inherit'],
+    });
+    let cancel = (): void => undefined;
+    const pass = (signal: NodeJS.Signals): void => {
+      child.kill(signal);
+      if (signal === 'SIGINT') return;
+      cancel();
+      cancel = clock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
+    };
+    onSignal(pass);
+    stop.addEventListener('abort', () => pass('SIGTERM'));
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
+      resolve({ end: 'command', status, message: `cannot run ${program}: ${error.message}` });
+    });
+    child.once('exit', (code, signal) => {
+      cancel();
+      const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
+      resolve({ end: 'command', status: status ?? NOT_RUNNABLE });
+    });
+  });
+}
