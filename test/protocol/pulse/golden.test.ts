@@ -1,7 +1,6 @@
 // Bytes captured from real servers decode to the values that were recorded beside them, however they are cut.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { peaksOf } from '../../../src/actors/audio/levels.js';
@@ -11,30 +10,17 @@ import { Reader } from '../../../src/protocol/pulse/reader.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
+import { type Capture, GOLDEN } from './captures.js';
 import { converse, ready, written } from './conversation.js';
 import { recordStarts } from './record-starts.js';
 import { PEAKS } from './record-stream.js';
 
-const GOLDEN = new URL('../../../../test/golden/', import.meta.url);
 const HEADER = 20;
 /** Larger captures are cut at every record's start and its neighbours, and at this stride; the others everywhere. */
 const CUT_EVERYWHERE_BYTES = 2000;
 const CUT_STRIDE = 4999;
 
-interface Capture {
-  readonly file: string;
-  readonly bytes: number;
-  readonly negotiated_version?: number;
-  readonly decoded?: unknown;
-  readonly count?: number;
-  readonly code?: number;
-  readonly events?: readonly string[];
-  readonly counts?: Readonly<Record<string, number>>;
-  readonly frames: readonly { readonly tag?: number }[];
-}
-
-const { files } = JSON.parse(readFileSync(new URL('manifest.json', GOLDEN), 'utf8')) as { files: Capture[] };
-const read = (capture: Pick<Capture, 'file'>): Buffer => readFileSync(new URL(capture.file, GOLDEN));
+const { files, read } = GOLDEN;
 
 /** The manifest's names for ours. `map`, `vol` and `spec` are wrapped there. */
 const NAMES: Readonly<Record<string, string>> = {

@@ -19,20 +19,23 @@ export type Line = { readonly seconds: number; readonly connection: number } & W
 
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
-/** PA_SEEK_*. */
-const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
 /** What a terminal takes as more than a character to show, and JSON leaves as it is: C1 and marks of direction. */
 const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: Line): string {
-  return shown(JSON.stringify('data' in line ? { ...line, data: seekNamed(line.data) } : line));
+  return shown(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
+}
+
+/** Lists that only seldom have anything in them. */
+function isVoid(key: string, value: unknown): boolean {
+  return ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
 }
 
 export function textLine(line: Line): string {
   const arrow = line.from === undefined ? ' ' : line.from === 'client' ? ' > ' : ' < ';
   const begin = `${line.seconds.toFixed(6).padStart(TIME_CHARS)} #${line.connection}${arrow}`;
   if ('note' in line) return `${begin}${shown(line.note)}`;
-  return `${begin}${'data' in line ? `data${fieldsText(seekNamed(line.data))}` : commandText(line)}`;
+  return `${begin}${'data' in line ? `data${fieldsText({ ...line.data })}` : commandText(line)}`;
 }
 
 function commandText({ tag, command, answers, fields, unnamed, problem, declined }: Command): string {
@@ -46,10 +49,6 @@ function commandText({ tag, command, answers, fields, unnamed, problem, declined
     problem === undefined ? '' : ` (${shown(problem)})`,
   ];
   return parts.join('');
-}
-
-function seekNamed({ seek, ...block }: Block): Readonly<Record<string, Value>> {
-  return { ...block, seek: SEEKS[seek] ?? seek };
 }
 
 function fieldsText(fields: Readonly<Record<string, Value | undefined>>): string {

@@ -12,8 +12,7 @@ export interface Block {
   /** Bytes, relative to what `seek` says. */
   readonly offset: number;
   readonly length: number;
-  /** PA_SEEK_*: 0 to the write index, 1 absolute, 2 to the read index, 3 to the end. */
-  readonly seek: number;
+  readonly seek: string | number;
 }
 
 /** A frame that has passed whole, as the tests' captures list them. */
@@ -38,6 +37,11 @@ export interface TapEvents {
   kept(frame: FrameEntry): void;
 }
 
+/** In a header. The highest bits of the flags belong to shared memory, which is declined. */
+const OFFSET_AT = 8;
+const SEEK_AT = 19;
+/** PA_SEEK_*. */
+const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
 const REPLY = 2;
 const AUTH = 8;
 /** In a command's frame: the code's tag, the number's, and the value that AUTH and its reply begin with, the version's word. */
@@ -107,8 +111,9 @@ export class Tap {
       this.#size = HEADER_BYTES + length;
       this.#channel = channel;
       if (channel !== CONTROL_CHANNEL) {
-        const offset = Number(head.readBigInt64BE(8));
-        this.#events.block({ channel, offset, length, seek: head.readUInt8(19) });
+        const seek = head.readUInt8(SEEK_AT);
+        const offset = Number(head.readBigInt64BE(OFFSET_AT));
+        this.#events.block({ channel, offset, length, seek: SEEKS[seek] ?? seek });
       } else {
         this.#framer.push(head, this.#deliver);
       }

@@ -1,0 +1,35 @@
+// Captures as files: a list in JSON, and beside it byte streams of whole frames, each what one side said.
+
+import { readFileSync } from 'node:fs';
+
+export interface Capture {
+  readonly file: string;
+  readonly bytes: number;
+  readonly negotiated_version?: number;
+  readonly decoded?: unknown;
+  readonly count?: number;
+  readonly code?: number;
+  readonly events?: readonly string[];
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly frames: readonly {
+    readonly offset: number;
+    readonly payload: number;
+    readonly channel: number;
+    readonly command?: number;
+    readonly tag?: number;
+  }[];
+}
+
+export interface Captures {
+  readonly files: readonly Capture[];
+  read(capture: Pick<Capture, 'file'>): Buffer;
+}
+
+/** `list` is the list's own address. */
+export function captures(list: URL): Captures {
+  const { files } = JSON.parse(readFileSync(list, 'utf8')) as { files: Capture[] };
+  return { files, read: ({ file }) => readFileSync(new URL(file, list)) };
+}
+
+/** Those of real servers that the tests begin with. */
+export const GOLDEN = captures(new URL('../../../../test/golden/manifest.json', import.meta.url));

@@ -1,0 +1,133 @@
+// What a trace makes of what no table has, of what is malformed, and of secrets. Nothing throws.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
+import { Conversation } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { SEED, SeededRandom } from '../../../seeded-random.js';
+import * as wire from '../bytes.js';
+import { GOLDEN } from '../captures.js';
+
+const HEADER = 20;
+const AUTH = 8;
+const GET_SINK_INFO = 21;
+const EXTENSION = 87;
+const UNKNOWN = 200;
+
+const conversation = (): Conversation => new Conversation(new TextCache());
+const payload = (frame: Uint8Array): Uint8Array => frame.subarray(HEADER);
+const read = (...said: Parameters<typeof wire.command>) =>
+  conversation().read('client', payload(wire.command(...said)));
+
+test('an unknown command is shown value by value, each under its type', () => {
+  const { command, fields, unnamed, problem } = read(
+    ...([UNKNOWN, 5, wire.u32(7), wire.text('x'), wire.text(null), [0x31], wire.usec(0, 3)] as const),
+    ...[wire.map(1, 2), wire.volumes(65536), wire.spec(3, 2, 44100), wire.blob([1, 2, 3])],
+    ...[wire.props(wire.textProp('k', 'v')), [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]],
+  );
+  assert.deepEqual([command, fields, problem], [UNKNOWN, {}, undefined]);
+  assert.deepEqual(JSON.parse(JSON.stringify(unnamed)), [
+    { type: 'u32', value: 7 },
+    { type: 'text', value: 'x' },
+    { type: 'text', value: null },
+    { type: 'bool', value: true },
+    { type: 'usec', value: 3 },
+    { type: 'channelMap', value: ['front-left', 'front-right'] },
+    { type: 'volumes', value: [65536] },
+    { type: 'sampleSpec', value: { format: 's16le', channels: 2, rate: 44100 } },
+    { type: 'bytes', value: '3 bytes' },
+    { type: 'props', value: { k: 'v' } },
+    { type: 's64', value: -2 },
+  ]);
+});
+
+test('what a newer version adds behind the known fields is shown by type', () => {
+  const { fields, unnamed, problem } = read(GET_SINK_INFO, 1, wire.u32(3), wire.text(null), wire.text('new'));
+  assert.deepEqual([fields, problem], [{ index: 3, name: null }, undefined]);
+  assert.deepEqual(unnamed, [{ type: 'text', value: 'new' }]);
+});
+
+test('a field of another type is told, and shown with all that follows', () => {
+  const { fields, unnamed, problem } = read(GET_SINK_INFO, 1, wire.text('three'), wire.text('x'));
+  assert.deepEqual(fields, {});
+  assert.match(problem ?? '', /^at byte 10 of the payload: expected u32, got text$/);
+  assert.deepEqual(unnamed, [
+    { type: 'text', value: 'three' },
+    { type: 'text', value: 'x' },
+  ]);
+});
+
+test('bytes that are no value are counted', () => {
+  const { unnamed, problem } = read(UNKNOWN, 5, wire.u32(7), [0xfe, 1, 2, 3]);
+  assert.deepEqual([unnamed, problem], [[{ type: 'u32', value: 7 }], '4 bytes more, from byte 0xfe on']);
+});
+
+test('of very many values the first are shown', () => {
+  const { unnamed, problem } = read(UNKNOWN, 5, ...Array.from({ length: 1000 }, (_, at) => wire.u32(at)));
+  assert.deepEqual([unnamed.length, problem], [64, '4680 bytes more']);
+});
+
+test('a module that is not known keeps its own commands to itself', () => {
+  const asked = read(EXTENSION, 5, wire.u32(2), wire.text('module-of-mine'), wire.u32(1));
+  assert.deepEqual([asked.command, asked.problem], ['EXTENSION', undefined]);
+  assert.deepEqual(asked.unnamed, [{ type: 'u32', value: 1 }]);
+  const newer = read(EXTENSION, 5, wire.u32(2), wire.text('module-stream-restore'), wire.u32(77));
+  assert.equal(newer.command, 'EXTENSION 77');
+});
+
+const COOKIE = Array.from({ length: 256 }, (_, at) => 0x41 + (at % 26));
+const SECRET = String.fromCharCode(...COOKIE.slice(0, 8));
+
+for (const [what, fields] of [
+  ['as it should be', [wire.u32(35), wire.blob(COOKIE)]],
+  ['a text', [wire.u32(35), [0x74, ...COOKIE, 0]]],
+  ['properties', [wire.u32(35), wire.props(wire.prop('cookie', COOKIE))]],
+  ['in front of the version', [[0x74, ...COOKIE, 0], wire.u32(35)]],
+  ['twice', [wire.u32(35), wire.blob(COOKIE), [0x74, ...COOKIE, 0]]],
+  ['cut off', [wire.u32(35), wire.blob(COOKIE).slice(0, 99)]],
+] as const) {
+  test(`a cookie is not shown: ${what}`, () => {
+    const decoded = read(AUTH, 0, ...fields);
+    assert.equal(decoded.command, 'AUTH');
+    assert.ok(!JSON.stringify(decoded).includes(SECRET));
+    const isUsual = what === 'as it should be';
+    assert.equal(decoded.fields['cookie'], isUsual || what === 'twice' ? '256 bytes' : undefined);
+    assert.equal(decoded.problem === undefined, isUsual);
+  });
+}
+
+test('requests whose replies are waited for are bounded', () => {
+  const one = conversation();
+  for (let tag = 0; tag < 5000; tag += 1) one.read('client', payload(wire.command(20, tag)));
+  const answers = [0, 903, 904, 4999].map((tag) => one.read('server', payload(wire.reply(tag))).answers);
+  assert.deepEqual(answers, [undefined, undefined, 'GET_SERVER_INFO', 'GET_SERVER_INFO']);
+});
+
+test('a tag that is answered is free again, and an error is named', () => {
+  const one = conversation();
+  one.read('client', payload(wire.command(GET_SINK_INFO, 3, wire.u32(1), wire.text(null))));
+  const error = one.read('server', payload(wire.error(3, 5)));
+  assert.deepEqual(
+    [error.command, error.answers, error.fields],
+    ['ERROR', 'GET_SINK_INFO', { error: 'NOENTITY' }],
+  );
+  assert.equal(one.read('server', payload(wire.error(3, 99))).answers, undefined);
+  assert.deepEqual(one.read('server', payload(wire.error(4, 99))).fields, { error: 99 });
+});
+
+test(`no bytes throw, seed ${SEED}`, () => {
+  const random = new SeededRandom(SEED);
+  const payloads = GOLDEN.files
+    .filter(({ bytes }) => bytes < 5000)
+    .map((capture) => payload(GOLDEN.read(capture)).slice());
+  for (let round = 0; round < 3000; round += 1) {
+    const one = conversation();
+    const bytes = (payloads[random.below(payloads.length)] ?? new Uint8Array(0)).slice();
+    for (let change = random.below(8); change > 0; change -= 1)
+      bytes[random.below(bytes.length)] = random.below(256);
+    // A request that makes the tables read it as a reply.
+    one.read('client', payload(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
+    const cut = bytes.subarray(0, random.chance(0.5) ? bytes.length : random.below(bytes.length));
+    for (const from of ['client', 'server'] as const) JSON.stringify(one.read(from, cut));
+  }
+});

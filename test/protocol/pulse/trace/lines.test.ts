@@ -1,0 +1,89 @@
+// How a trace's lines look, and that no text of a stranger moves a terminal's cursor or ends a line.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Decoded } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { jsonLine, type Line, textLine } from '../../../../src/protocol/pulse/trace/lines.js';
+
+const AT = { seconds: 1.25, connection: 3 } as const;
+
+function command(said: Partial<Decoded>, declined: readonly string[] = []): Line {
+  const decoded: Decoded = {
+    ...{ command: 'GET_SINK_INFO', tag: 7, answers: undefined, fields: {}, unnamed: [], problem: undefined },
+    ...said,
+  };
+  return { ...AT, from: 'client', declined, ...decoded };
+}
+
+const ROWS: readonly (readonly [Line, string, object])[] = [
+  [
+    command({ fields: { index: null, name: 'living', volume: [1, 2], muted: false } }),
+    '   1.250000 #3 > 7 GET_SINK_INFO index=- name=living volume=[1 2] muted=false',
+    {
+      ...{ ...AT, from: 'client', command: 'GET_SINK_INFO', tag: 7 },
+      fields: { index: null, name: 'living', volume: [1, 2], muted: false },
+    },
+  ],
+  [
+    { ...command({ command: 'REPLY', answers: 'AUTH', fields: { version: 35 } }, ['shm']), from: 'server' },
+    '   1.250000 #3 < 7 REPLY AUTH version=35 (declined: shm)',
+    {
+      ...{ ...AT, from: 'server', declined: ['shm'], command: 'REPLY', tag: 7, answers: 'AUTH' },
+      fields: { version: 35 },
+    },
+  ],
+  [
+    command({
+      ...{ command: 200, tag: undefined, problem: '4 bytes more' },
+      unnamed: [
+        { type: 'u32', value: 5 },
+        { type: 'props', value: { 'media.name': 'A b', 'ä ': '' } },
+      ],
+    }),
+    '   1.250000 #3 > - 200 unnamed=[u32:5 props:{media.name="A b" "ä "=""}] (4 bytes more)',
+    {
+      ...{ ...AT, from: 'client', command: 200, fields: {}, problem: '4 bytes more' },
+      unnamed: [
+        { type: 'u32', value: 5 },
+        { type: 'props', value: { 'media.name': 'A b', 'ä ': '' } },
+      ],
+    },
+  ],
+  [
+    { ...AT, from: 'server', data: { channel: 0, offset: -4, length: 4096, seek: 'relative' } },
+    '   1.250000 #3 < data channel=0 offset=-4 length=4096 seek=relative',
+    { ...AT, from: 'server', data: { channel: 0, offset: -4, length: 4096, seek: 'relative' } },
+  ],
+  [{ ...AT, note: 'connected' }, '   1.250000 #3 connected', { ...AT, note: 'connected' }],
+  [
+    { ...AT, from: 'client', note: 'malformed: x' },
+    '   1.250000 #3 > malformed: x',
+    { ...AT, from: 'client', note: 'malformed: x' },
+  ],
+];
+
+for (const [line, text, json] of ROWS) {
+  test(`a line: ${text}`, () => {
+    assert.equal(textLine(line), text);
+    assert.deepEqual(JSON.parse(jsonLine(line)), json);
+  });
+}
+
+const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000"\\';
+
+test('what would move the cursor is escaped, also in keys', () => {
+  const line = command({ fields: { name: HOSTILE, props: { [HOSTILE]: HOSTILE } } });
+  for (const text of [textLine(line), jsonLine(line)]) {
+    assert.match(text, /^[\u0020-\u007e]*$/);
+  }
+  const { fields } = JSON.parse(jsonLine(line)) as {
+    fields: { name: string; props: Record<string, string> };
+  };
+  assert.deepEqual(fields, { name: HOSTILE, props: { [HOSTILE]: HOSTILE } });
+});
+
+test('a long text is whole in JSON, and its beginning is in the line', () => {
+  const line = command({ fields: { name: 'x'.repeat(1000) } });
+  assert.match(textLine(line), / name="x{160}"\.\.\.$/);
+  assert.match(jsonLine(line), /"x{1000}"/);
+});

@@ -1,0 +1,130 @@
+// What a trace changes and keeps of the bytes that pass, in whatever pieces they come.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Side } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { type Block, type FrameEntry, Tap } from '../../../../src/protocol/pulse/trace/tap.js';
+import * as wire from '../bytes.js';
+
+const HEADER = 20;
+const AUTH = 8;
+const SHM = 0x80000000;
+const MEMFD = 0x40000000;
+const COOKIE = Array.from({ length: 256 }, (_, at) => 1 + (at % 255));
+
+interface Tapped {
+  readonly passed: Buffer;
+  readonly kept: Buffer;
+  readonly commands: readonly string[];
+  readonly declined: readonly string[];
+  readonly blocks: readonly Block[];
+  readonly lost: readonly string[];
+  readonly frames: readonly FrameEntry[];
+}
+
+function tapped(from: Side, stream: Uint8Array, pieceBytes: number): Tapped {
+  const [commands, declined, blocks, lost, frames] = [
+    ...[[] as string[], [] as string[]],
+    ...[[] as Block[], [] as string[], [] as FrameEntry[]],
+  ] as [string[], string[], Block[], string[], FrameEntry[]];
+  const kept: Buffer[] = [];
+  const tap = new Tap(from, {
+    command: (payload, flags) => {
+      commands.push(Buffer.from(payload).toString('hex'));
+      declined.push(...flags);
+    },
+    block: (block) => blocks.push(block),
+    lost: (reason) => lost.push(reason),
+    keep: (bytes) => kept.push(Buffer.from(bytes)),
+    kept: (frame) => frames.push(frame),
+  });
+  const passed: Buffer[] = [];
+  for (let at = 0; at < stream.length; at += pieceBytes) {
+    const piece = Buffer.from(stream.subarray(at, at + pieceBytes));
+    tap.push(piece);
+    passed.push(piece);
+  }
+  return {
+    ...{ passed: Buffer.concat(passed), kept: Buffer.concat(kept) },
+    ...{ commands, declined, blocks, lost, frames },
+  };
+}
+
+const PIECES = [1, 3, 7, 20, 31, 32, 64, 1 << 20];
+
+const auth = (version: number): Uint8Array => wire.command(AUTH, 0, wire.u32(version), wire.blob(COOKIE));
+const data = (bytes: number): Uint8Array =>
+  wire.framed(
+    Array.from({ length: bytes }, () => 0xaa),
+    { channel: 2, offset: 1, flags: 1 },
+  );
+const concat = (...frames: Uint8Array[]): Uint8Array => Buffer.concat(frames);
+
+for (const pieceBytes of PIECES) {
+  test(`in pieces of ${pieceBytes}: shared memory is declined, the cookie passes and is not kept`, () => {
+    const next = wire.command(20, 1);
+    const stream = concat(auth((SHM | MEMFD | 35) >>> 0), next, data(100), next);
+    const { passed, kept, commands, declined, blocks, frames, lost } = tapped('client', stream, pieceBytes);
+    const expected = Buffer.from(concat(auth(35), next, data(100), next));
+    assert.deepEqual(passed, expected);
+    assert.deepEqual([declined, lost], [['shm', 'memfd'], []]);
+    assert.equal(commands[0], Buffer.from(auth(35).subarray(HEADER)).toString('hex'));
+    assert.equal(commands.length, 3);
+    assert.deepEqual(blocks, [{ channel: 2, offset: 2 ** 32, length: 100, seek: 'absolute' }]);
+    const cookieAt = expected.indexOf(Buffer.from(COOKIE));
+    assert.deepEqual(kept, Buffer.from(expected).fill(0, cookieAt, cookieAt + COOKIE.length));
+    assert.deepEqual(
+      frames.map(({ offset, payload, channel, command, tag }) => [offset, payload, channel, command, tag]),
+      [
+        [0, 276, 0xffffffff, AUTH, 0],
+        [296, 10, 0xffffffff, 20, 1],
+        [326, 100, 2, undefined, undefined],
+        [446, 10, 0xffffffff, 20, 1],
+      ],
+    );
+  });
+
+  test(`in pieces of ${pieceBytes}: a server's answer to AUTH has no flags either, and no other reply is touched`, () => {
+    const flagged = wire.reply(0, wire.u32((SHM | 35) >>> 0));
+    const { passed, declined } = tapped('server', concat(flagged, flagged), pieceBytes);
+    assert.deepEqual(passed, Buffer.from(concat(wire.reply(0, wire.u32(35)), flagged)));
+    assert.deepEqual(declined, ['shm']);
+  });
+
+  for (const [what, frame] of [
+    ['a text', wire.command(AUTH, 0, wire.u32(35), [0x74, ...COOKIE.map((byte) => byte | 1), 0])],
+    [
+      'without a version',
+      wire.command(AUTH, 0, wire.text('x'), [0x74, ...COOKIE.map((byte) => byte | 1), 0]),
+    ],
+  ] as const) {
+    test(`in pieces of ${pieceBytes}: a cookie that is not as it should be is not kept: ${what}`, () => {
+      const { passed, kept } = tapped('client', frame, pieceBytes);
+      assert.deepEqual(passed, Buffer.from(frame));
+      assert.equal(kept.length, frame.length);
+      assert.ok(!kept.includes(Buffer.from(COOKIE.slice(8, 12).map((byte) => byte | 1))));
+    });
+  }
+
+  for (const [what, frame, reason] of [
+    ['17 MiB', wire.framed([1, 2], { length: 17 << 20 }), /a frame of 17825792 bytes/],
+    ['nothing', wire.framed([], { length: 0 }), /a frame of 0 bytes/],
+    ['flags', wire.framed([1, 2], { flags: 0x80000000 }), /with an offset or flags/],
+    ['HTTP', new TextEncoder().encode('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), /a frame of 1195725856 bytes/],
+  ] as const) {
+    test(`in pieces of ${pieceBytes}: after a frame of ${what} all passes, and nothing is read or kept`, () => {
+      const good = wire.command(20, 1);
+      const stream = concat(good, frame, auth((SHM | 35) >>> 0));
+      const { passed, kept, commands, lost, frames } = tapped('client', stream, pieceBytes);
+      assert.deepEqual(passed, Buffer.from(stream));
+      assert.deepEqual(kept, Buffer.from(good));
+      assert.deepEqual([commands.length, frames.length, lost.length], [1, 1, 1]);
+      assert.match(lost[0] ?? '', reason);
+    });
+  }
+}
+
+test('a frame without its end is not listed', () => {
+  const { frames, commands } = tapped('client', wire.command(20, 1).subarray(0, 25), 4);
+  assert.deepEqual([frames, commands], [[], []]);
+});
