@@ -99,7 +99,7 @@ export class TraceProxy {
   }
 
   #say(connection: number, what: What): void {
-    const seconds = (this.#parts.clock.monotonic() - this.#begun) / 1000;
+    const seconds = Math.round((this.#parts.clock.monotonic() - this.#begun) * 1000) / 1e6;
     this.#parts.say({ seconds, connection, ...what });
   }
 

@@ -25,9 +25,9 @@ message: seconds, connection, > to or < from the server, the request's number
   --json       one JSON object per line
 
 With a COMMAND it runs that, and ends with its status; what the command prints
-goes to standard error. Without, it prints the PULSE_SERVER to give to a program,
-and ends by a signal. Cookies are neither printed nor kept. Shared memory is
-declined, so audio data passes as bytes.
+goes to standard error. Without, it prints there the PULSE_SERVER to give to
+programs, and ends by a signal. Cookies are neither printed nor kept. Shared
+memory is declined, so that audio data passes as bytes.
 
 Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              126 or 127 the command cannot be run, else the command's own

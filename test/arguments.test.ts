@@ -34,6 +34,7 @@ check(['--help'], { do: 'help' });
 check(['--check-config', '--version', '--help'], { do: 'help' });
 check(['progress'], { do: 'progress', args: [] });
 check(['progress', '--help', '-x', 'end'], { do: 'progress', args: ['--help', '-x', 'end'] });
+check(['trace', '--', 'pactl', '--help'], { do: 'trace', args: ['--', 'pactl', '--help'] });
 check(['bench', '--json', '-x'], { do: 'bench', args: ['--json', '-x'] });
 
 check(['--config', 'x', '--config', 'y'], { do: 'run', allowRoot: false, configPath: 'y' });
@@ -66,6 +67,7 @@ test('the help names every option and fits a terminal', () => {
     '--help',
     'progress',
     'bench',
+    'trace',
   ]) {
     assert.ok(HELP.includes(option), option);
   }

@@ -1,0 +1,315 @@
+// `tonearm trace` on real sound servers, with the clients that people use: they work through it as without it, all that they and the
+// server say is named to its end, the capture reads back as the same, and the cookie is nowhere.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { Framer } from '../../src/protocol/pulse/frame.js';
+import { TextCache } from '../../src/protocol/pulse/text-cache.js';
+import { Conversation, type Side } from '../../src/protocol/pulse/trace/conversation.js';
+import { captures } from '../protocol/pulse/captures.js';
+import { type Environment, startProgram } from '../sound/program.js';
+import type { SoundServer } from '../sound/server.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
+import { toneFile } from '../sound/tone.js';
+import { until } from '../until.js';
+import { type Said, trace } from './tracer.js';
+
+const run = promisify(execFile);
+
+const DEADLINE_MS = 120_000;
+const PROGRAM_MS = 30_000;
+const COOKIE_BYTES = 256;
+const RATE = 44_100;
+const SECOND_BYTES = 4 * RATE;
+/** Of the tone, and of what is recorded of it; soon, and not in the two seconds that pacat takes else. */
+const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
+
+/** What can be asked for without changing anything, and reads the same a moment later. */
+const QUESTIONS: readonly (readonly string[])[] = [
+  ...['sinks', 'sources', 'sink-inputs', 'source-outputs', 'modules', 'cards', 'samples'].map((what) => [
+    'list',
+    what,
+  ]),
+  ...[['list', 'short'], ['--format=json', 'list', 'sinks'], ['get-default-sink'], ['get-default-source']],
+  ...[['get-sink-volume', 'living'], ['get-source-mute', 'living.monitor'], ['info']],
+];
+
+/** Without what differs from one moment, or one connection, to the next. */
+function lasting(text: string): string {
+  return text
+    .replace(/\d+(\.\d+)? usec/g, 'usec')
+    .replace(/"(actual|configured)":[\d.]+/g, '')
+    .replace(/^(Server String|Client Index): .*$/gm, '')
+    .replace(/^\d+\t.*\tpactl$/gm, '');
+}
+
+/** Commands of pactl, in an order that makes sense. Where a server refuses one, that is fine: it does so with and without a trace. */
+function commands(sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] {
+  return [
+    ...[['stat'], ['list', 'clients'], ['load-module', 'module-null-sink', 'sink_name=third']],
+    ...[
+      ['set-sink-volume', 'living', '41%'],
+      ['set-sink-volume', 'kitchen', '+5%'],
+      ['set-sink-mute', 'kitchen', '1'],
+    ],
+    ...[
+      ['set-source-volume', 'living.monitor', '80%'],
+      ['set-source-mute', 'kitchen.monitor', 'toggle'],
+    ],
+    ...[
+      ['set-default-sink', 'kitchen'],
+      ['set-default-source', 'kitchen.monitor'],
+      ['set-default-sink', 'living'],
+    ],
+    ...[
+      ['set-sink-input-volume', sinkInput, '33%'],
+      ['set-sink-input-mute', sinkInput, '1'],
+    ],
+    ...[
+      ['move-sink-input', sinkInput, 'kitchen'],
+      ['set-sink-input-mute', sinkInput, 'toggle'],
+    ],
+    ...[
+      ['set-source-output-volume', sourceOutput, '44%'],
+      ['set-source-output-mute', sourceOutput, 'toggle'],
+    ],
+    ...[
+      ['move-source-output', sourceOutput, 'kitchen.monitor'],
+      ['suspend-source', 'kitchen.monitor', '0'],
+    ],
+    ...[
+      ['suspend-sink', 'third', '1'],
+      ['suspend-sink', 'third', '0'],
+    ],
+    ...[
+      ['set-sink-port', 'living', 'no-such'],
+      ['set-source-port', 'living.monitor', 'no-such'],
+    ],
+    ...[
+      ['set-card-profile', 'no-such', 'off'],
+      ['set-port-latency-offset', 'no-such', 'port', '5'],
+    ],
+    ...[
+      ['set-sink-formats', '1', 'pcm; ac3-iec61937'],
+      ['send-message', '/core', 'list-handlers'],
+    ],
+    ...[
+      ['upload-sample', wav, 'bing'],
+      ['list', 'samples'],
+      ['play-sample', 'bing', 'living'],
+      ['remove-sample', 'bing'],
+    ],
+    ['unload-module', 'module-null-sink-that-is-not-there'],
+  ];
+}
+
+/** What the programs of these tests have both sides say, whichever the server is. */
+const SEEN = [
+  ...['AUTH', 'SET_CLIENT_NAME', 'REPLY', 'ERROR', 'SUBSCRIBE', 'SUBSCRIBE_EVENT', 'STAT', 'GET_SERVER_INFO'],
+  ...[
+    'GET_SINK_INFO',
+    'GET_SINK_INFO_LIST',
+    'GET_SOURCE_INFO',
+    'GET_SOURCE_INFO_LIST',
+    'GET_MODULE_INFO_LIST',
+  ],
+  ...[
+    'GET_CLIENT_INFO_LIST',
+    'GET_SINK_INPUT_INFO_LIST',
+    'GET_SOURCE_OUTPUT_INFO_LIST',
+    'GET_CARD_INFO_LIST',
+  ],
+  ...['GET_SAMPLE_INFO_LIST', 'LOAD_MODULE', 'SET_SINK_VOLUME', 'SET_SINK_MUTE', 'SET_SOURCE_VOLUME'],
+  ...[
+    'SET_SOURCE_MUTE',
+    'SET_DEFAULT_SINK',
+    'SET_DEFAULT_SOURCE',
+    'SET_SINK_INPUT_VOLUME',
+    'SET_SINK_INPUT_MUTE',
+  ],
+  ...[
+    'SET_SOURCE_OUTPUT_VOLUME',
+    'SET_SOURCE_OUTPUT_MUTE',
+    'MOVE_SINK_INPUT',
+    'MOVE_SOURCE_OUTPUT',
+    'SUSPEND_SINK',
+  ],
+  ...['SUSPEND_SOURCE', 'SET_SINK_PORT', 'SET_SOURCE_PORT', 'SET_CARD_PROFILE', 'SET_PORT_LATENCY_OFFSET'],
+  ...[
+    'EXTENSION SAVE_FORMATS',
+    'SEND_OBJECT_MESSAGE',
+    'CREATE_UPLOAD_STREAM',
+    'FINISH_UPLOAD_STREAM',
+    'PLAY_SAMPLE',
+  ],
+  ...['REMOVE_SAMPLE', 'CREATE_PLAYBACK_STREAM', 'CREATE_RECORD_STREAM', 'REQUEST', 'STARTED'],
+  ...['GET_PLAYBACK_LATENCY', 'DRAIN_PLAYBACK_STREAM', 'CORK_PLAYBACK_STREAM', 'FLUSH_PLAYBACK_STREAM'],
+];
+
+/** A second of silence, as a file that players play. */
+function wavFile(directory: string): string {
+  const head = Buffer.from('RIFF....WAVEfmt ....................data....', 'latin1');
+  head.writeUInt32LE(36 + SECOND_BYTES, 4);
+  for (const [at, word] of [16, 0x20001, RATE, SECOND_BYTES, 0x100004].entries()) {
+    head.writeUInt32LE(word, 16 + 4 * at);
+  }
+  head.writeUInt32LE(SECOND_BYTES, 40);
+  const path = join(directory, 'silence.wav');
+  writeFileSync(path, Buffer.concat([head, Buffer.alloc(SECOND_BYTES)]));
+  return path;
+}
+
+/** How a program ends: what it prints, and its status. */
+async function outcome(env: Environment, program: string, args: readonly string[]): Promise<string> {
+  const limits = { timeout: PROGRAM_MS, maxBuffer: 64 << 20 };
+  const ended = await run(program, [...args], { env, ...limits }).catch(
+    (error: { code?: unknown; stdout: string; stderr: string }) => error,
+  );
+  return `${'code' in ended ? ended.code : 0}\n${ended.stdout}${ended.stderr}`;
+}
+
+/** The cookie that clients of this server send; PipeWire, which compares none, makes none. */
+function cookieOf({ directory }: SoundServer): Buffer {
+  const path = join(directory, '.config/pulse/cookie');
+  mkdirSync(join(path, '..'), { recursive: true });
+  if (!statSync(path, { throwIfNoEntry: false })) writeFileSync(path, randomBytes(COOKIE_BYTES));
+  const cookie = readFileSync(path);
+  assert.equal(cookie.length, COOKIE_BYTES);
+  return cookie;
+}
+
+function assertNamed(said: readonly Said[]): void {
+  for (const line of said) {
+    if (line.note !== undefined || line.data !== undefined) continue;
+    const { command, unnamed, problem, answers } = line;
+    assert.ok(
+      typeof command === 'string' && unnamed === undefined && problem === undefined,
+      JSON.stringify(line),
+    );
+    if (command === 'REPLY' || command === 'ERROR')
+      assert.ok(typeof answers === 'string', JSON.stringify(line));
+  }
+}
+
+/** Every capture decodes to the lines that were printed as it was made. */
+function assertReadsBack(list: string, said: readonly Said[]): void {
+  const { files, read } = captures(pathToFileURL(list));
+  const numbers = new Set(said.map(({ connection }) => connection));
+  assert.equal(files.length, 2 * numbers.size);
+  for (const number of numbers) {
+    const conversation = new Conversation(new TextCache());
+    for (const from of ['client', 'server'] satisfies Side[]) {
+      const entry = files.find(({ file }) => file.endsWith(`-${number}-${from}.bin`));
+      assert.ok(entry !== undefined);
+      const bytes = read(entry);
+      assert.equal(bytes.length, entry.bytes);
+      const decoded: unknown[] = [];
+      let data = 0;
+      new Framer().push(bytes, (payload, channel) => {
+        if (channel === 0xffffffff) decoded.push({ from, ...conversation.read(from, payload) });
+        else data += 1;
+      });
+      assert.equal(entry.frames.length, decoded.length + data);
+      assert.equal(entry.negotiated_version, 35);
+      const own = said.filter((line) => line.connection === number && line.from === from);
+      // Told by its header: of the last one the rest may not have come.
+      const blocks = own.filter((line) => line.data !== undefined).length;
+      assert.ok(blocks === data || blocks === data + 1, `${blocks} blocks were told, ${data} kept`);
+      const lines = own.filter((line) => line.command !== undefined);
+      const printed = lines.map(({ seconds: _, connection: __, declined: ___, ...line }) => line);
+      const again = decoded.map((each) =>
+        JSON.parse(JSON.stringify(each, (key, value) => (key === 'unnamed' ? undefined : value))),
+      );
+      assert.deepEqual(printed, again);
+    }
+  }
+}
+
+function temporary(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-trace-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+for (const { kind, start } of SOUND_SERVERS) {
+  test(`${kind}: pactl, pacat, paplay and mpv work through it, and all is named`, {
+    timeout: DEADLINE_MS,
+  }, async (t) => {
+    const sound = await start();
+    t.after(() => sound.stop());
+    const cookie = cookieOf(sound);
+    if (kind === 'pulseaudio') await sound.pactl('load-module', 'module-device-restore');
+    const wav = wavFile(sound.directory);
+    const directory = temporary(t);
+    const list = join(directory, 'capture.json');
+    const tracer = await trace(t, { env: sound.env, args: ['--json', '--data', '--raw', list] });
+    assert.equal(statSync(tracer.path).mode & 0o777, 0o600);
+    const env = { ...sound.env, PULSE_SERVER: `unix:${tracer.path}` };
+    const through = (program: string, ...args: string[]): Promise<string> => outcome(env, program, args);
+
+    for (const question of QUESTIONS) {
+      const [direct, traced] = [
+        await outcome(sound.env, 'pactl', question),
+        await through('pactl', ...question),
+      ];
+      assert.equal(lasting(traced), lasting(direct), question.join(' '));
+      assert.match(traced, /^0\n/);
+    }
+
+    const log = join(directory, 'log');
+    const tone = toneFile(sound.directory, [0.9, 0.9]);
+    const recorded = join(directory, 'recorded');
+    const running = [
+      startProgram('pactl', ['subscribe'], { env, log }),
+      startProgram('pacat', ['--playback', '--verbose', '--device=living', ...SHAPE, tone], { env, log }),
+      startProgram('pacat', ['--record', '--device=living.monitor', ...SHAPE, recorded], { env, log }),
+    ];
+    t.after(() => Promise.all(running.map((program) => program.end('SIGKILL'))));
+    const first = async (what: string): Promise<string> =>
+      until(`${what} are there`, async () => {
+        const [index = ''] = (await sound.pactl('list', 'short', what)).split('\t');
+        return index !== '' && index;
+      });
+    const [sinkInput, sourceOutput] = [await first('sink-inputs'), await first('source-outputs')];
+    assert.match(await through('paplay', '--device=living', wav), /^0\n$/);
+    await until('what is played has been recorded', () =>
+      readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),
+    );
+    for (const command of commands(sinkInput, sourceOutput, wav)) await through('pactl', ...command);
+    const [living] = (await sound.sinks()).filter(({ name }) => name === 'living');
+    assert.equal(living?.volume['front-left']?.value_percent, '41%');
+    assert.match(await sound.pactl('list', 'sink-inputs'), /Volume: [^\n]* 33%/);
+    const mpv = ['--no-config', '--ao=pulse', '--no-terminal', '--length=0.3', '--audio-device=pulse/living'];
+    assert.match(await through('mpv', ...mpv, wav), /^0\n/);
+    for (const program of running) {
+      assert.ok(program.alive(), program.name);
+      await program.end('SIGINT');
+    }
+    assert.match(readFileSync(log, 'utf8'), /Event 'change' on sink #/);
+
+    tracer.child.kill('SIGINT');
+    assert.equal(await tracer.ended, 0);
+    assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
+    const said = tracer.said();
+    assertNamed(said);
+    const names = new Set(said.map(({ command }) => command));
+    assert.deepEqual(
+      SEEN.filter((name) => !names.has(name)),
+      [],
+    );
+    assert.ok(said.some((line) => line.declined?.join() === 'shm,memfd'));
+    assertReadsBack(list, said);
+    const kept = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+    for (const bytes of [...kept, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
+      for (let at = 0; at < COOKIE_BYTES; at += 8)
+        assert.equal(bytes.indexOf(cookie.subarray(at, at + 8)), -1);
+    }
+  });
+}

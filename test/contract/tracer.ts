@@ -1,0 +1,79 @@
+// `tonearm trace` as a test holds it: started beside a sound server, its lines as they come, ended in any way. It knows it from outside
+// only.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import type { Environment } from '../sound/program.js';
+import { until } from '../until.js';
+import { ENTRY } from './daemon.js';
+
+/** A line of `--json`. */
+export interface Said {
+  readonly seconds: number;
+  readonly connection: number;
+  readonly from?: 'client' | 'server';
+  readonly note?: string;
+  readonly data?: { readonly channel: number; readonly offset: number; readonly length: number };
+  readonly command?: string | number;
+  readonly tag?: number;
+  readonly answers?: string | number;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly unnamed?: readonly unknown[];
+  readonly problem?: string;
+  readonly declined?: readonly string[];
+}
+
+export interface Tracer {
+  readonly child: ChildProcess;
+  /** Of the socket that it listens on; '' where it runs a command. */
+  readonly path: string;
+  /** All it has printed, and what it has said beside that. */
+  out(): string;
+  err(): string;
+  said(): readonly Said[];
+  /** Resolves with its exit status when nobody holds its output any more. */
+  readonly ended: Promise<number | null>;
+}
+
+export interface TracerOptions {
+  readonly env: Environment;
+  readonly args?: readonly string[];
+  /** Nobody reads what it prints, until somebody does so with `child.stdout`. */
+  readonly unread?: boolean;
+}
+
+/** Resolves when it listens; at once where it runs a command. */
+export async function trace(
+  t: TestContext,
+  { env, args = [], unread = false }: TracerOptions,
+): Promise<Tracer> {
+  const child = spawn(process.execPath, [ENTRY, 'trace', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  if (!unread) {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+  }
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const ended = once(child, 'close').then(() => child.exitCode);
+  const address = async (): Promise<string> =>
+    until('it listens', () => {
+      assert.equal(child.exitCode, null, err);
+      return /^PULSE_SERVER=unix:(.+)\n/.exec(err)?.[1];
+    });
+  const path = args.includes('--') ? '' : await address();
+  const said = (): readonly Said[] =>
+    out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Said);
+  return { child, path, out: () => out, err: () => err, said, ended };
+}
