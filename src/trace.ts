@@ -2,6 +2,7 @@
 // and ends. It is a program of its own: nothing of the daemon runs beside it, and nothing of it in the daemon.
 
 import { spawn } from 'node:child_process';
+import { accessSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -116,8 +117,11 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
     capture,
     data: task.data,
   });
-  const path = join(runtimeDirectory(env, uid), `tonearm-trace-${around.pid}`);
+  const directory = runtimeDirectory(env, uid);
+  const path = join(directory, `tonearm-trace-${around.pid}`);
   try {
+    // Of a directory that is missing libuv would say that it may not be entered.
+    accessSync(directory);
     await proxy.listen(path);
   } catch (error) {
     return { end: 'cannot-listen', message: `cannot listen there: ${messageOf(error)}` };

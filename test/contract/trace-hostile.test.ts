@@ -1,0 +1,318 @@
+// `tonearm trace` between peers that no real program is: what is malformed passes and is told, a slow side slows the other and costs no
+// memory, and however a trace ends, nothing of it is left.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import * as wire from '../protocol/pulse/bytes.js';
+import type { Environment } from '../sound/program.js';
+import { until } from '../until.js';
+import { type Tracer, type TracerOptions, trace } from './tracer.js';
+
+const DEADLINE_MS = 60_000;
+const MIB = 1 << 20;
+/** What is sent to a side that does not read; a trace that kept it would need as much more. */
+const FLOOD_BYTES = 256 * MIB;
+const MEMORY_MAX_BYTES = 200 * MIB;
+/** Polls of `until` in a row. */
+const STILL_POLLS = 20;
+
+interface Peers {
+  readonly env: Environment;
+  readonly directory: string;
+  /** What the tracer has connected to it, in their order. */
+  readonly servers: readonly Socket[];
+}
+
+/** A server that takes connections, and reads nothing until it is told to. */
+async function peers(t: TestContext): Promise<Peers> {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-trace-'));
+  const servers: Socket[] = [];
+  const server = createServer((socket) => servers.push(socket.on('error', () => socket.destroy())));
+  const path = join(directory, 'native');
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of servers) socket.destroy();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const env = { PATH: process.env['PATH'] ?? '', XDG_RUNTIME_DIR: directory, PULSE_SERVER: `unix:${path}` };
+  return { env, directory, servers };
+}
+
+/** A client of the tracer, and the server's side of it. */
+async function joined(
+  t: TestContext,
+  { path }: Tracer,
+  { servers }: Peers,
+): Promise<readonly [Socket, Socket]> {
+  const before = servers.length;
+  const client = connect(path).on('error', () => client.destroy());
+  t.after(() => client.destroy());
+  const server = await until('the server is connected', () => servers[before]);
+  return [client, server];
+}
+
+/** Resolves with what has come when it is so much. */
+async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  socket.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    length += piece.length;
+  });
+  await until(`${count} bytes have come`, () => length >= count);
+  return Buffer.concat(pieces);
+}
+
+const hasSaid = (tracer: Tracer, text: string): Promise<true> =>
+  until(`it says ${text}`, () => tracer.out().includes(text) || undefined);
+
+const auth = wire.command(8, 0, wire.u32(35), wire.blob(Array.from({ length: 256 }, (_, at) => at)));
+const CASES: readonly (readonly [string, Uint8Array, string])[] = [
+  ['17 MiB', wire.framed([1, 2, 3], { length: 17 * MIB }), 'a frame of 17825792 bytes'],
+  ['garbage', Buffer.alloc(3000, 0xee), 'a frame of 4008636142 bytes'],
+  ['a command with flags of shared memory', wire.framed([1], { flags: 0x80000000 }), 'an offset or flags'],
+  ['values that are none', wire.framed([...wire.u32(200), ...wire.u32(1), 0xfe]), 'byte 0xfe'],
+  ['a command without its tag', wire.framed([...wire.u32(21)]), 'the end of the frame'],
+];
+
+for (const from of ['client', 'server'] as const) {
+  test(`what a ${from} says badly passes, byte by byte too, and is told`, {
+    timeout: DEADLINE_MS,
+  }, async (t) => {
+    const between = await peers(t);
+    const tracer = await trace(t, { env: between.env });
+    for (const [index, [what, bad, told]] of CASES.entries()) {
+      const [client, server] = await joined(t, tracer, between);
+      const [speaker, hearer] = from === 'client' ? [client, server] : [server, client];
+      const all = Buffer.concat([auth, bad]);
+      const heard = bytesFrom(hearer, all.length);
+      for (const byte of all) speaker.write(Uint8Array.of(byte));
+      assert.deepEqual(await heard, all, what);
+      await hasSaid(tracer, `#${index + 1} ${from === 'client' ? '>' : '<'}`);
+      await hasSaid(tracer, told);
+      speaker.destroy();
+      await hasSaid(tracer, `#${index + 1} closed`);
+    }
+    assert.equal(tracer.child.exitCode, null);
+  });
+}
+
+/** The most memory that the process has ever held. */
+function mostMemoryBytes(tracer: Tracer): number {
+  const status = readFileSync(`/proc/${tracer.child.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}
+
+/** Writes until nobody takes more: answers with what the kernel has taken by then. */
+async function floods(socket: Socket, piece: Buffer): Promise<number> {
+  for (let sent = 0; sent < FLOOD_BYTES; sent += piece.length) socket.write(piece);
+  let still = 0;
+  let before = -1;
+  const taken = (): number => socket.bytesWritten - socket.writableLength;
+  return until('nothing more is taken', () => {
+    still = taken() === before ? still + 1 : 0;
+    before = taken();
+    return still >= STILL_POLLS ? before : undefined;
+  });
+}
+
+/** 64 kB of audio data; and a command whose line is six times as long. */
+const BLOCK = Buffer.from(
+  wire.framed(
+    Array.from({ length: 65_536 }, () => 0x55),
+    { channel: 0 },
+  ),
+);
+const WORDY = Buffer.from(
+  wire.command(200, 1, ...Array.from({ length: 60 }, () => wire.text('\u0001'.repeat(4000)))),
+);
+
+for (const from of ['client', 'server'] as const) {
+  test(`a side that does not read slows a ${from}, and costs no memory`, {
+    timeout: DEADLINE_MS,
+  }, async (t) => {
+    const between = await peers(t);
+    const tracer = await trace(t, { env: between.env });
+    const [client, server] = await joined(t, tracer, between);
+    const [speaker, hearer] = from === 'client' ? [client, server] : [server, client];
+    hearer.pause();
+    const taken = await floods(speaker, BLOCK);
+    assert.ok(taken < 8 * MIB, `${taken} bytes were taken`);
+    let heard = 0;
+    hearer.on('data', (piece: Buffer) => {
+      heard += piece.length;
+    });
+    hearer.resume();
+    const all = Math.ceil(FLOOD_BYTES / BLOCK.length) * BLOCK.length;
+    await until('all has come', () => heard === all, DEADLINE_MS);
+    assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
+    speaker.destroy();
+    await hasSaid(
+      tracer,
+      `#1 closed; passed over: ${all / BLOCK.length} blocks of audio data, ${(all / BLOCK.length) * 65_536} bytes`,
+    );
+  });
+}
+
+test('whoever does not read the lines slows the clients, and costs no memory', {
+  timeout: DEADLINE_MS,
+}, async (t) => {
+  const between = await peers(t);
+  const tracer = await trace(t, { env: between.env, args: ['--json'], unread: true });
+  const [client, server] = await joined(t, tracer, between);
+  server.resume();
+  const taken = await floods(client, WORDY);
+  assert.ok(taken < 8 * MIB, `${taken} bytes were taken`);
+  assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
+  // It hears a signal all the same.
+  tracer.child.kill('SIGTERM');
+  await until('it has ended', () => tracer.child.exitCode === 0);
+  assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
+});
+
+test('clients at a time are numbered, and each has its own server', { timeout: DEADLINE_MS }, async (t) => {
+  const between = await peers(t);
+  const tracer = await trace(t, { env: between.env, args: ['--json'] });
+  const pairs = [];
+  for (let number = 1; number <= 3; number += 1) pairs.push(await joined(t, tracer, between));
+  for (const [index, [client]] of pairs.entries()) client.write(wire.command(20, index + 10));
+  const numbers = await until('all have been heard', () => {
+    const said = tracer.said().filter(({ command }) => command === 'GET_SERVER_INFO');
+    return said.length === 3 && said.map(({ connection, tag }) => [connection, tag]);
+  });
+  assert.deepEqual(numbers.toSorted(), [
+    [1, 10],
+    [2, 11],
+    [3, 12],
+  ]);
+});
+
+test('a side that has said its last word still hears', { timeout: DEADLINE_MS }, async (t) => {
+  const between = await peers(t);
+  const tracer = await trace(t, { env: between.env });
+  const [client, server] = await joined(t, tracer, between);
+  server.allowHalfOpen = true;
+  client.end(wire.command(20, 1));
+  await new Promise((resolve) => server.resume().once('end', resolve));
+  const answer = wire.error(1, 5);
+  const heard = bytesFrom(client, answer.length);
+  server.end(answer);
+  assert.deepEqual(await heard, Buffer.from(answer));
+  await hasSaid(tracer, 'ERROR GET_SERVER_INFO error=NOENTITY');
+  await hasSaid(tracer, '#1 closed');
+});
+
+test('without a sound server a client is told so by its connection, and people by a line', {
+  timeout: DEADLINE_MS,
+}, async (t) => {
+  const { env } = await peers(t);
+  const tracer = await trace(t, { env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' } });
+  const client = connect(tracer.path);
+  await new Promise((resolve) => client.resume().once('close', resolve));
+  await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
+});
+
+const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
+  ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(
+    (signal) => [signal, ({ child }: Tracer) => void child.kill(signal)] as const,
+  ),
+  ['the end of whoever reads', ({ child }) => void child.stdout?.destroy()],
+];
+
+for (const [what, end] of ENDS) {
+  test(`${what} ends it and its connections, and its socket is gone`, { timeout: DEADLINE_MS }, async (t) => {
+    const between = await peers(t);
+    const tracer = await trace(t, { env: between.env });
+    const [client, server] = await joined(t, tracer, between);
+    const closed = Promise.all(
+      [client, server].map((side) => new Promise((resolve) => side.resume().once('close', resolve))),
+    );
+    end(tracer);
+    // A reader's end is noticed by the next line.
+    client.write(wire.command(20, 1));
+    await closed;
+    assert.equal(await tracer.ended, 0);
+    assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
+  });
+}
+
+interface Ran {
+  readonly status: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function ran(t: TestContext, options: TracerOptions): Promise<Ran> {
+  const tracer = await trace(t, options);
+  const status = await tracer.ended;
+  return { status, out: tracer.out(), err: tracer.err() };
+}
+
+const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+  ['its status', ['sh', '-c', 'exit 7'], 7, /^$/],
+  ['its output, on standard error', ['sh', '-c', 'echo $PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
+  ['the signal that ends it', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
+  [
+    'that it is not there',
+    ['no-such-program'],
+    127,
+    /^tonearm: trace: cannot run no-such-program: .*ENOENT\n$/,
+  ],
+  ['that it cannot be run', ['/etc/passwd'], 126, /^tonearm: trace: cannot run \/etc\/passwd: .*EACCES\n$/],
+];
+
+for (const [what, command, status, err] of COMMANDS) {
+  test(`of a command it passes on ${what}`, { timeout: DEADLINE_MS }, async (t) => {
+    const { env, directory } = await peers(t);
+    const result = await ran(t, { env, args: ['--', ...command] });
+    assert.deepEqual([result.status, result.out], [status, '']);
+    assert.match(result.err, err);
+    assert.equal(statSync(join(directory, 'tonearm-trace'), { throwIfNoEntry: false }), undefined);
+  });
+}
+
+test('a signal goes to the command, which may end as it likes', { timeout: DEADLINE_MS }, async (t) => {
+  const { env } = await peers(t);
+  const script = 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done';
+  const tracer = await trace(t, { env, args: ['--', 'sh', '-c', script] });
+  await until('the command runs', () => tracer.err().includes('ready'));
+  tracer.child.kill('SIGTERM');
+  assert.equal(await tracer.ended, 5);
+  assert.match(tracer.err(), /got/);
+});
+
+for (const [what, args, env, status, said] of [
+  [
+    'a directory that is not there',
+    [],
+    { XDG_RUNTIME_DIR: '/nowhere' },
+    69,
+    /^tonearm: trace: cannot listen there: ENOENT: .* '\/nowhere'/,
+  ],
+  [
+    'a capture that cannot be made',
+    ['--raw', '/nowhere/x'],
+    {},
+    74,
+    /^tonearm: trace: ENOENT.*\/nowhere\/x\.json/,
+  ],
+  [
+    'a wrong command line',
+    ['--bogus'],
+    {},
+    64,
+    /^tonearm: trace: .*'--bogus'.*; see tonearm trace --help\n$/,
+  ],
+] as const) {
+  test(`${what} is ${status}`, { timeout: DEADLINE_MS }, async (t) => {
+    const between = await peers(t);
+    const result = await ran(t, { env: { ...between.env, ...env }, args: [...args, '--', 'true'] });
+    assert.equal(result.status, status);
+    assert.match(result.err, said);
+  });
+}
