@@ -108,17 +108,29 @@ function mostMemoryBytes(tracer: Tracer): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
-/** Writes until nobody takes more: answers with what the kernel has taken by then. */
+/** Writes piece after piece as they are taken. Answers, when nothing more is taken, with how much that was. */
 async function floods(socket: Socket, piece: Buffer): Promise<number> {
-  for (let sent = 0; sent < FLOOD_BYTES; sent += piece.length) socket.write(piece);
+  let taken = 0;
+  const next = (): void => {
+    if (taken < FLOOD_BYTES) {
+      socket.write(piece, () => {
+        taken += piece.length;
+        next();
+      });
+    }
+  };
+  next();
   let still = 0;
   let before = -1;
-  const taken = (): number => socket.bytesWritten - socket.writableLength;
-  return until('nothing more is taken', () => {
-    still = taken() === before ? still + 1 : 0;
-    before = taken();
-    return still >= STILL_POLLS ? before : undefined;
-  });
+  return until(
+    'nothing more is taken',
+    () => {
+      still = taken === before ? still + 1 : 0;
+      before = taken;
+      return still >= STILL_POLLS ? taken : undefined;
+    },
+    DEADLINE_MS,
+  );
 }
 
 /** 64 kB of audio data; and a command whose line is six times as long. */
@@ -252,6 +264,15 @@ async function ran(t: TestContext, options: TracerOptions): Promise<Ran> {
   const status = await tracer.ended;
   return { status, out: tracer.out(), err: tracer.err() };
 }
+
+test('of very many clients the last are refused', { timeout: DEADLINE_MS }, async (t) => {
+  const between = await peers(t);
+  const tracer = await trace(t, { env: between.env });
+  for (let number = 1; number <= 64; number += 1) await joined(t, tracer, between);
+  const refused = connect(tracer.path).on('error', () => refused.destroy());
+  await new Promise((resolve) => refused.resume().once('close', resolve));
+  await hasSaid(tracer, '#65 refused: 64 are connected');
+});
 
 const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
   ['its status', ['sh', '-c', 'exit 7'], 7, /^$/],
