@@ -33,6 +33,8 @@ export const PACKAGES = {
   mosquitto: { file: '/usr/sbin/mosquitto', why: 'an MQTT broker' },
   'mosquitto-clients': { file: '/usr/bin/mosquitto_pub', why: 'commands over MQTT from a shell' },
   chromium: { file: '/usr/bin/chromium', why: 'a real EventSource, and real cross-origin requests' },
+  pavucontrol: { file: '/usr/bin/pavucontrol', why: 'a client that asks a sound server for everything' },
+  xvfb: { file: '/usr/bin/Xvfb', why: 'a screen for it' },
   wrk: { file: '/usr/bin/wrk', why: 'HTTP load for benchmarks' },
 };
 

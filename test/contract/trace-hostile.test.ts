@@ -2,7 +2,8 @@
 // memory, and however a trace ends, nothing of it is left.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { type TestContext, test } from 'node:test';
 import * as wire from '../protocol/pulse/bytes.js';
 import type { Environment } from '../sound/program.js';
 import { until } from '../until.js';
+import { ENTRY } from './daemon.js';
 import { type Tracer, type TracerOptions, trace } from './tracer.js';
 
 const DEADLINE_MS = 60_000;
@@ -305,6 +307,27 @@ test('a signal goes to the command, which may end as it likes', { timeout: DEADL
   tracer.child.kill('SIGTERM');
   assert.equal(await tracer.ended, 5);
   assert.match(tracer.err(), /got/);
+});
+
+test('a capture that fills its disk ends the trace, which says so', { timeout: DEADLINE_MS }, async (t) => {
+  const between = await peers(t);
+  symlinkSync('/dev/full', join(between.directory, 'cap-1-client.bin'));
+  const tracer = await trace(t, { env: between.env, args: ['--raw', join(between.directory, 'cap')] });
+  const [client] = await joined(t, tracer, between);
+  client.write(wire.command(20, 1));
+  assert.equal(await tracer.ended, 74);
+  assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
+});
+
+test('lines that fill their disk end the trace, which says so', { timeout: DEADLINE_MS }, async (t) => {
+  const { env } = await peers(t);
+  const script = '"$0" "$1" trace -- pactl info > /dev/full';
+  const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ENTRY], {
+    ...{ encoding: 'utf8', timeout: DEADLINE_MS },
+    env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' },
+  });
+  assert.equal(status, 74);
+  assert.match(stderr, /^tonearm: trace: write ENOSPC|^tonearm: trace: ENOSPC/m);
 });
 
 for (const [what, args, env, status, said] of [
