@@ -2,8 +2,8 @@
 // shared memory, which is the one thing that it changes in what passes. What is kept of the bytes is without the cookie. Audio data
 // is not held, and neither is what a lost stream says.
 
-import { CONTROL_CHANNEL, Framer, HEADER_BYTES, readHeader } from '../frame.js';
-import { TAG, WireError } from '../wire.js';
+import { CONTROL_CHANNEL, HEADER_BYTES } from '../frame.js';
+import { TAG } from '../wire.js';
 import type { Side } from './conversation.js';
 
 /** A frame that carries audio data: what its header says. */
@@ -37,6 +37,10 @@ export interface TapEvents {
   kept(frame: FrameEntry): void;
 }
 
+/** What both servers, and libpulse, end a connection at. */
+const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
+/** The first buffer for a payload that comes in pieces; it then doubles, so that a claimed length allocates nothing. */
+const STAGING_MIN_BYTES = 4096;
 /** In a header. The highest bits of the flags belong to shared memory, which is declined. */
 const OFFSET_AT = 8;
 const SEEK_AT = 19;
@@ -61,16 +65,25 @@ const DECLINED = [
 ] as const;
 const DECLINED_BITS = DECLINED.reduce((bits, [bit]) => bits | bit, 0);
 
+const NOTHING = Buffer.alloc(0);
+
+/** Why no frame begins so. */
+function malformed(length: number, hasFlags: boolean): string | undefined {
+  if (length === 0 || length > PAYLOAD_MAX_BYTES) return `a frame of ${length} bytes`;
+  return hasFlags ? 'a command frame with an offset or flags' : undefined;
+}
+
 export class Tap {
   readonly #from: Side;
   readonly #events: TapEvents;
-  readonly #framer = new Framer();
   /** The first bytes of the frame under way, as they came. */
   readonly #head = Buffer.alloc(HEAD_BYTES);
   /** Bytes of that frame that have passed, and how long it is, once its header is whole. */
   #seen = 0;
   #size: number | undefined;
   #channel = CONTROL_CHANNEL;
+  /** Of a command's payload what has come. */
+  #payload = NOTHING;
   /** Of frames that have passed. */
   #bytes = 0;
   #commands = 0;
@@ -106,41 +119,62 @@ export class Tap {
 
   #header(): void {
     const head = this.#head.subarray(0, HEADER_BYTES);
-    try {
-      const { length, channel } = readHeader(head);
-      this.#size = HEADER_BYTES + length;
-      this.#channel = channel;
-      if (channel !== CONTROL_CHANNEL) {
-        const seek = head.readUInt8(SEEK_AT);
-        const offset = Number(head.readBigInt64BE(OFFSET_AT));
-        this.#events.block({ channel, offset, length, seek: SEEKS[seek] ?? seek });
-      } else {
-        this.#framer.push(head, this.#deliver);
-      }
-      this.#events.keep(head);
-    } catch (error) {
-      if (!(error instanceof WireError)) throw error;
+    const [length, channel] = [head.readUInt32BE(0), head.readUInt32BE(4)];
+    const isCommand = channel === CONTROL_CHANNEL;
+    const reason = malformed(length, isCommand && head.subarray(OFFSET_AT).some((byte) => byte !== 0));
+    if (reason !== undefined) {
       this.#lost = true;
-      this.#events.lost(error.message);
+      this.#payload = NOTHING;
+      this.#events.lost(reason);
+      return;
     }
+    this.#size = HEADER_BYTES + length;
+    this.#channel = channel;
+    this.#events.keep(head);
+    if (isCommand) return;
+    const seek = head.readUInt8(SEEK_AT);
+    const offset = Number(head.readBigInt64BE(OFFSET_AT));
+    this.#events.block({ channel, offset, length, seek: SEEKS[seek] ?? seek });
   }
 
   #commandPiece(piece: Buffer, start: number): void {
     const at = FLAGS_AT - start;
     const flags = this.#saysVersion() ? piece[at] : undefined;
     if (flags !== undefined) piece[at] = flags & ~DECLINED_BITS;
-    this.#framer.push(piece, this.#deliver);
+    this.#stage(piece, start - HEADER_BYTES);
     this.#events.keep(this.#isAuth() ? this.#withoutCookie(piece, start) : piece);
   }
 
-  readonly #deliver = (payload: Uint8Array): void => {
+  /** Takes a piece of a command's payload, which is handed out with its last one. */
+  #stage(piece: Buffer, at: number): void {
+    const length = (this.#size ?? 0) - HEADER_BYTES;
+    if (piece.length === length) {
+      this.#deliver(piece);
+      return;
+    }
+    const end = at + piece.length;
+    if (end > this.#payload.length) {
+      const grown = Buffer.alloc(
+        Math.min(length, Math.max(end, STAGING_MIN_BYTES, 2 * this.#payload.length)),
+      );
+      this.#payload.copy(grown, 0, 0, at);
+      this.#payload = grown;
+    }
+    piece.copy(this.#payload, at);
+    if (end < length) return;
+    const payload = this.#payload;
+    this.#payload = NOTHING;
+    this.#deliver(payload.subarray(0, length));
+  }
+
+  #deliver(payload: Buffer): void {
     const flags = this.#saysVersion() ? (this.#head[FLAGS_AT] ?? 0) : 0;
     this.#events.command(
       payload,
       DECLINED.filter(([bit]) => (flags & bit) !== 0).map(([, name]) => name),
     );
     this.#commands += 1;
-  };
+  }
 
   #end(size: number): void {
     const hasCode =
