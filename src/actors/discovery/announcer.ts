@@ -32,6 +32,9 @@ const CALL_DEADLINE_MS = 4_000;
  */
 const LOOK_EVERY_MS = 8_000;
 
+/** Tried at once: then it waits, as after every failure. */
+const NAMES_MAX = 32;
+
 export interface AnnouncerWorld {
   /** Of this moment. */
   readonly interfaces: () => Interfaces;
@@ -53,6 +56,8 @@ export class Announcer implements BridgeActor, BusOwner {
   #name: string;
   /** Somebody else has it. */
   #isNameTaken = false;
+  /** On this connection. */
+  #namesTaken = 0;
   #isUnderWay = false;
   #isDue = false;
 
@@ -86,6 +91,9 @@ export class Announcer implements BridgeActor, BusOwner {
     if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
     // Not by calling it: that would start one that was stopped on purpose.
     const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
+    // Also where this connection is lost by now: the next one asks again.
+    if (!owner.ok && owner.error.kind !== 'dbus')
+      throw new Error('the bus does not tell whether avahi-daemon runs');
     // A change that came meanwhile is newer.
     this.#isAvahiThere ??= owner.ok;
     this.#look();
@@ -130,6 +138,7 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#announcement.ended();
     this.#name = this.#settings.name;
     this.#isNameTaken = false;
+    this.#namesTaken = 0;
   }
 
   #look(): void {
@@ -184,6 +193,8 @@ export class Announcer implements BridgeActor, BusOwner {
 
   async #chooseName(): Promise<BusError | undefined> {
     if (!this.#isNameTaken) return undefined;
+    this.#namesTaken += 1;
+    if (this.#namesTaken > NAMES_MAX) return { kind: 'local', detail: `${NAMES_MAX} names are taken` };
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [this.#name]);
     if (!next.ok) return next.error;
     this.#node.log('warn', 'somebody else on the network has the name', {

@@ -44,6 +44,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   #heardOf: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
+  /** Counts losses: a connection that is lost meanwhile does not come up. */
+  #losses = 0;
 
   constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#publish = publish;
@@ -54,6 +56,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   async up(): Promise<void> {
+    const losses = this.#losses;
     const heardOf = new Set<string>();
     this.#heardOf = heardOf;
     const watched = await this.#bus.watch(PLAYER_OWNERS);
@@ -66,9 +69,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
         if (owner.ok && !heardOf.has(name)) this.#owned(name, owner.value);
       }),
     );
+    if (losses !== this.#losses) return;
     this.#heardOf = undefined;
     const read = [...this.#players.values()].map(({ settled }) => settled);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(read));
+    if (losses !== this.#losses) return;
     this.#publisher.tell();
     this.#away = undefined;
     this.#publish.status('up');
@@ -76,6 +81,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   down(reason: string): void {
+    this.#losses += 1;
     this.#forgetAll();
     this.#away = reason;
     this.#publish.status('connecting', reason);

@@ -1,0 +1,75 @@
+// The announcer on a bus that does what neither a bus nor avahi-daemon should.
+
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Announcer } from '../../../src/actors/discovery/announcer.js';
+import type { Interfaces } from '../../../src/actors/discovery/places.js';
+import { systemClock } from '../../../src/clock.js';
+import { packed } from '../../fuzz/dbus-values.js';
+import { until } from '../../until.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, text } from '../bus/scripted-bus.js';
+
+const INTERFACES: Interfaces = [
+  { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
+];
+
+/** Answers as an avahi-daemon does; `member` otherwise. */
+const answers =
+  (member: string, otherwise: (socket: Socket, heard: Heard) => void) =>
+  (socket: Socket, heard: Heard): void => {
+    const { serial, text: said } = heard;
+    if (said.includes(member)) otherwise(socket, heard);
+    else if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', text(':1.9')));
+    else if (said.includes('GetState')) socket.write(reply(serial, 'i', packed('i', [2])));
+    else if (said.includes('EntryGroupNew')) socket.write(reply(serial, 'o', text('/group')));
+    else if (said.includes('GetAlternativeServiceName'))
+      socket.write(reply(serial, 's', text(`Kitchen #${serial}`)));
+    else socket.write(reply(serial));
+  };
+
+function announce(t: TestContext, bus: ScriptedBus): { readonly told: string[]; readonly logged: string[] } {
+  process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
+  const [told, logged]: [string[], string[]] = [[], []];
+  const announcer = new Announcer(
+    { enabled: true, name: 'Kitchen' },
+    {
+      status: (state, detail) => void told.push(`${state}: ${detail}`),
+      log: (_level, message) => void logged.push(message),
+    },
+    { interfaces: () => INTERFACES, clock: systemClock },
+  );
+  t.after(() => announcer.stop());
+  announcer.hear({ notices: [{ kind: 'served', port: 8018, addresses: ['0.0.0.0'] }] } as never);
+  return { told, logged };
+}
+
+test('a bus that goes before it has told of avahi-daemon says nothing about it', async (t) => {
+  let asked = 0;
+  // First its owner is followed, then the announcer asks by itself.
+  const dying = {
+    call: answers('GetNameOwner', (socket, { serial }) => {
+      asked += 1;
+      if (asked === 1) socket.write(reply(serial, 's', text(':1.9')));
+      else socket.destroy();
+    }),
+  };
+  const whole = { call: answers('nothing', () => undefined) };
+  const bus = await scriptedBus((connection) => (connection === 1 ? dying : whole));
+  t.after(() => bus.close());
+  const { told } = announce(t, bus);
+  await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  assert.deepEqual(told, ['connecting: the bus closed the connection']);
+});
+
+test('an avahi-daemon to which every name is taken is given time', async (t) => {
+  const taken = answers('AddService', (socket, { serial }) =>
+    socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken')),
+  );
+  const bus = await scriptedBus(() => ({ call: taken }));
+  t.after(() => bus.close());
+  const { told, logged } = announce(t, bus);
+  await until('it has given up once', () => told.length > 0);
+  assert.match(told[0] ?? '', /^connecting: avahi-daemon: .*32 names are taken/);
+  assert.equal(logged.length, 32);
+});
