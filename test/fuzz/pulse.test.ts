@@ -44,6 +44,8 @@ test('mutated captures end a session at worst', async (t) => {
     'failed: timeout',
     'protocol-violation',
     'stopped',
+    'condensed',
+    'data',
   ]) {
     assert.ok(result.outcomes.includes(outcome), `${outcome} was never seen with TONEARM_FUZZ_SEED=${SEED}`);
   }

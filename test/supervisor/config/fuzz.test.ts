@@ -1,12 +1,18 @@
-// Random damage to a whole configuration, and random conf.d files over it: an answer always, never an exception.
+// Random damage to whole configurations, the packaged example among them, and random conf.d files over it: an answer always, never an exception.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 import { ENVIRONMENT, FULL_YAML } from './full.js';
 
 const ROUNDS = 1500;
+/** As an administrator has it who takes every `#` away that stands before a key. */
+const EXAMPLE = readFileSync(
+  new URL('../../../../packaging/config.example.yaml', import.meta.url),
+  'utf8',
+).replace(/^#(?=[a-zA-Z]| {2})/gm, '');
 const PIECES = [
   ...'{}[],:#&*!|>\'"%@`-? \t\n\r\0~=<\\0',
   '- ',
@@ -61,7 +67,7 @@ function damaged(text: string, below: (limit: number) => number): string {
 function checkRound(seed: number): boolean {
   const random = new SeededRandom(seed);
   const below = (limit: number): number => random.below(limit);
-  let text = FULL_YAML;
+  let text = below(2) === 0 ? EXAMPLE : FULL_YAML;
   for (let count = below(4); count >= 0; count -= 1) text = damaged(text, below);
   const over = FULL_YAML.split('\n').slice(below(20)).join('\n');
   const files = [{ path: 'c', text }, ...(below(3) === 0 ? [{ path: 'd', text: damaged(over, below) }] : [])];
