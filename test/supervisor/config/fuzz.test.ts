@@ -7,7 +7,7 @@ import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.j
 import { SEED, SeededRandom } from '../../seeded-random.js';
 import { ENVIRONMENT, FULL_YAML } from './full.js';
 
-const ROUNDS = 1500;
+const ROUNDS = 1000;
 /** As an administrator has it who takes every `#` away that stands before a key. */
 const EXAMPLE = readFileSync(
   new URL('../../../../packaging/config.example.yaml', import.meta.url),
