@@ -65,7 +65,7 @@ export class PageOnNode {
     await this.#bringMusic();
     await node.writeFile('/etc/pulse/default.pa.d/page.pa', PULSEAUDIO_SINKS);
     await node.writeFile('/etc/pipewire/pipewire-pulse.conf.d/page.conf', PIPEWIRE_SINKS);
-    await this.systemctl('restart', 'pipewire-pulse.service');
+    await this.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
     await node.writeUnit('user', 'player.service', PLAYER);
     await node.writeUnit('user', 'radio.service', sleeper('Radio'));
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));

@@ -1,0 +1,146 @@
+// The installed node with everything that a node can have, and what the faults need around it: a neighbour on the same link with the broker, a
+// small disk for the daemon's state, an upgrade that waits for a word, a saboteur in the daemon. All of it comes back with a reboot.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
+import { until } from '../../until.js';
+import type { Node } from '../node.js';
+import { setUpPi, shell } from '../scenarios/package-shell.js';
+import { PageOnNode } from '../scenarios/page-on-node.js';
+
+export const LAN_ADDRESS = '192.168.77.5';
+export const BROKER = '192.168.77.9';
+export const TOPIC = 'tonearm/tonearm-node';
+export const STATE = '/home/pi/.local/state/tonearm';
+const RUNTIME = '/etc/faults';
+const SABOTAGE = '/run/sabotage';
+
+/** What brings a unit of the system to each boot. */
+const AT_BOOT = '[Install]\nWantedBy=multi-user.target\n';
+const ONESHOT = '[Service]\nType=oneshot\nRemainAfterExit=yes\n';
+
+/** Adds lan0 with its address; the neighbour has the other end. */
+export const PLUG_IN = `ip link add lan0 type veth peer name far0 netns neighbour
+ip -n neighbour address add ${BROKER}/24 dev far0; ip -n neighbour link set far0 up
+ip address add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up`;
+
+const SYSTEM_UNITS: Readonly<Record<string, string>> = {
+  'neighbour.service': `[Unit]\nBefore=broker.service\n${ONESHOT}ExecStart=/bin/sh -ec 'ip netns add neighbour; ip -n neighbour link set lo up; ${PLUG_IN.replaceAll('\n', '; ')}'\n${AT_BOOT}`,
+  'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${RUNTIME}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
+};
+
+/** As pi's, with what was on it kept over a reboot. */
+const smallDisk = (uid: number): string => `[Unit]
+Before=user@${uid}.service
+${ONESHOT}ExecStart=/bin/sh -ec 'mount -t tmpfs -o size=128k,mode=700,uid=${uid},gid=${uid} small-disk ${STATE}; cp -a /var/kept/. ${STATE}'
+ExecStop=/bin/sh -ec 'cp -a ${STATE}/. /var/kept; umount --lazy ${STATE}'
+${AT_BOOT}`;
+
+/** It waits for its verdict, and writes down that it has come to its end by itself. */
+const UPGRADE = `#!/bin/sh
+rm -f ~/upgrade-ended
+tonearm progress begin --total 4
+tonearm progress step --percent 50 --current 2 --step 'Half of it'
+until [ -s ~/verdict ]; do sleep 0.05; done
+cp ~/verdict ~/upgrade-ended
+exit "$(cat ~/verdict)"
+`;
+
+const RESULT =
+  '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}\n';
+
+export class FaultedNode extends PageOnNode {
+  /** The sound server's. */
+  readonly soundUnit: string;
+  #way: SeverableProxy | undefined;
+
+  constructor(node: () => Node, soundUnit: string) {
+    super(node);
+    this.soundUnit = soundUnit;
+  }
+
+  /** A port of this machine that leads to the daemon's; the same for the node's life. */
+  get port(): number {
+    return this.#way?.port ?? assert.fail('there is no way to the node');
+  }
+
+  override async install(): Promise<void> {
+    const { node } = this;
+    await super.install();
+    await node.writeFile(`${RUNTIME}/broker.conf`, 'user root\nlistener 1883\nallow_anonymous true\n');
+    for (const [name, text] of Object.entries(SYSTEM_UNITS)) await node.writeUnit('system', name, text);
+    await node.writeUnit('system', 'small-disk.service', smallDisk(node.uid));
+    await node.writeFile(`${RUNTIME}/upgrade`, UPGRADE, '755');
+    await node.writeFile(
+      `${RUNTIME}/saboteur.mjs`,
+      readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8'),
+    );
+    const settings = {
+      'tonearm-upgrade': `ExecStart=\nExecStart=${RUNTIME}/upgrade`,
+      // The unit takes the variable away, as anybody may have set it.
+      tonearm: `UnsetEnvironment=\nEnvironment=NODE_OPTIONS=--import=${RUNTIME}/saboteur.mjs SABOTAGE=${SABOTAGE}`,
+    };
+    for (const [unit, text] of Object.entries(settings))
+      await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
+    await this.systemctl('disable', '--now', 'tonearm-detect.timer');
+    await this.systemctl('daemon-reload');
+    await this.systemctl('stop', 'tonearm.service');
+    await shell(
+      node,
+      `mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
+systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service
+systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`,
+    );
+    await this.asUser(`printf %s '${RESULT.trimEnd()}' > ${STATE}/upgrade-result.json`);
+    await this.systemctl('enable', 'radio.service');
+    await setUpPi(node, ...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
+    this.#way = await startProxy(await node.door());
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#way?.close();
+  }
+
+  /** As a person would, from the page. */
+  async restart(): Promise<void> {
+    await this.node.reboot(() =>
+      this.asRoot('curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot'),
+    );
+    await this.node.door();
+  }
+
+  /** A script of pi's, which must succeed. */
+  async asUser(script: string): Promise<string> {
+    const ran = await this.node.user('sh', '-euc', `export HOME=/home/pi; ${script}`);
+    assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
+    return ran.stdout;
+  }
+
+  asRoot(script: string): Promise<string> {
+    return shell(this.node, script);
+  }
+
+  /** The main process of a unit; 0 if there is none. */
+  async pidOf(scope: 'system' | 'user', unit: string): Promise<number> {
+    const show = ['show', '-P', 'MainPID', unit];
+    const ran = await (scope === 'system'
+      ? this.node.root('systemctl', ...show)
+      : this.node.user('systemctl', '--user', ...show));
+    return Number(ran.stdout);
+  }
+
+  /** Signals the main process of a unit; gives its id. */
+  async signal(name: string, scope: 'system' | 'user', unit: string): Promise<number> {
+    const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
+    await this.asRoot(`kill -${name} ${pid}`);
+    return pid;
+  }
+
+  /** Has the saboteur do it, in the daemon. */
+  async sabotage(order: string): Promise<void> {
+    await this.node.writeFile(SABOTAGE, order);
+    await this.signal('USR2', 'user', 'tonearm.service');
+  }
+}

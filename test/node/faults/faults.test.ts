@@ -1,0 +1,63 @@
+// The installed node with all backends, bridges, players and its page, under load, and one fault after the other: after each, all is up
+// within its bound, nobody was hung, everybody knows the truth; at the end memory and descriptors are back where they were.
+//
+// One fault of each part, chosen by the seed. TONEARM_FAULTS=all does them all, as `npm run soak` does; TONEARM_FAULTS=NAME,NAME those
+// whose names contain these. TONEARM_FUZZ_SEED=N repeats a series.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { buildPackage, buildStandIn, type Folder, tempFolder } from '../../packaging/built-package.js';
+import { SEED, SeededRandom } from '../../seeded-random.js';
+import { lacks } from '../../tools/requirements.js';
+import { bootNode, NODE_ROOT, type Node, whyNoNode } from '../node.js';
+import { FaultedNode } from './faulted-node.js';
+import { Series } from './series.js';
+import { faultsOf, series } from './table.js';
+
+const why = whyNoNode() ?? lacks({ programs: ['chromium', 'mosquitto', 'mpv', 'avahi-browse'] });
+const WANTED = process.env['TONEARM_FAULTS'] ?? '';
+/** The two Debians of one run have different ones. */
+const SOUND = (SEED + (NODE_ROOT === '/' ? 0 : 1)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
+const SOUND_UNITS = {
+  pulseaudio: ['pulseaudio.service'],
+  pipewire: ['pipewire-pulse.service', 'pipewire.service', 'wireplumber.service'],
+} as const;
+
+describe(`faults, seed ${SEED}, ${SOUND}`, { skip: why }, () => {
+  let booted: Node | undefined;
+  let packages: Folder | undefined;
+  let run: Series | undefined;
+  const on = new FaultedNode(() => booted ?? assert.fail('the node has not booted'), SOUND_UNITS[SOUND][0]);
+
+  before(async () => {
+    packages = tempFolder();
+    const { path } = packages;
+    await Promise.all([
+      buildPackage('--out', path, '--version', '0.1.0-1', '--compress', 'none').then(() =>
+        buildStandIn(path),
+      ),
+      bootNode({ sound: SOUND }).then((fresh) => {
+        booted = fresh;
+      }),
+    ]);
+    await on.node.install(path, '/opt/packages');
+    await on.install();
+    await on.open();
+    run = await Series.begin(on, new SeededRandom(SEED));
+  });
+  after(async () => {
+    await run?.end();
+    await on.close();
+    await booted?.close();
+    packages?.remove();
+  });
+
+  const rows = series(new SeededRandom(SEED), faultsOf(SOUND_UNITS[SOUND]), WANTED);
+  for (const [index, fault] of rows.entries()) {
+    test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) =>
+      (run ?? assert.fail('nothing has begun')).step(fault, t));
+  }
+
+  test('it takes no more memory, threads and descriptors than before', () =>
+    (run ?? assert.fail('nothing has begun')).isBackWhereItWas());
+});

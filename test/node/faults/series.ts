@@ -1,0 +1,197 @@
+// A series of faults over one node under load: what must hold after each, and what the daemon takes before and after.
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { SeededRandom } from '../../seeded-random.js';
+import { until } from '../../until.js';
+import type { FaultedNode } from './faulted-node.js';
+import { Load } from './load.js';
+import { type Asked, Requests } from './requests.js';
+import { KeptStreams } from './streams.js';
+import type { Fault } from './table.js';
+import { everybodyKnows, type Health, read } from './truth.js';
+
+const UP_WITHIN_MS = 30_000;
+const RUN_WITHIN_MS = 30_000;
+
+/** What may be answered while something is away; never a 500. */
+const STATUSES = new Set([200, 202, 404, 409, 502, 503, 504]);
+
+/** What a process takes of the machine. */
+interface Taken {
+  readonly pid: number;
+  readonly residentMb: number;
+  readonly threads: number;
+  readonly descriptors: number;
+}
+
+/** One thread that is kept takes 6 to 8 MB, and memory settles by that much when nothing is wrong (measured). */
+const MORE_MB_MAX = 24;
+const SETTLED_WITHIN_MS = 90_000;
+
+export class Series {
+  readonly #on: FaultedNode;
+  readonly #random: SeededRandom;
+  readonly #requests: Requests;
+  readonly #streams: KeptStreams;
+  readonly #load: Load;
+  #hasBegun = false;
+  #hasFailed = false;
+  #before: Taken | undefined;
+
+  private constructor(on: FaultedNode, random: SeededRandom, requests: Requests, streams: KeptStreams) {
+    this.#on = on;
+    this.#random = random;
+    this.#requests = requests;
+    this.#streams = streams;
+    this.#load = new Load(on, requests, random);
+  }
+
+  /** Everything is up, everybody knows it. */
+  static async begin(on: FaultedNode, random: SeededRandom): Promise<Series> {
+    const requests = new Requests(on.port);
+    const run = new Series(on, random, requests, await KeptStreams.open(on.port));
+    await run.#allIsUp(UP_WITHIN_MS);
+    await run.#truth();
+    return run;
+  }
+
+  async end(): Promise<void> {
+    await this.#load.end();
+    this.#streams.close();
+  }
+
+  async step(fault: Fault, t: TestContext): Promise<void> {
+    // What follows a failure would fail for its reasons.
+    if (this.#hasFailed && !process.env['GO_ON']) return t.skip('an earlier step has failed');
+    this.#hasFailed = true;
+    const pid = await this.#pid();
+    if (this.#before?.pid !== pid) this.#before = await this.#taken();
+    const restarts = await this.#restarts();
+    const mark = this.#streams.mark;
+    await this.#beginUpgrade();
+    this.#load.begin();
+    try {
+      this.#streams.pause();
+      await fault.do({ on: this.#on, load: this.#load, random: this.#random });
+      await fault.undo?.({ on: this.#on, load: this.#load, random: this.#random });
+      this.#streams.resume();
+      await this.#allIsUp(fault.upWithinMs ?? UP_WITHIN_MS);
+    } finally {
+      await this.#load.end();
+    }
+    await this.#endUpgrade();
+    await this.#truth();
+    this.#answersWereFine(fault);
+    if (fault.mayGo !== 'all') {
+      assert.equal(await this.#pid(), pid, 'the daemon has ended');
+      this.#nobodyElseWentAway(fault, mark);
+      await this.#nobodyElseDied(fault, restarts);
+    }
+    this.#hasFailed = false;
+  }
+
+  /** Those of the process that has lived longest, as some faults make another. */
+  async isBackWhereItWas(): Promise<void> {
+    const before = this.#before ?? assert.fail('nothing was measured');
+    await until(
+      'the daemon takes no more than before',
+      async () => {
+        const now = await this.#taken();
+        assert.equal(now.pid, before.pid);
+        assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
+        assert.ok(
+          now.descriptors <= before.descriptors,
+          `descriptors: ${now.descriptors}, before ${before.descriptors}`,
+        );
+        const moreMb = now.residentMb - before.residentMb;
+        assert.ok(moreMb < MORE_MB_MAX, `${moreMb} MB more than ${before.residentMb}`);
+        return true;
+      },
+      SETTLED_WITHIN_MS,
+    );
+  }
+
+  async #allIsUp(withinMs: number): Promise<void> {
+    await until(
+      'every backend is up',
+      async () => {
+        const { backends } = await read<Health>(this.#requests, '/health');
+        for (const [name, { state, detail }] of Object.entries(backends))
+          assert.equal(state, 'up', `${name}: ${detail ?? ''}`);
+        return Object.keys(backends).length === 7;
+      },
+      withinMs,
+    );
+  }
+
+  #truth(): Promise<void> {
+    return everybodyKnows({ on: this.#on, requests: this.#requests, streams: this.#streams }, this.#hasBegun);
+  }
+
+  /** Each fault meets an upgrade half-way, which goes on when all is up again. */
+  async #beginUpgrade(): Promise<void> {
+    await this.#on.asUser('rm -f ~/verdict ~/upgrade-ended');
+    const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
+    assert.equal(end, 202, text);
+    this.#hasBegun = true;
+    await until('the upgrade is half-way', async () => {
+      const { run } = await read<{ run: { percent?: number } }>(this.#requests, '/upgrade');
+      return run.percent === 50;
+    });
+  }
+
+  async #endUpgrade(): Promise<void> {
+    await this.#on.asUser(`echo ${this.#random.pick(['0', '1'])} > ~/verdict`);
+    await until(
+      'the upgrade has ended',
+      async () => (await this.#on.property('tonearm-upgrade.service', 'ActiveState')) !== 'activating',
+      RUN_WITHIN_MS,
+    );
+  }
+
+  #answersWereFine({ silent, mayGo }: Fault): void {
+    const isFine = ({ end }: Asked): boolean => {
+      if (end === 'cut') return mayGo === 'all';
+      return end === 'hung' ? silent === true : STATUSES.has(end);
+    };
+    assert.deepEqual(
+      this.#requests.taken().filter((asked) => !isFine(asked)),
+      [],
+    );
+  }
+
+  #nobodyElseWentAway({ mayGo }: Fault, mark: number): void {
+    const gone = this.#streams.states(mark).filter(({ state }) => state !== 'up');
+    assert.deepEqual(
+      gone.filter(({ backend }) => !(mayGo as readonly string[]).includes(backend)),
+      [],
+    );
+  }
+
+  async #nobodyElseDied({ thread }: Fault, before: Readonly<Record<string, number>>): Promise<void> {
+    const died = Object.entries(await this.#restarts()).filter(([name, count]) => count !== before[name]);
+    assert.deepEqual(
+      died.map(([name]) => name),
+      thread === undefined ? [] : [thread],
+    );
+  }
+
+  async #restarts(): Promise<Record<string, number>> {
+    const { backends } = await read<Health>(this.#requests, '/health');
+    return Object.fromEntries(Object.entries(backends).map(([name, { restarts }]) => [name, restarts]));
+  }
+
+  #pid(): Promise<number> {
+    return this.#on.pidOf('user', 'tonearm.service');
+  }
+
+  async #taken(): Promise<Taken> {
+    const pid = await this.#pid();
+    const said = await this.#on.asRoot(
+      `awk '/^VmRSS|^Threads/ { print $2 }' /proc/${pid}/status; ls /proc/${pid}/fd | wc -l`,
+    );
+    const [residentKb = 0, threads = 0, descriptors = 0] = said.trim().split('\n').map(Number);
+    return { pid, residentMb: Math.round(residentKb / 1024), threads, descriptors };
+  }
+}

@@ -1,0 +1,135 @@
+// Event streams that stay, as a browser's do, with different filters: each comes back with its last id whenever it ends, and is
+// compared with what the routes say, as far as its filter lets it know.
+
+import assert from 'node:assert/strict';
+import { EventConsumer } from '../../consumer/consumer.js';
+import type { StateModel } from '../../consumer/state-model.js';
+import { until } from '../../until.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const BACK_WITHIN_MS = 120_000;
+const FOR_EVER_MS = 2 ** 31 - 1;
+
+/** What the routes say, as records. */
+export interface Routes {
+  readonly outputs: readonly Json[];
+  readonly clients: readonly Json[];
+  readonly services: readonly Json[];
+  readonly players: readonly Json[];
+  readonly upgrade: Json;
+}
+
+/** A player's position runs on: what is told of it is not what it was when its record was. */
+export function still(players: readonly Json[]): readonly Json[] {
+  return players.map(({ position, position_updated_at: at, ...rest }) => rest);
+}
+
+const sorted = (records: Iterable<Json>): readonly string[] =>
+  [...records].map((record) => JSON.stringify(Object.entries(record).sort())).sort();
+
+const same = (what: string, told: Iterable<Json>, true_: readonly Json[]): void =>
+  assert.deepEqual(sorted(told), sorted(true_), what);
+
+/** What each part of the state is compared by. */
+const PARTS = {
+  outputs: (model: StateModel, { outputs }: Routes) => same('outputs', model.outputs.values(), outputs),
+  clients: (model: StateModel, { clients }: Routes) => same('clients', model.clients.values(), clients),
+  services: (model: StateModel, { services }: Routes) => same('services', model.services.values(), services),
+  players: (model: StateModel, { players }: Routes) =>
+    same('players', still([...model.players.values()]), still(players)),
+  upgrade: (model: StateModel, { upgrade }: Routes) => {
+    const { run, can_check, can_upgrade, ...status } = upgrade;
+    assert.deepEqual(model.upgradeStatus, status, 'upgrade status');
+    assert.deepEqual(model.upgradeRun, run, 'upgrade run');
+  },
+} as const;
+
+type Part = keyof typeof PARTS;
+
+const ALL = Object.keys(PARTS) as Part[];
+const FILTERS: readonly (readonly [query: string, parts: readonly Part[]])[] = [
+  ['', ALL],
+  ['&types=service.updated', ['services']],
+  ['&backend=audio', ['outputs', 'clients']],
+  ['&exclude=audio.updated,audio.removed&keepalive=10', ['outputs', 'services', 'players', 'upgrade']],
+  ['&backend=mpris,upgrade&types=audio.level', ['players', 'upgrade']],
+];
+
+/** What a backend was told to be. */
+export interface ToldState {
+  readonly backend: string;
+  readonly state: string;
+}
+
+export class KeptStreams {
+  readonly #kept: readonly (readonly [EventConsumer, readonly Part[]])[];
+  #isOver = false;
+
+  private constructor(kept: readonly (readonly [EventConsumer, readonly Part[]])[]) {
+    this.#kept = kept;
+    for (const [consumer] of kept) void this.#keep(consumer);
+  }
+
+  static async open(port: number): Promise<KeptStreams> {
+    const url = `http://127.0.0.1:${port}/events?snapshot=1`;
+    const opening = FILTERS.map(
+      async ([query, parts]) => [await EventConsumer.open(`${url}${query}`), parts] as const,
+    );
+    return new KeptStreams(await Promise.all(opening));
+  }
+
+  /** One of those that know everything reads nothing for a while. */
+  pause(): void {
+    this.#kept[3]?.[0].pause();
+  }
+
+  resume(): void {
+    this.#kept[3]?.[0].resume();
+  }
+
+  /** How many events have been told so far. */
+  get mark(): number {
+    return this.#first.events.length;
+  }
+
+  /** What backends were told to be since then, snapshots apart. */
+  states(mark: number): readonly ToldState[] {
+    const told = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
+    return told
+      .map(({ data }): ToldState & { readonly detail?: string } => JSON.parse(data))
+      .filter(({ detail }) => detail !== 'snapshot');
+  }
+
+  /** Throws where one of them does not know what the routes say. */
+  knowThat(routes: Routes): void {
+    for (const [consumer, parts] of this.#kept) {
+      for (const part of parts) PARTS[part](consumer.model, routes);
+    }
+  }
+
+  close(): void {
+    this.#isOver = true;
+    for (const [consumer] of this.#kept) consumer.close();
+  }
+
+  get #first(): EventConsumer {
+    return this.#kept[0]?.[0] ?? assert.fail('there are no streams');
+  }
+
+  async #keep(consumer: EventConsumer): Promise<void> {
+    while (!this.#isOver) {
+      await consumer.until(({ ended }) => ended, 'its end', FOR_EVER_MS);
+      await until(
+        'the stream is back',
+        async () => {
+          if (this.#isOver) return true;
+          await consumer.reconnect();
+          return consumer.status === 200;
+        },
+        BACK_WITHIN_MS,
+      );
+    }
+    consumer.close();
+  }
+}

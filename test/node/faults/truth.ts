@@ -1,0 +1,157 @@
+// Whether everybody who can ask or listen knows the truth: the routes against the node itself, and then streams, the page, the
+// broker's retained topics and the announcement on the network against the routes.
+
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { until } from '../../until.js';
+import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
+import type { Asked, Requests } from './requests.js';
+import { type KeptStreams, type Routes, still } from './streams.js';
+import { areTrue, look } from './world.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Health {
+  readonly backends: Readonly<
+    Record<string, { readonly state: string; readonly restarts: number; readonly detail?: string }>
+  >;
+}
+
+export interface Everybody {
+  readonly on: FaultedNode;
+  readonly requests: Requests;
+  readonly streams: KeptStreams;
+}
+
+/** The page comes back after half a minute at the most; the broker's topics are told one per 110 ms. */
+const TRUE_WITHIN_MS = 60_000;
+
+function bodyOf({ what, end, text }: Asked): unknown {
+  assert.equal(end, 200, `${what}: ${text}`);
+  return JSON.parse(text);
+}
+
+export async function read<T>(requests: Requests, path: string): Promise<T> {
+  return bodyOf(await requests.ask('GET', path)) as T;
+}
+
+/** What the routes say besides what is on streams. */
+interface Rest {
+  readonly health: Health;
+  readonly server: Json;
+  readonly audioServer: Json;
+  readonly power: Json;
+}
+
+async function ask(requests: Requests): Promise<Routes & Rest> {
+  const paths = ['/audio', '/services', '/players', '/upgrade', '/health', '/server', '/power/'];
+  const [audio, services, players, upgrade, health, server, power] = await Promise.all(
+    paths.map((path) => read<Json>(requests, path)),
+  );
+  const { outputs, clients, server: audioServer } = audio as Json & Pick<Routes, 'outputs' | 'clients'>;
+  return {
+    outputs,
+    clients,
+    services,
+    players,
+    upgrade,
+    health,
+    server,
+    audioServer,
+    power,
+  } as unknown as Routes & Rest;
+}
+
+const inNeighbour = (script: string): string => `ip netns exec neighbour ${script}`;
+
+/** What the broker retains below the node's topic. */
+async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
+  const asked = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
+  const lines = (await on.asRoot(asked)).split('\n').filter((line) => line.startsWith(TOPIC));
+  return new Map(
+    lines.map((line) => [line.slice(TOPIC.length + 1, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+  );
+}
+
+function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): void {
+  const wanted: Record<string, unknown> = {
+    server: routes.server,
+    'audio/server': routes.audioServer,
+    'audio/clients': routes.clients,
+    power: routes.power,
+    upgrade: routes.upgrade,
+    backends: routes.health.backends,
+  };
+  for (const output of routes.outputs) wanted[`audio/outputs/${String(output['name'])}`] = output;
+  for (const service of routes.services)
+    wanted[`services/${String(service['scope'])}/${String(service['name'])}`] = service;
+  for (const player of still(routes.players))
+    wanted[`players/${String(player['bus_name']).replace('org.mpris.MediaPlayer2.', '')}`] = player;
+  const { node, status, ...rest } = Object.fromEntries(told);
+  assert.equal(status, 'online');
+  assert.match(node ?? '', /^[a-z0-9]+$/i);
+  const texts = Object.entries(rest).map(([topic, text]): [string, unknown] => {
+    const value: unknown = JSON.parse(text);
+    return [topic, topic.startsWith('players/') ? still([value as Json])[0] : value];
+  });
+  assert.deepEqual(Object.fromEntries(texts), wanted);
+}
+
+/** It is announced on the one interface beyond loopback, and what answers there is the daemon. */
+async function networkFinds(on: FaultedNode): Promise<void> {
+  const [browsed, answer] = await Promise.all([
+    on.asRoot('timeout 5 avahi-browse -rptk _http._tcp'),
+    on.asRoot(inNeighbour(`curl --silent --max-time 5 http://${LAN_ADDRESS}:8018/server`)),
+  ]);
+  const found = browsed
+    .split('\n')
+    .map((line) => line.split(';'))
+    .filter(([kind]) => kind === '=')
+    .map(([, at, protocol, , , , , address, port]) => [at, protocol, address, port]);
+  assert.deepEqual(found, [['lan0', 'IPv4', LAN_ADDRESS, '8018']]);
+  assert.match(answer, /"api_sw":"tonearm"/);
+}
+
+const WORDS: Readonly<Record<string, string>> = { active: 'Running', inactive: 'Stopped', failed: 'Failed' };
+
+async function pageShows(page: Page, routes: Routes): Promise<void> {
+  assert.equal(await page.locator('.bar .state').textContent(), 'Connected');
+  const outputs = page.locator('.output');
+  assert.equal(await outputs.count(), routes.outputs.length);
+  for (const { name, volume, muted } of routes.outputs) {
+    const output = page.locator(`.output[data-output="${String(name)}"]`);
+    assert.equal(
+      await output.getByRole('slider').first().inputValue(),
+      String(Math.round(Number(volume) * 100)),
+    );
+    assert.equal(await output.locator('p.quiet', { hasText: 'Muted' }).count(), muted === true ? 1 : 0);
+  }
+  for (const { name, active_state: state } of routes.services) {
+    const card = page.locator('.service').filter({ hasText: String(name) });
+    assert.equal(await card.locator('.state').textContent(), WORDS[String(state)]);
+  }
+  assert.equal(await page.locator('.player').count(), routes.players.length);
+  assert.equal(await page.locator('.stream').count(), routes.clients.length);
+  const { state } = routes.upgrade['run'] as { state: string };
+  assert.equal(
+    await page.locator('#upgrade').getByText('The last upgrade failed').count(),
+    state === 'failed' ? 1 : 0,
+  );
+}
+
+/** Waits until everybody knows what is true; rejects with the difference that was left. */
+export async function everybodyKnows({ on, requests, streams }: Everybody, hasBegun: boolean): Promise<void> {
+  await until(
+    'everybody knows the truth',
+    async () => {
+      const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
+      areTrue(routes, routes.power, world);
+      streams.knowThat(routes);
+      await pageShows(on.page, routes);
+      const [told] = await Promise.all([retained(on), networkFinds(on)]);
+      brokerKnows(told, routes);
+      return true;
+    },
+    TRUE_WITHIN_MS,
+  );
+}

@@ -1,0 +1,198 @@
+// What is true on the node, read without the daemon: by pactl, systemctl, busctl and the files; and what of it the routes must say.
+
+import assert from 'node:assert/strict';
+import type { Listed } from '../../sound/pactl.js';
+import { type FaultedNode, STATE } from './faulted-node.js';
+import type { Routes } from './streams.js';
+
+/** Two decimals are shown. */
+const VOLUME_STEP = 0.011;
+const NORMAL_VOLUME = 65_536;
+const PLAYER = 'org.mpris.MediaPlayer2';
+
+export const UNITS = [
+  ['system', 'lamp.service'],
+  ['user', 'radio.service'],
+] as const;
+
+const SHOWN = 'ActiveState,SubState,UnitFileState,LoadState,Description';
+const CAN =
+  'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
+
+/** Everything in one script, as entering the node is what takes time. A part is `=== NAME` and what was said. */
+const LOOK = `set +e
+for list in sinks sink-inputs; do echo "=== $list"; timeout 5 pactl -f json list $list; echo; done
+echo '=== default'; timeout 5 pactl get-default-sink
+${UNITS.map(
+  ([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show -p ${SHOWN} ${unit}`,
+).join('\n')}
+for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLAYER}/ { print $1 }'); do
+  echo "=== player $name"
+  timeout 5 busctl --user -j call $name /org/mpris/MediaPlayer2 org.freedesktop.DBus.Properties GetAll s ${PLAYER}.Player
+done
+echo '=== reboot'; ${CAN} CanReboot
+echo '=== power_off'; ${CAN} CanPowerOff
+echo '=== result'; cat ${STATE}/upgrade-result.json; echo
+echo '=== upgrading'; systemctl --user show -P ActiveState tonearm-upgrade.service
+echo '=== upgrade ended'; cat ~/upgrade-ended 2> /dev/null
+true
+`;
+
+interface ListedSink extends Listed {
+  readonly state: string;
+}
+interface ListedInput extends Listed {
+  readonly corked: boolean;
+}
+/** As `busctl -j` prints what is in a variant. */
+type Variants = Readonly<Record<string, { readonly data: unknown }>>;
+
+export interface World {
+  readonly sinks: readonly ListedSink[];
+  readonly inputs: readonly ListedInput[];
+  readonly defaultSink: string;
+  /** By scope and name. */
+  readonly units: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly players: Readonly<Record<string, Variants>>;
+  readonly power: { readonly reboot: boolean; readonly power_off: boolean };
+  readonly result: Readonly<Record<string, unknown>>;
+  readonly runState: 'idle' | 'running' | 'failed';
+}
+
+function parsed<T>(said: ReadonlyMap<string, string>, part: string): T {
+  return JSON.parse(said.get(part) ?? '') as T;
+}
+
+const keyed = (text: string): Record<string, string> =>
+  Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
+
+/** `hasBegun`: whether there was a run at all. */
+export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
+  const text = await on.asUser(LOOK);
+  const said = new Map(
+    text
+      .split(/^=== /m)
+      .slice(1)
+      .map((part): [string, string] => [
+        part.slice(0, part.indexOf('\n')),
+        part.slice(part.indexOf('\n')).trim(),
+      ]),
+  );
+  const isYes = (part: string): boolean => parsed<{ data: string[] }>(said, part).data[0] === 'yes';
+  const players = [...said.keys()].filter((part) => part.startsWith('player '));
+  const isRunning = said.get('upgrading') === 'activating';
+  const hasEndedWell = !hasBegun || said.get('upgrade ended') === '0';
+  return {
+    sinks: parsed(said, 'sinks'),
+    inputs: parsed(said, 'sink-inputs'),
+    defaultSink: said.get('default') ?? '',
+    units: Object.fromEntries(
+      UNITS.map(([scope, unit]) => [`${scope}/${unit}`, keyed(said.get(`${scope}/${unit}`) ?? '')]),
+    ),
+    players: Object.fromEntries(
+      players.map((part) => [part.slice('player '.length), parsed<{ data: [Variants] }>(said, part).data[0]]),
+    ),
+    power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
+    result: parsed(said, 'result'),
+    runState: isRunning ? 'running' : hasEndedWell ? 'idle' : 'failed',
+  };
+}
+
+/** The balance is never touched, so that every channel is as loud as the loudest. */
+function sameVolume(what: string, shown: unknown, { volume }: Listed): void {
+  const [first] = Object.values(volume);
+  const is = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
+  assert.ok(Math.abs(Number(shown) - is) < VOLUME_STEP, `${what}: ${String(shown)} is shown, ${is} is true`);
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const byKey = (records: readonly Json[], key: string): Map<unknown, Json> =>
+  new Map(records.map((record) => [record[key], record]));
+
+function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
+  const shown = byKey(routes.outputs, 'id');
+  assert.deepEqual(
+    routes.outputs.map(({ id, name }) => [id, name]).sort(),
+    sinks.map(({ index, name }) => [index, name]).sort(),
+  );
+  for (const sink of sinks) {
+    const { muted, volume, state, default: isDefault } = shown.get(sink.index) ?? {};
+    assert.deepEqual(
+      [muted, state, isDefault],
+      [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink],
+      sink.name,
+    );
+    sameVolume(String(sink.name), volume, sink);
+  }
+}
+
+function clientsAreTrue(routes: Routes, { inputs, sinks }: World): void {
+  const shown = byKey(routes.clients, 'id');
+  assert.deepEqual([...shown.keys()].sort(), inputs.map(({ index }) => index).sort());
+  for (const input of inputs) {
+    const { muted, corked, volume, output } = shown.get(input.index) ?? {};
+    const sink = sinks.find(({ index }) => index === input.sink)?.name;
+    assert.deepEqual([muted, corked, output], [input.mute, input.corked, sink], `client ${input.index}`);
+    sameVolume(`client ${input.index}`, volume, input);
+  }
+}
+
+function servicesAreTrue(routes: Routes, { units }: World): void {
+  const told = routes.services.map((service) => [
+    `${String(service['scope'])}/${String(service['name'])}`,
+    [
+      service['active_state'],
+      service['sub_state'],
+      service['unit_file_state'],
+      service['exists'],
+      service['description'],
+    ],
+  ]);
+  const is = Object.entries(units).map(([name, unit]) => [
+    name,
+    [
+      unit['ActiveState'],
+      unit['SubState'],
+      unit['UnitFileState'],
+      unit['LoadState'] === 'loaded',
+      unit['Description'],
+    ],
+  ]);
+  assert.deepEqual(told.sort(), is.sort());
+}
+
+function playersAreTrue(routes: Routes, { players }: World): void {
+  const shown = byKey(routes.players, 'bus_name');
+  assert.deepEqual([...shown.keys()].sort(), Object.keys(players).sort());
+  for (const [name, properties] of Object.entries(players)) {
+    const player = shown.get(name) ?? {};
+    assert.deepEqual(
+      [
+        player['playback_status'],
+        player['loop_status'],
+        (player['metadata'] as Json | undefined)?.['xesam:title'],
+      ],
+      [
+        properties['PlaybackStatus']?.data,
+        properties['LoopStatus']?.data,
+        (properties['Metadata']?.data as Variants | undefined)?.['xesam:title']?.data,
+      ],
+      name,
+    );
+    assert.ok(Math.abs(Number(player['volume']) - Number(properties['Volume']?.data)) < VOLUME_STEP, name);
+  }
+}
+
+/** Throws where the routes do not say what is. */
+export function areTrue(routes: Routes, power: unknown, world: World): void {
+  outputsAreTrue(routes, world);
+  clientsAreTrue(routes, world);
+  servicesAreTrue(routes, world);
+  playersAreTrue(routes, world);
+  const { run, can_check, can_upgrade, ...status } = routes.upgrade;
+  assert.deepEqual(status, world.result);
+  assert.deepEqual([can_check, can_upgrade], [true, true]);
+  assert.equal((run as Json)['state'], world.runState, 'the run');
+  assert.deepEqual(power, world.power, 'power');
+}
