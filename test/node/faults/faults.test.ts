@@ -12,7 +12,7 @@ import { lacks } from '../../tools/requirements.js';
 import { bootNode, NODE_ROOT, type Node, whyNoNode } from '../node.js';
 import { FaultedNode } from './faulted-node.js';
 import { Series } from './series.js';
-import { faultsOf, series } from './table.js';
+import { series } from './table.js';
 
 const why = whyNoNode() ?? lacks({ programs: ['chromium', 'mosquitto', 'mpv', 'avahi-browse'] });
 const WANTED = process.env['TONEARM_FAULTS'] ?? '';
@@ -52,7 +52,7 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip: why }, () => {
     packages?.remove();
   });
 
-  const rows = series(new SeededRandom(SEED), faultsOf(SOUND_UNITS[SOUND]), WANTED);
+  const rows = series(new SeededRandom(SEED), SOUND_UNITS[SOUND], WANTED);
   for (const [index, fault] of rows.entries()) {
     test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) =>
       (run ?? assert.fail('nothing has begun')).step(fault, t));
@@ -60,4 +60,9 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip: why }, () => {
 
   test('it takes no more memory, threads and descriptors than before', () =>
     (run ?? assert.fail('nothing has begun')).isBackWhereItWas());
+
+  test('the page was one document all the time, without a fault', async () => {
+    assert.equal(await on.page.evaluate('window.sameDocument'), true);
+    assert.deepEqual(on.faults, []);
+  });
 });

@@ -1,6 +1,7 @@
 // What goes on while there are faults: requests, other hands at the sound server and at units, commands over MQTT. Nothing that it
-// does must succeed; what requests answer is written down.
+// does must succeed then; what requests answer is written down.
 
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SeededRandom } from '../../seeded-random.js';
 import { BROKER, type FaultedNode, TOPIC } from './faulted-node.js';
@@ -21,46 +22,49 @@ const READS = [
   '/server',
 ];
 
-type Post = readonly [path: string, body?: object];
+type Chosen<T> = (random: SeededRandom) => T;
+type Table<T> = readonly [Chosen<T>, ...Chosen<T>[]];
 
-const POSTS: readonly [Chosen<Post>, ...Chosen<Post>[]] = [
-  (random) => [
-    `/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`,
-    { volume: random.below(101) / 100 },
-  ],
+const level = (random: SeededRandom): number => random.below(101) / 100;
+
+const POSTS: Table<readonly [path: string, body?: object]> = [
+  (random) => [`/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`, { volume: level(random) }],
   (random) => ['/audio/outputs/kitchen/mute', { muted: random.chance(0.5) }],
-  (random) => ['/audio/server/volume', { delta: (random.below(21) - 10) / 100 }],
+  (random) => ['/audio/server/volume', { delta: level(random) / 5 - 0.1 }],
   (random) => [`/services/user/radio.service/${random.pick(['start', 'stop', 'restart'])}`],
   (random) => [`/players/mpv/${random.pick(['play', 'pause', 'next', 'previous'])}`],
-  (random) => ['/players/mpv/volume', { volume: random.below(101) / 100 }],
+  (random) => ['/players/mpv/volume', { volume: level(random) }],
 ];
-
-type Chosen<T> = (random: SeededRandom) => T;
 
 /** An output that comes and goes. */
 const GUEST = `there=$(pactl list short modules | awk '/sink_name=guest/ { print $1 }')
 if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-null-sink sink_name=guest; fi`;
 
+/** A stream that comes and goes. */
+const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
+
 /** Commands of pi's. */
-const HANDS: readonly [Chosen<string>, ...Chosen<string>[]] = [
+const HANDS: Table<string> = [
   (random) => `pactl set-sink-volume living ${random.below(101)}%`,
   (random) => `pactl set-sink-mute living ${random.pick(['0', '1'])}`,
   (random) => `pactl set-default-sink ${random.pick(['living', 'kitchen'])}`,
   () => GUEST,
-  () => 'timeout 0.5 pacat /dev/zero',
+  () => STREAM,
   (random) => `systemctl --user ${random.pick(['restart', 'stop'])} radio.service`,
 ];
 
-const MESSAGES: readonly [Chosen<string>, ...Chosen<string>[]] = [
-  (random) => `-t ${TOPIC}/audio/outputs/kitchen/set -m '{"volume": ${random.below(101) / 100}}'`,
-  (random) => `-t ${TOPIC}/services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
-  (random) => `-t ${TOPIC}/players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
+const MESSAGES: Table<string> = [
+  (random) => `audio/outputs/kitchen/set -m '{"volume": ${level(random)}}'`,
+  (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
+  (random) => `players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
 ];
 
 export class Load {
   readonly #on: FaultedNode;
   readonly #requests: Requests;
   readonly #random: SeededRandom;
+  /** Kinds that have never worked yet. */
+  readonly #untried = new Set<unknown>([...POSTS, ...HANDS, ...MESSAGES]);
   #isOn = false;
   #running: Promise<unknown> = Promise.resolve();
   /** Rounds of requests that have ended. */
@@ -70,6 +74,12 @@ export class Load {
     this.#on = on;
     this.#requests = requests;
     this.#random = random;
+  }
+
+  /** Throws while some kind of it has never worked. */
+  hasWorked(): true {
+    assert.deepEqual([...this.#untried].map(String), []);
+    return true;
   }
 
   begin(): void {
@@ -84,35 +94,34 @@ export class Load {
     await this.#running;
   }
 
-  async #repeat(hand: () => Promise<unknown>): Promise<void> {
+  async #repeat(hand: () => Promise<void>): Promise<void> {
     while (this.#isOn) await hand();
   }
 
   async #ask(): Promise<void> {
-    const [path, body] = this.#random.pick(POSTS)(this.#random);
-    await Promise.all([
-      ...READS.map((read) => this.#requests.ask('GET', read)),
+    const post = this.#random.pick(POSTS);
+    const [path, body] = post(this.#random);
+    const [{ end }] = await Promise.all([
       this.#requests.ask('POST', path, body),
+      ...READS.map((read) => this.#requests.ask('GET', read)),
       delay(PACE_MS),
     ]);
+    if (end === 202) this.#untried.delete(post);
     this.rounds += 1;
   }
 
   async #byHand(): Promise<void> {
-    const command = this.#random.pick(HANDS)(this.#random);
-    await this.#on.node.user('timeout', '5', 'sh', '-c', command);
-    await this.#on.node.root(
-      'timeout',
-      '5',
-      'systemctl',
-      this.#random.pick(['restart', 'stop']),
-      'lamp.service',
-    );
+    const hand = this.#random.pick(HANDS);
+    const ran = await this.#on.node.user('timeout', '5', 'sh', '-c', hand(this.#random));
+    if (ran.status === 0) this.#untried.delete(hand);
+    const lamp = this.#random.pick(['restart', 'stop']);
+    await this.#on.node.root('timeout', '5', 'systemctl', lamp, 'lamp.service');
   }
 
   async #publish(): Promise<void> {
-    const message = this.#random.pick(MESSAGES)(this.#random);
-    const publishing = `timeout 5 ip netns exec neighbour mosquitto_pub -h ${BROKER} -q 1 ${message}`;
-    await this.#on.node.root('sh', '-c', publishing);
+    const message = this.#random.pick(MESSAGES);
+    const publish = `timeout 5 ip netns exec neighbour mosquitto_pub -h ${BROKER} -q 1 -t ${TOPIC}/${message(this.#random)}`;
+    const ran = await this.#on.node.root('sh', '-c', publish);
+    if (ran.status === 0) this.#untried.delete(message);
   }
 }

@@ -5,7 +5,10 @@ import { request } from 'node:http';
 /** The contract's 10 s for a backend that does not answer, and what a busy machine needs. */
 const BOUND_MS = 15_000;
 
+type Method = 'GET' | 'POST';
+
 export interface Asked {
+  readonly method: Method;
   readonly what: string;
   /** The status; `cut`: the connection ended without an answer; `hung`: neither came in time. */
   readonly end: number | 'cut' | 'hung';
@@ -21,9 +24,9 @@ export class Requests {
   }
 
   /** Never rejects. */
-  async ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Asked> {
-    const what = `${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
-    const asked = { what, ...(await this.#send(method, path, body)) };
+  async ask(method: Method, path: string, body?: object): Promise<Asked> {
+    const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
+    const asked = { method, what, ...(await this.#send(method, path, body)) };
     this.#asked.push(asked);
     return asked;
   }
@@ -35,7 +38,7 @@ export class Requests {
     return asked;
   }
 
-  #send(method: string, path: string, body?: object): Promise<Omit<Asked, 'what'>> {
+  #send(method: string, path: string, body?: object): Promise<Pick<Asked, 'end' | 'text'>> {
     const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
     return new Promise((resolve) => {
       const outgoing = request({ port: this.#port, method, path, headers, agent: false }, (response) => {

@@ -1,209 +1,98 @@
 // The table of faults. A row is done to the node under load, and undone; then all must be up within its bound, and everybody must
-// know the truth (truth.ts). To add one, add a row.
+// know the truth (truth.ts). To add one, add a row here, or for a service in services.ts.
 
 import assert from 'node:assert/strict';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
-import { type FaultedNode, LAN_ADDRESS, PLUG_IN, STATE } from './faulted-node.js';
-import type { Load } from './load.js';
+import {
+  CHILDREN,
+  type Child,
+  type Fault,
+  healthOf,
+  killed,
+  noticed,
+  rounds,
+  type Scene,
+  type Step,
+  sh,
+  signalled,
+  systemctl,
+  together,
+} from './fault.js';
+import { LAN_ADDRESS, PLUG_IN, STATE } from './faulted-node.js';
+import { CUT_MS, ofServices } from './services.js';
 
-export type Child = 'audio' | 'systemd' | 'power' | 'upgrade' | 'players' | 'discovery' | 'mqtt';
-
-export interface Scene {
-  readonly on: FaultedNode;
-  readonly load: Load;
-  readonly random: SeededRandom;
-}
-
-export interface Fault {
-  readonly name: string;
-  /** Whose fault it is. `npm test` takes one of each part, chosen by the seed. */
-  readonly part: string;
-  /** Resolves when it has taken effect, and, where nothing is to be undone, when it is over. */
-  readonly do: (scene: Scene) => Promise<unknown>;
-  readonly undo?: (scene: Scene) => Promise<unknown>;
-  /** Which may go away for it; `all`: the daemon's process itself ends. Nobody else may. */
-  readonly mayGo: readonly Child[] | 'all';
-  /** Its thread dies, once. */
-  readonly thread?: Child;
-  /** Until all is up again, after the undoing; default 30 s. */
-  readonly upWithinMs?: number;
-  /** For this long nobody can answer: requests may be late. */
-  readonly silent?: boolean;
-  /** Takes more than half a minute: not in `npm test`. */
-  readonly slow?: boolean;
-}
-
-type Step = (scene: Scene) => Promise<unknown>;
-type Scope = 'system' | 'user';
-
-/** Since the fault began, each kind of load has met it. */
-async function rounds({ load }: Scene, count = 2): Promise<void> {
-  const end = load.rounds + count;
-  await until(`${count} rounds of load`, () => load.rounds >= end, 60_000);
-}
-
-const killed =
-  (scope: Scope, unit: string): Step =>
-  async ({ on }) => {
-    const pid = await on.signal('KILL', scope, unit);
-    await until(`${unit} is another`, async () => (await on.pidOf(scope, unit)) !== pid);
-  };
-
-const stopped =
-  (scope: Scope, unit: string): Step =>
-  async (scene) => {
-    await scene.on.signal('STOP', scope, unit);
-    await rounds(scene);
-  };
-
-const continued =
-  (scope: Scope, unit: string): Step =>
-  ({ on }) =>
-    on.signal('CONT', scope, unit);
-
-const systemctl =
-  (scope: Scope, ...args: readonly string[]): Step =>
-  ({ on }) =>
-    scope === 'user' ? on.systemctl(...args) : on.asRoot(`systemctl ${args.join(' ')}`);
-
-interface ServiceOf {
-  readonly part: string;
-  readonly scope: Scope;
-  readonly unit: string;
-  readonly mayGo: readonly Child[];
-  /** What brings it back after a kill where nobody else does. */
-  readonly start?: Step;
-  /** What it has to be followed by, and why: of others' making. */
-  readonly mend?: Step;
-  readonly upWithinMs?: number;
-}
-
-/** A service that is killed, stands still, or is restarted. */
-function ofService({ part, scope, unit, mayGo, start, mend, ...rest }: ServiceOf): Fault[] {
-  const name = part === unit ? part : `${part} (${unit})`;
-  const both: Step = async (scene) => {
-    await start?.(scene);
-    await mend?.(scene);
-  };
-  return [
-    { name: `${name} is killed`, part, do: killed(scope, unit), undo: both, mayGo, ...rest },
-    {
-      name: `${name} stands still`,
-      part,
-      do: stopped(scope, unit),
-      undo: continued(scope, unit),
-      mayGo,
-      ...rest,
-    },
-    {
-      name: `${name} is restarted`,
-      part,
-      do: systemctl(scope, 'restart', unit),
-      ...(mend === undefined ? {} : { undo: mend }),
-      mayGo,
-      ...rest,
-    },
-  ];
-}
-
-/** A connection that was cut without a word is noticed by what is not acknowledged, 20 s, and tried again backed off. */
-const CUT_MS = 60_000;
-
-const SYSTEM_BUS: ServiceOf = {
-  part: 'the system bus',
-  scope: 'system',
-  unit: 'dbus.service',
-  mayGo: ['systemd', 'power', 'discovery'],
-  start: systemctl('system', 'start', 'dbus.service'),
-  // logind of systemd 257 does not find the new bus by itself; and avahi-daemon of Debian ends with its bus, for good.
-  mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
-};
-
-const DIED: Readonly<Record<string, string>> = {
-  exit: 'exits',
-  throw: 'throws',
-  memory: 'takes all of its memory',
-};
-
-const CHILDREN: readonly [Child, ...Child[]] = [
-  'audio',
-  'systemd',
-  'power',
-  'upgrade',
-  'players',
-  'discovery',
-  'mqtt',
-];
-
-const restartsOf = async ({ on }: Scene, child: Child): Promise<number> => {
-  const health = await on.asRoot('curl --silent --max-time 5 http://127.0.0.1:8018/health');
-  return JSON.parse(health).backends[child].restarts;
-};
+/** What the rows of a group say themselves. */
+type Deed = Pick<Fault, 'name' | 'do' | 'undo' | 'slow'>;
 
 const threadDies =
   (child: Child, how: string, withinMs?: number): Step =>
   async (scene) => {
-    const before = await restartsOf(scene, child);
+    const { restarts } = await healthOf(scene, child);
     await scene.on.sabotage(`${how} ${child}`);
-    await until(`the thread of ${child}`, async () => (await restartsOf(scene, child)) > before, withinMs);
+    await until(
+      `the thread of ${child} is another`,
+      async () => (await healthOf(scene, child)).restarts > restarts,
+      withinMs,
+    );
   };
 
-const ofThread = (child: Child): Fault[] => [
-  ...Object.entries(DIED).map(([how, name]) => ({
-    name: `the thread of ${child} ${name}`,
-    part: 'a thread',
-    do: threadDies(child, how),
-    mayGo: [child],
-    thread: child,
-  })),
-  {
-    name: `the thread of ${child} hangs`,
-    part: 'a thread',
+const ofThread = (child: Child): Fault[] => {
+  const deeds: readonly Deed[] = [
+    { name: 'exits', do: threadDies(child, 'exit') },
+    { name: 'throws', do: threadDies(child, 'throw') },
+    { name: 'takes all of its memory', do: threadDies(child, 'memory') },
     // Looked for each 30 s, and given 10.
-    do: threadDies(child, 'hang', 90_000),
+    { name: 'hangs', do: threadDies(child, 'hang', 90_000), slow: true },
+  ];
+  return deeds.map((deed) => ({
+    ...deed,
+    name: `the thread of ${child} ${deed.name}`,
+    part: 'a thread',
     mayGo: [child],
-    thread: child,
-    slow: true,
-  },
-];
+    threads: [child],
+  }));
+};
 
-/** What the rows of a group say themselves. */
-type Deed = Pick<Fault, 'name' | 'do' | 'undo'>;
-
-const sh =
+const shAndRounds =
   (script: string): Step =>
-  ({ on }) =>
-    on.asRoot(script);
+  async (scene) => {
+    await sh(script)(scene);
+    await rounds(scene);
+  };
 
 const NETWORK: readonly Deed[] = [
   {
     name: 'the interface goes down',
-    do: async (scene) => {
-      await sh('ip link set lan0 down')(scene);
-      await rounds(scene);
-    },
+    do: shAndRounds('ip link set lan0 down'),
     undo: sh('ip link set lan0 up'),
   },
   {
-    name: 'the interface is another',
+    name: 'the interface goes down until that is noticed',
     do: async (scene) => {
-      await sh('ip link del lan0')(scene);
-      await rounds(scene);
+      await sh('ip link set lan0 down')(scene);
+      await noticed(scene, 'mqtt');
     },
-    undo: sh(PLUG_IN),
+    undo: sh('ip link set lan0 up'),
+    slow: true,
   },
+  { name: 'the interface is another', do: shAndRounds('ip link del lan0'), undo: sh(PLUG_IN) },
   {
     name: 'the address goes',
-    do: async (scene) => {
-      await sh(`ip address del ${LAN_ADDRESS}/24 dev lan0`)(scene);
-      await rounds(scene);
-    },
+    do: shAndRounds(`ip address del ${LAN_ADDRESS}/24 dev lan0`),
     undo: sh(`ip address add ${LAN_ADDRESS}/24 dev lan0`),
   },
 ];
 
 const daemonPid = ({ on }: Scene): Promise<number> => on.pidOf('user', 'tonearm.service');
+
+/** The user may do this to what is the user's own; root only where it is root of the machine. */
+const descriptors =
+  (limit: string): Step =>
+  async (scene) => {
+    const pid = await daemonPid(scene);
+    await scene.on.asUser(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
+  };
 
 const SHORTAGES: readonly Fault[] = [
   {
@@ -220,19 +109,20 @@ const SHORTAGES: readonly Fault[] = [
     },
     undo: sh(`rm ${STATE}/filler`),
     mayGo: [],
+    alone: true,
   },
   {
     name: 'no descriptors are left while the sound server and the session bus are restarted',
     part: 'descriptors',
     do: async (scene) => {
-      const pid = await daemonPid(scene);
-      await sh(`prlimit --pid ${pid} --nofile=$(ls /proc/${pid}/fd | wc -l):`)(scene);
+      await descriptors('$(ls /proc/PID/fd | wc -l)')(scene);
       await scene.on.systemctl('restart', 'dbus.service');
       await scene.on.signal('KILL', 'user', scene.on.soundUnit);
     },
-    undo: async (scene) => sh(`prlimit --pid ${await daemonPid(scene)} --nofile=16384:`)(scene),
-    mayGo: [...CHILDREN],
+    undo: descriptors('16384'),
+    mayGo: CHILDREN,
     silent: true,
+    alone: true,
     upWithinMs: CUT_MS,
   },
 ];
@@ -252,122 +142,116 @@ const CLOCK = [3650, -3650, 1].map(
   }),
 );
 
-/** Whoever has killed all that lingers must let it linger again: nobody else does. */
-const lingerAgain: Step = async ({ on }) => {
-  await on.asRoot(
-    `systemctl reset-failed user@${on.node.uid}.service; systemctl start user@${on.node.uid}.service`,
-  );
-};
+const managerOf = ({ on }: Scene): string => `user@${on.node.uid}.service`;
 
-const THE_END: readonly (Deed & Pick<Fault, 'part'>)[] = [
-  { name: 'the daemon is killed', part: 'the daemon', do: killed('user', 'tonearm.service') },
+const DAEMON: readonly Deed[] = [
+  { name: 'the daemon is killed', do: killed('user', 'tonearm.service') },
+  { name: 'the daemon is restarted', do: systemctl('user', 'restart', 'tonearm.service') },
   {
     name: 'the daemon stands still',
-    part: 'the daemon',
     do: async (scene) => {
-      await scene.on.signal('STOP', 'user', 'tonearm.service');
+      await signalled('STOP', 'user', 'tonearm.service')(scene);
       // The load waits with it.
       await sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true')(scene);
     },
-    undo: continued('user', 'tonearm.service'),
-  },
-  {
-    name: 'the daemon is restarted',
-    part: 'the daemon',
-    do: systemctl('user', 'restart', 'tonearm.service'),
-  },
-  {
-    name: 'the user manager is killed',
-    part: 'the user manager',
-    do: async ({ on }) => {
-      const unit = `user@${on.node.uid}.service`;
-      await on.signal('KILL', 'system', unit);
-      await until('it has ended', async () => (await on.pidOf('system', unit)) === 0);
-    },
-    undo: lingerAgain,
-  },
-  {
-    name: 'the user manager is restarted',
-    part: 'the user manager',
-    do: ({ on }) => on.asRoot(`systemctl restart user@${on.node.uid}.service`),
-  },
-  {
-    name: 'the node is restarted over the API',
-    part: 'the node',
-    do: async ({ on, load }) => {
-      // What enters the node meanwhile would hold it up, and is no part of it.
-      await load.end();
-      await on.restart();
-      load.begin();
-    },
+    undo: signalled('CONT', 'user', 'tonearm.service'),
   },
 ];
 
-const stoppedManager: Fault = {
+const MANAGER: readonly Deed[] = [
+  {
+    name: 'the user manager is killed',
+    do: async (scene) => {
+      const { on } = scene;
+      await on.signal('KILL', 'system', managerOf(scene));
+      await until('it has ended', async () => (await on.pidOf('system', managerOf(scene))) === 0);
+    },
+    // Nobody starts it again for a user who lingers.
+    undo: (scene) =>
+      sh(`systemctl reset-failed ${managerOf(scene)}; systemctl start ${managerOf(scene)}`)(scene),
+  },
+  {
+    name: 'the user manager is restarted',
+    do: (scene) => systemctl('system', 'restart', managerOf(scene))(scene),
+  },
+];
+
+const MANAGER_STANDS_STILL: Fault = {
   name: 'the user manager stands still',
   part: 'the user manager',
   do: async (scene) => {
-    await scene.on.signal('STOP', 'system', `user@${scene.on.node.uid}.service`);
+    await scene.on.signal('STOP', 'system', managerOf(scene));
     await rounds(scene);
   },
-  undo: ({ on }) => on.signal('CONT', 'system', `user@${on.node.uid}.service`),
+  undo: (scene) => signalled('CONT', 'system', managerOf(scene))(scene),
   mayGo: ['systemd', 'upgrade'],
+  alone: true,
 };
 
-/** Those of the sound server depend on which there is. */
-export function faultsOf(soundUnits: readonly string[]): readonly Fault[] {
-  const sound = soundUnits.flatMap((unit) =>
-    ofService({ part: 'the sound server', scope: 'user', unit, mayGo: ['audio'] }),
-  );
-  const services: readonly ServiceOf[] = [
-    {
-      part: 'the session bus',
-      scope: 'user',
-      unit: 'dbus.service',
-      mayGo: ['systemd', 'upgrade', 'players'],
-      start: systemctl('user', 'start', 'dbus.service'),
-    },
-    SYSTEM_BUS,
-    { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
-    {
-      part: 'polkit',
-      scope: 'system',
-      unit: 'polkit.service',
-      mayGo: ['power'],
-      start: systemctl('system', 'start', 'polkit.service'),
-    },
-    {
-      part: 'avahi',
-      scope: 'system',
-      unit: 'avahi-daemon.service',
-      mayGo: ['discovery'],
-      start: systemctl('system', 'start', 'avahi-daemon.service'),
-    },
-    { part: 'the broker', scope: 'system', unit: 'broker.service', mayGo: ['mqtt'], upWithinMs: CUT_MS },
-    { part: 'the player', scope: 'user', unit: 'player.service', mayGo: [] },
+const NODE: Deed = {
+  name: 'the node is restarted over the API',
+  do: async ({ on, load }) => {
+    // What enters the node meanwhile would hold it up, and is no part of it.
+    await load.end();
+    await on.restart();
+    load.begin();
+  },
+};
+
+const inGroup = (deeds: readonly Deed[], group: Omit<Fault, keyof Deed>): Fault[] =>
+  deeds.map((deed) => ({ ...group, ...deed }));
+
+const PROCESS = { mayGo: 'all', silent: true, alone: true, upWithinMs: CUT_MS } as const;
+
+function faults(soundUnits: readonly string[]): readonly Fault[] {
+  return [
+    ...ofServices(soundUnits),
+    ...CHILDREN.flatMap(ofThread),
+    ...inGroup(NETWORK, { part: 'the network', mayGo: ['mqtt', 'discovery'], upWithinMs: CUT_MS }),
+    ...SHORTAGES,
+    ...CLOCK,
+    MANAGER_STANDS_STILL,
+    ...inGroup(DAEMON, { part: 'the daemon', ...PROCESS }),
+    ...inGroup(MANAGER, { part: 'the user manager', ...PROCESS }),
+    ...inGroup([NODE], { part: 'the node', ...PROCESS }),
   ];
-  const rows = [...sound, ...services.flatMap(ofService), stoppedManager];
-  const network = NETWORK.map(
-    (deed): Fault => ({ ...deed, part: 'the network', mayGo: ['mqtt', 'discovery'], upWithinMs: CUT_MS }),
-  );
-  const ends = THE_END.map((deed): Fault => ({ ...deed, mayGo: 'all', silent: true, upWithinMs: CUT_MS }));
-  return [...rows, ...CHILDREN.flatMap(ofThread), ...network, ...SHORTAGES, ...CLOCK, ...ends];
 }
 
-/** The rows in the order in which they are done: one of each part, or `all`, or those whose names contain one of `wanted`. */
-export function series(random: SeededRandom, faults: readonly Fault[], wanted: string): readonly Fault[] {
-  const shuffled = faults
-    .map((fault) => ({ fault, at: random.next() }))
-    .sort((one, other) => one.at - other.at)
-    .map(({ fault }) => fault);
-  if (wanted === 'all') return shuffled;
-  if (wanted !== '') {
-    const rows = wanted
-      .split(',')
-      .flatMap((name) => faults.filter((fault) => fault.name.includes(name.trim())));
-    assert.ok(rows.length > 0, `no fault is called ${wanted}`);
-    return rows;
+function shuffled<T>(random: SeededRandom, rows: readonly T[]): T[] {
+  const drawn = rows.map((row) => ({ row, at: random.next() }));
+  return drawn.sort((one, other) => one.at - other.at).map(({ row }) => row);
+}
+
+/** Some of them two at once. */
+function inPairs(random: SeededRandom, rows: readonly Fault[]): readonly Fault[] {
+  const left = [...rows];
+  const series: Fault[] = [];
+  for (let fault = left.shift(); fault !== undefined; fault = left.shift()) {
+    const part = fault.part;
+    const at = left.findIndex((other) => other.alone !== true && other.part !== part);
+    const [other] = fault.alone !== true && at >= 0 && random.chance(0.5) ? left.splice(at, 1) : [];
+    series.push(other === undefined ? fault : together(fault, other));
   }
-  const quick = shuffled.filter(({ slow }) => slow !== true);
-  return [...new Map(quick.map((fault) => [fault.part, fault])).values()];
+  return series;
+}
+
+/**
+ * The faults in the order in which they are done. `wanted` is empty: one of each part; `all`: every row, some of them two at once; else
+ * parts of names, with commas between.
+ */
+export function series(
+  random: SeededRandom,
+  soundUnits: readonly string[],
+  wanted: string,
+): readonly Fault[] {
+  const rows = faults(soundUnits);
+  if (wanted === 'all') return inPairs(random, shuffled(random, rows));
+  if (wanted === '') {
+    const quick = shuffled(random, rows).filter(({ slow }) => slow !== true);
+    return [...new Map(quick.map((fault) => [fault.part, fault])).values()];
+  }
+  const names = wanted.split(',').map((name) => name.trim());
+  const chosen = names.flatMap((name) => rows.filter((fault) => fault.name.includes(name)));
+  assert.ok(chosen.length > 0, `no fault is called ${wanted}`);
+  return chosen;
 }

@@ -1,0 +1,117 @@
+// What a row of the table of faults is, and what rows are made of.
+
+import type { SeededRandom } from '../../seeded-random.js';
+import { until } from '../../until.js';
+import type { FaultedNode } from './faulted-node.js';
+import type { Load } from './load.js';
+
+export const CHILDREN = ['audio', 'systemd', 'power', 'upgrade', 'players', 'discovery', 'mqtt'] as const;
+
+export type Child = (typeof CHILDREN)[number];
+
+export interface Scene {
+  readonly on: FaultedNode;
+  readonly load: Load;
+  readonly random: SeededRandom;
+}
+
+export type Step = (scene: Scene) => Promise<unknown>;
+
+export interface Fault {
+  readonly name: string;
+  /** Whose fault it is. `npm test` takes one of each part, chosen by the seed. */
+  readonly part: string;
+  /** Resolves when it has taken effect, and, where nothing is to be undone, when it is over. */
+  readonly do: Step;
+  readonly undo?: Step;
+  /** Which may go away for it; `all`: the daemon's process itself ends. Nobody else may. */
+  readonly mayGo: readonly Child[] | 'all';
+  /** Whose threads die, once each. */
+  readonly threads?: readonly Child[];
+  /** Until all is up again, after the undoing; default 30 s. */
+  readonly upWithinMs?: number;
+  /** For some time nobody can answer: requests may be late. */
+  readonly silent?: boolean;
+  /** Never at once with another. */
+  readonly alone?: boolean;
+  /** Takes more than some seconds: not in `npm test`. */
+  readonly slow?: boolean;
+}
+
+export type Scope = 'system' | 'user';
+
+/** Until a backend notices a peer that is silent: its next reading of all is within 60 s, and has a deadline. */
+const NOTICED_WITHIN_MS = 90_000;
+const ROUND_WITHIN_MS = 60_000;
+
+/** Whatever was under way when the fault began has ended, and something has begun and ended since. */
+export async function rounds({ load }: Scene): Promise<void> {
+  const end = load.rounds + 2;
+  await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
+}
+
+interface ChildHealth {
+  readonly state: string;
+  readonly restarts: number;
+}
+
+/** Asked on the node: what the load asks of it is judged. */
+export async function healthOf({ on }: Scene, child: Child): Promise<ChildHealth> {
+  const text = await on.asRoot('curl --silent --max-time 5 http://127.0.0.1:8018/health');
+  return JSON.parse(text).backends[child];
+}
+
+export async function noticed(scene: Scene, child: Child): Promise<void> {
+  await until(
+    `${child} has noticed`,
+    async () => (await healthOf(scene, child)).state !== 'up',
+    NOTICED_WITHIN_MS,
+  );
+}
+
+export const sh =
+  (script: string): Step =>
+  ({ on }) =>
+    on.asRoot(script);
+
+export const systemctl =
+  (scope: Scope, ...args: readonly string[]): Step =>
+  ({ on }) =>
+    scope === 'user' ? on.systemctl(...args) : on.asRoot(`systemctl ${args.join(' ')}`);
+
+export const signalled =
+  (name: string, scope: Scope, unit: string): Step =>
+  ({ on }) =>
+    on.signal(name, scope, unit);
+
+/** Resolves when there is another, or none. */
+export const killed =
+  (scope: Scope, unit: string): Step =>
+  async ({ on }) => {
+    const pid = await on.signal('KILL', scope, unit);
+    await until(`${unit} is another`, async () => (await on.pidOf(scope, unit)) !== pid);
+  };
+
+/** Two at once, of which the one that came last goes first. */
+export function together(one: Fault, other: Fault): Fault {
+  const mayGo = one.mayGo === 'all' || other.mayGo === 'all' ? 'all' : [...one.mayGo, ...other.mayGo];
+  return {
+    name: `${one.name}, and ${other.name}`,
+    part: one.part,
+    do: async (scene) => {
+      await one.do(scene);
+      await other.do(scene);
+    },
+    undo: async (scene) => {
+      await other.undo?.(scene);
+      await one.undo?.(scene);
+    },
+    mayGo,
+    threads: [...(one.threads ?? []), ...(other.threads ?? [])],
+    upWithinMs: Math.max(one.upWithinMs ?? 0, other.upWithinMs ?? 0, PAIR_UP_WITHIN_MS),
+    silent: one.silent === true || other.silent === true,
+  };
+}
+
+/** What is away for longer is tried less often. */
+const PAIR_UP_WITHIN_MS = 60_000;

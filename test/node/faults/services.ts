@@ -1,0 +1,133 @@
+// Faults of the services around the daemon: each is killed, stands still, and is restarted.
+
+import {
+  type Child,
+  type Fault,
+  killed,
+  noticed,
+  rounds,
+  type Scope,
+  type Step,
+  signalled,
+  systemctl,
+} from './fault.js';
+
+interface ServiceRow {
+  readonly part: string;
+  readonly scope: Scope;
+  readonly unit: string;
+  readonly mayGo: readonly Child[];
+  /** Who notices when it stands still for long. */
+  readonly noticedBy?: Child;
+  /** Who may go when it stands still, besides. */
+  readonly mayGoStill?: readonly Child[];
+  /** Nobody else starts it after a kill. */
+  readonly stays?: boolean;
+  /** What others need after its restart, who do not find it again by themselves. */
+  readonly mend?: Step;
+  readonly upWithinMs?: number;
+}
+
+/** A broker's silence is noticed by what it does not acknowledge, 20 s; then it is tried backed off, up to 30 s. */
+export const CUT_MS = 60_000;
+/** PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen). */
+const RTKIT_MS = 60_000;
+
+const ROWS: readonly ServiceRow[] = [
+  {
+    part: 'the session bus',
+    scope: 'user',
+    unit: 'dbus.service',
+    mayGo: ['systemd', 'upgrade', 'players'],
+    noticedBy: 'players',
+    stays: true,
+  },
+  {
+    part: 'the system bus',
+    scope: 'system',
+    unit: 'dbus.service',
+    mayGo: ['systemd', 'power', 'discovery'],
+    noticedBy: 'systemd',
+    // PulseAudio asks rtkit for each stream, and does nothing else until it is answered.
+    mayGoStill: ['audio'],
+    stays: true,
+    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts.
+    mend: systemctl('system', 'restart', 'systemd-logind.service'),
+  },
+  { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
+  { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true },
+  { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
+  {
+    part: 'the broker',
+    scope: 'system',
+    unit: 'broker.service',
+    mayGo: ['mqtt'],
+    noticedBy: 'mqtt',
+    upWithinMs: CUT_MS,
+  },
+  { part: 'the player', scope: 'user', unit: 'player.service', mayGo: [] },
+];
+
+function faultsOf(row: ServiceRow): Fault[] {
+  const { part, scope, unit, mayGo, noticedBy, mayGoStill = [], stays, mend, upWithinMs } = row;
+  const name = `${part} (${unit})`;
+  const bound = upWithinMs === undefined ? {} : { upWithinMs };
+  const still = { part, mayGo: [...mayGo, ...mayGoStill], undo: signalled('CONT', scope, unit), ...bound };
+  const stop = signalled('STOP', scope, unit);
+  const rows: Fault[] = [
+    {
+      name: `${name} is killed`,
+      part,
+      do: killed(scope, unit),
+      undo: async (scene) => {
+        if (stays === true) await systemctl(scope, 'start', unit)(scene);
+        await mend?.(scene);
+      },
+      mayGo,
+      ...bound,
+    },
+    {
+      name: `${name} stands still`,
+      do: async (scene) => {
+        await stop(scene);
+        await rounds(scene);
+      },
+      ...still,
+    },
+    {
+      name: `${name} is restarted`,
+      part,
+      do: systemctl(scope, 'restart', unit),
+      undo: async (scene) => mend?.(scene),
+      mayGo,
+      ...bound,
+    },
+  ];
+  if (noticedBy === undefined) return rows;
+  const long: Fault = {
+    name: `${name} stands still until that is noticed`,
+    do: async (scene) => {
+      await stop(scene);
+      await noticed(scene, noticedBy);
+    },
+    ...still,
+    upWithinMs: CUT_MS,
+    slow: true,
+  };
+  return [...rows, long];
+}
+
+/** Those of the sound server depend on which there is. */
+export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
+  const sound = soundUnits.map(
+    (unit): ServiceRow => ({
+      part: 'the sound server',
+      scope: 'user',
+      unit,
+      mayGo: ['audio'],
+      ...(unit === 'wireplumber.service' ? {} : { upWithinMs: RTKIT_MS }),
+      ...(/pulse/.test(unit) ? { noticedBy: 'audio' } : {}),
+    }),
+  );
+  return [...sound, ...ROWS].flatMap(faultsOf);
+}
