@@ -6,8 +6,8 @@
 // With --coverage it is told how many of the branches of each folder the tests have taken, in their own processes and threads: not in the
 // bundles, which some of them start. That takes three times as long.
 //
-// `npm run soak [-- MINUTES]`: what may leave nothing behind (test/leaks) at full size, then the seeded tests (test/seeded-random.ts) again
-// and again, each time on another seed.
+// `npm run soak [-- MINUTES [PATTERNS]]`: what may leave nothing behind (test/leaks) at full size, then the seeded tests
+// (test/seeded-random.ts) again and again, each time on another seed, and with every fault of the table (test/node/faults/table.ts).
 //
 // A test that cannot run here says why in one line. With CI=true or TONEARM_REQUIRE_ALL=1 that is a failure.
 
@@ -33,6 +33,8 @@ const STEP_DEADLINE_MS = 25 * 60_000;
 const TEST_DEADLINE_MS = 10 * 60_000;
 /** Test files mostly wait for other processes, so more of them than cores run at once; fixed, so that a run can be repeated. */
 const CONCURRENCY = 4;
+/** All faults of the table take twelve minutes on a quiet machine. */
+const SOAK_DEADLINE_MS = 24 * 60_000;
 const OTHER_NODE = 22;
 const SOAK_MINUTES = 10;
 /** How a compiled test file says that it is seeded. */
@@ -40,7 +42,7 @@ const IMPORTS_SEED = /^import \{[^}]*\bSEED\b[^}]*\} from ".*\/seeded-random\.js
 /** Below test/: what needs a system around it. The rest depends on nothing but Node. */
 const SYSTEM_TESTS = /^(browser|contract|node|packaging|sound|tools)\b/;
 /** Below test/: those that boot a node, which they do from outside of a Debian, over its root. */
-const BOOTING_TESTS = /^(node\/node|packaging\/installed-(node|forms|page))\.test\.js$/;
+const BOOTING_TESTS = /^(node\/node|node\/faults\/faults|packaging\/installed-(node|forms|page))\.test\.js$/;
 /** Below test/: those that are larger in a soak. */
 const LEAK_TESTS = /^leaks\b/;
 /**
@@ -97,17 +99,25 @@ function matching(files, patterns) {
 
 /**
  * Runs test files and refuses what they leave behind, and in CI what they leave out.
- * @param {{ command: string[], place: string, env?: Record<string, string>, coverage?: boolean }} runner `command` runs Node with the arguments
- *   that follow; `place` is named with each failure; `coverage`: the branches taken are told.
+ * @param {{ command: string[], place: string, env?: Record<string, string>, coverage?: boolean, deadlineMs?: number }} runner `command`
+ *   runs Node with the arguments that follow; `place` is named with each failure; `coverage`: the branches taken are told; no file may take
+ *   longer than `deadlineMs`.
  * @param {string} [scenario] only tests, and suites, whose name contains it
  */
-async function runTests({ command: [file, ...before], place, env = {}, coverage = false }, files, scenario) {
+async function runTests(runner, files, scenario) {
+  const {
+    command: [file, ...before],
+    place,
+    env = {},
+    coverage = false,
+    deadlineMs = TEST_DEADLINE_MS,
+  } = runner;
   if (files.length === 0) throw new StepFailed('no test file matches');
   const run = openRunDirectory();
   const options = [
     '--test',
     `--test-concurrency=${CONCURRENCY}`,
-    `--test-timeout=${TEST_DEADLINE_MS}`,
+    `--test-timeout=${deadlineMs}`,
     `--test-reporter=${REPORTER}`,
     '--enable-source-maps',
     ...(coverage ? ['--experimental-test-coverage'] : []),
@@ -172,19 +182,23 @@ async function secondDebian(patterns, scenario) {
   return undefined;
 }
 
-/** Until the minutes are over, or a round fails, whose seed stands above what it says. */
-async function soak(own, minutes) {
+/** Until the minutes are over, or a round fails; what repeats it stands above what it says. */
+async function soak(own, minutes, patterns) {
   if (!(minutes > 0)) throw new StepFailed('npm run soak -- MINUTES: a number above 0');
-  await runTests(
-    { ...own, env: { TONEARM_LEAKS: 'full' } },
+  const leaks = matching(
     testFiles().filter((file) => isOf(LEAK_TESTS, file)),
+    patterns,
   );
-  const files = testFiles().filter((file) => IMPORTS_SEED.test(readFileSync(join(ROOT, file), 'utf8')));
+  const full = { ...own, env: { TONEARM_LEAKS: 'full' }, deadlineMs: SOAK_DEADLINE_MS };
+  if (leaks.length > 0) await runTests(full, leaks);
+  const seeded = testFiles().filter((file) => IMPORTS_SEED.test(readFileSync(join(ROOT, file), 'utf8')));
+  const files = matching(seeded, patterns);
+  if (files.length === 0 && leaks.length > 0) return;
   const endMs = performance.now() + minutes * 60_000;
   for (let round = 1; round === 1 || performance.now() < endMs; round += 1) {
-    const seed = String(randomInt(2 ** 32));
-    console.log(`# round ${round}: TONEARM_FUZZ_SEED=${seed}`);
-    await runTests({ ...own, env: { TONEARM_FUZZ_SEED: seed } }, files);
+    const env = { TONEARM_FUZZ_SEED: String(randomInt(2 ** 32)), TONEARM_FAULTS: 'all' };
+    console.log(`# round ${round}: TONEARM_FUZZ_SEED=${env.TONEARM_FUZZ_SEED} TONEARM_FAULTS=all`);
+    await runTests({ ...own, env, deadlineMs: SOAK_DEADLINE_MS }, files);
   }
 }
 
@@ -201,8 +215,9 @@ function steps(positionals, { debian13: onlyDebian13, soak: soaking, coverage, s
   const built = ['build', () => node('packaging/build.mjs')];
   const own = { command: [process.execPath], place: `Node ${process.versions.node}`, coverage };
   if (soaking) {
-    const minutes = Number(positionals[0] ?? SOAK_MINUTES);
-    return [ready, built, [`${minutes} minutes on random seeds`, () => soak(own, minutes)]];
+    const [asked = SOAK_MINUTES, ...patterns] = positionals;
+    const minutes = Number(asked);
+    return [ready, built, [`${minutes} minutes on random seeds`, () => soak(own, minutes, patterns)]];
   }
   const checks = [
     ready,

@@ -57,6 +57,7 @@ export class Series {
     await until('every kind of load has worked', () => run.#load.hasWorked(), WARM_WITHIN_MS);
     await run.#load.end();
     await run.#truth();
+    run.#before = await run.#taken();
     return run;
   }
 
@@ -70,8 +71,7 @@ export class Series {
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
-    if (this.#before?.pid !== pid) this.#before = await this.#taken();
-    else if (fault.mayGo === 'all') await this.isBackWhereItWas();
+    if (fault.mayGo === 'all') await this.isBackWhereItWas();
     const restarts = await this.#restarts();
     const mark = this.#streams.mark;
     await this.#beginUpgrade();
@@ -89,7 +89,9 @@ export class Series {
     await this.#endUpgrade();
     await this.#truth();
     this.#answersWereFine(fault);
-    if (fault.mayGo !== 'all') {
+    if (fault.mayGo === 'all') {
+      this.#before = await this.#taken();
+    } else {
       assert.equal(await this.#pid(), pid, 'the daemon has ended');
       this.#nobodyElseWentAway(fault, mark);
       await this.#nobodyElseDied(fault, restarts);
@@ -104,6 +106,7 @@ export class Series {
       'the daemon takes no more than before',
       async () => {
         const now = await this.#taken();
+        if (process.env['DBG']) process.stderr.write(JSON.stringify([new Date(), before, now]) + '\n');
         assert.equal(now.pid, before.pid);
         assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
         assert.ok(

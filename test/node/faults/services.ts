@@ -51,8 +51,9 @@ const ROWS: readonly ServiceRow[] = [
     // PulseAudio asks rtkit for each stream, and does nothing else until it is answered.
     mayGoStill: ['audio'],
     stays: true,
-    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts.
-    mend: systemctl('system', 'restart', 'systemd-logind.service'),
+    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts; avahi-daemon ends with its
+    // bus, and its unit does not start it again.
+    mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
   },
   { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
   { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true },
