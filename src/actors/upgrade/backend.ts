@@ -127,7 +127,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#units?.stop();
     this.#keeper.stop();
     this.#publisher.stop();
-    const ends = [this.#socket.stop(), this.#resultFile?.stop(), this.#store.settled()];
+    const ends = [this.#socket.stop(), this.#resultFile?.stop(), this.#store.stop()];
     await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 

@@ -1,12 +1,14 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
 // It may lie on a network's disk that does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 
 /** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
 const WRITE_MAX_MS = 1_000;
+/** A disk is not full for ever, and what is on it is believed after a restart: what could not be written is tried again. */
+const AGAIN_MS = 10_000;
 /** A state file is some hundred bytes; nothing that is larger was written by this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
@@ -33,6 +35,7 @@ export class RunStore {
   readonly #path: string;
   readonly #onProblem: (problem: string | undefined) => void;
   readonly #clock: Clock;
+  readonly #timers: Timers<'again'>;
   #recalling: Promise<unknown> | undefined;
   #next: string | undefined;
   #writing: Promise<void> | undefined;
@@ -42,6 +45,7 @@ export class RunStore {
     this.#path = path;
     this.#onProblem = onProblem;
     this.#clock = clock;
+    this.#timers = new Timers(clock);
   }
 
   async recall(): Promise<Recalled> {
@@ -57,18 +61,29 @@ export class RunStore {
 
   /** Never rejects; a text that is overtaken by a newer one may never be written. */
   save(saved: SavedRun): void {
-    this.#next = savedText(saved);
-    this.#writing ??= this.#writeAll();
+    this.#write(savedText(saved));
   }
 
-  /** Resolves when everything that was saved is on the disk, or has failed. */
+  /** Resolves when everything that was saved is on the disk, or has failed once. */
   async settled(): Promise<void> {
     await this.#writing;
+  }
+
+  /** As `settled`, and nothing is tried again. */
+  async stop(): Promise<void> {
+    await this.settled();
+    this.#timers.cancelAll();
   }
 
   /** As `settled`, but for a bounded time: `onProblem` has been called then. */
   async settledInTime(): Promise<void> {
     await within(this.#clock, WRITE_MAX_MS, this.settled());
+  }
+
+  #write(text: string): void {
+    this.#timers.cancelAll();
+    this.#next = text;
+    this.#writing ??= this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
@@ -81,7 +96,10 @@ export class RunStore {
       this.#next = undefined;
       await writeWhole(this.#path, text).then(
         () => this.#onProblem(undefined),
-        (error: unknown) => this.#onProblem(`it cannot be written (${codeOf(error)})`),
+        (error: unknown) => {
+          this.#onProblem(`it cannot be written (${codeOf(error)})`);
+          if (this.#next === undefined) this.#timers.set('again', AGAIN_MS, () => this.#write(text));
+        },
       );
       inTime();
     }

@@ -132,13 +132,33 @@ test('a disk that hangs is waited for only so long', async (t) => {
   assert.equal(clock.timers, 0);
 });
 
-test('a place that cannot be written is said, and not tried for ever', async (t) => {
-  const { directory, path, made, problems } = store(t);
-  writeFileSync(join(directory, 'deep'), '');
+test('a place that cannot be written is said, and tried again: what is newest is there when it can be', async (t) => {
+  const { directory, path, made, problems, clock } = store(t);
+  const inTheWay = join(directory, 'deep');
+  writeFileSync(inTheWay, '');
+  made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: 1_000 } });
+  await made.settled();
   made.save(SAVED);
   await made.settled();
-  assert.match(problems[0] ?? '', /cannot be written/);
+  clock.advance(10_000);
+  await made.settled();
   assert.equal(existsSync(path), false);
+  assert.equal(problems.length, 3);
+  for (const problem of problems) assert.match(problem ?? '', /cannot be written/);
+  rmSync(inTheWay);
+  clock.advance(10_000);
+  await made.settled();
+  assert.equal(problems.at(-1), undefined);
+  assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+  assert.equal(clock.timers, 0);
+});
+
+test('when it is stopped nothing is tried again', async (t) => {
+  const { directory, made, clock } = store(t);
+  writeFileSync(join(directory, 'deep'), '');
+  made.save(SAVED);
+  await made.stop();
+  assert.equal(clock.timers, 0);
 });
 
 test('a file that does not hold a run is ignored', () => {
