@@ -33,6 +33,7 @@ done
 echo '=== reboot'; ${CAN} CanReboot
 echo '=== power_off'; ${CAN} CanPowerOff
 echo '=== result'; cat ${STATE}/upgrade-result.json; echo
+echo '=== state'; cat ${STATE}/upgrade-run.json 2> /dev/null || echo '{"state": "idle"}'
 echo '=== upgrading'; systemctl --user show -P ActiveState tonearm-upgrade.service
 echo '=== upgrade ended'; cat ~/upgrade-ended 2> /dev/null
 true
@@ -57,6 +58,8 @@ export interface World {
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
   readonly result: Readonly<Record<string, unknown>>;
   readonly runState: 'idle' | 'running' | 'failed';
+  /** What a daemon that is started now would believe. */
+  readonly savedState: string;
 }
 
 function parsed<T>(said: ReadonlyMap<string, string>, part: string): T {
@@ -94,6 +97,7 @@ export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
     ),
     power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
     result: parsed(said, 'result'),
+    savedState: parsed<{ state: string }>(said, 'state').state,
     runState: isRunning ? 'running' : hasEndedWell ? 'idle' : 'failed',
   };
 }
@@ -194,5 +198,6 @@ export function areTrue(routes: Routes, power: unknown, world: World): void {
   assert.deepEqual(status, world.result);
   assert.deepEqual([can_check, can_upgrade], [true, true]);
   assert.equal((run as Json)['state'], world.runState, 'the run');
+  assert.equal(world.savedState, world.runState, 'the state file');
   assert.deepEqual(power, world.power, 'power');
 }
