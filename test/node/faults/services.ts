@@ -39,7 +39,6 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'user',
     unit: 'dbus.service',
     mayGo: ['systemd', 'upgrade', 'players'],
-    noticedBy: 'players',
     stays: true,
   },
   {
@@ -47,7 +46,6 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'system',
     unit: 'dbus.service',
     mayGo: ['systemd', 'power', 'discovery'],
-    noticedBy: 'systemd',
     // PulseAudio asks rtkit for each stream, and does nothing else until it is answered.
     mayGoStill: ['audio'],
     stays: true,
