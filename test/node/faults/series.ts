@@ -106,7 +106,6 @@ export class Series {
       'the daemon takes no more than before',
       async () => {
         const now = await this.#taken();
-        if (process.env['DBG']) process.stderr.write(JSON.stringify([new Date(), before, now]) + '\n');
         assert.equal(now.pid, before.pid);
         assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
         assert.ok(

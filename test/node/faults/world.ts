@@ -10,7 +10,7 @@ const VOLUME_STEP = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
 
-export const UNITS = [
+const UNITS = [
   ['system', 'lamp.service'],
   ['user', 'radio.service'],
 ] as const;
