@@ -287,7 +287,8 @@ for (const { kind, start } of SOUND_SERVERS) {
     assert.equal(living?.volume['front-left']?.value_percent, '41%');
     assert.match(await sound.pactl('list', 'sink-inputs'), /Volume: [^\n]* 33%/);
     const mpv = ['--no-config', '--ao=pulse', '--no-terminal', '--length=0.3', '--audio-device=pulse/living'];
-    assert.match(await through('mpv', ...mpv, wav), /^0\n/);
+    const played = await through('mpv', ...mpv, wav);
+    assert.match(played, /^0\n/, `${played}${tracer.out().slice(-8000)}`);
     for (const program of running) {
       assert.ok(program.alive(), program.name);
       await program.end('SIGINT');
