@@ -46,7 +46,7 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'system',
     unit: 'dbus.service',
     mayGo: ['systemd', 'power', 'discovery'],
-    // PulseAudio asks rtkit for each stream, and does nothing else until it is answered.
+    // For each output that comes PulseAudio asks rtkit over it, and answers nobody else until that is answered (seen with pactl alone).
     mayGoStill: ['audio'],
     stays: true,
     // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts; avahi-daemon ends with its
