@@ -42,7 +42,7 @@ const ASKED_FOR = new Set([
   'SetPosition',
   'StartUnit',
 ]);
-const STORMS = 3;
+const STORMS = 2;
 /** Said to each connection at the beginning of a storm. */
 const SIGNALS = 60;
 
