@@ -124,13 +124,20 @@ function mutationsIn(source, path) {
   });
 }
 
-/** Whether all of the tests pass, in the copy of the build. */
+/** Whether all of the tests pass, in the copy of the build. The first that fails decides, and ends them. */
 async function pass(copy, tests) {
   for (const test of tests) {
-    const child = spawn(process.execPath, [join(copy, 'test', `${test}.test.js`)], {
-      stdio: 'ignore',
+    const args = ['--test-reporter=tap', join(copy, 'test', `${test}.test.js`)];
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'ignore'],
       timeout: RUN_MS,
       killSignal: 'SIGKILL',
+    });
+    let rest = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      rest += text;
+      if (/^ *not ok /m.test(rest)) child.kill('SIGKILL');
+      rest = rest.slice(rest.lastIndexOf('\n') + 1);
     });
     if ((await ending(child)).status !== 0) return false;
   }

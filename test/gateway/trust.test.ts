@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  ambiguityOf,
+  corsHeaders,
   distrustOrigin,
   HostIdentity,
   isTrustedHost,
+  optionsReply,
   originStanding,
   parseHost,
   trustRules,
@@ -204,8 +207,9 @@ describe('Origin', () => {
   });
 });
 
+type Standing = Parameters<typeof distrustOrigin>[2];
+
 describe('who may have an effect', () => {
-  type Standing = Parameters<typeof distrustOrigin>[2];
   const rows: [method: string, standing: Standing, site: string, allowed: boolean][] = [
     ['POST', 'none', '', true],
     ['POST', 'none', 'same-origin', true],
@@ -228,6 +232,83 @@ describe('who may have an effect', () => {
   for (const [method, standing, site, allowed] of rows) {
     test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
       assert.equal(distrustOrigin(method, 'http://x', standing, site) === undefined, allowed);
+    });
+  }
+});
+
+describe('what browsers are told', () => {
+  const none = trustRules('kitchen', { hosts: [], origins: [] });
+  const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
+  const exposed = [
+    'Access-Control-Expose-Headers',
+    'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition',
+  ];
+  const vary = ['Vary', 'Origin'];
+  const answers: [what: string, of: typeof rules, standing: Standing, headers: (readonly string[])[]][] = [
+    ['no origin is configured', none, 'none', []],
+    ['no origin is configured', none, 'same', []],
+    ['no origin is configured', none, 'foreign', []],
+    ['some are', rules, 'none', [vary]],
+    ['some are', rules, 'same', [vary]],
+    ['some are', rules, 'foreign', [vary]],
+    ['some are', rules, 'listed', [['Access-Control-Allow-Origin', 'http://app.lan'], vary, exposed]],
+    ['all are', open, 'listed', [['Access-Control-Allow-Origin', '*'], vary, exposed]],
+    ['all are', open, 'none', [vary]],
+  ];
+  for (const [what, those, standing, headers] of answers) {
+    test(`${what}, and this one is ${standing}`, () =>
+      assert.deepEqual(corsHeaders('http://app.lan', standing, those), headers));
+  }
+
+  const VARY = ['Vary', 'Origin, Access-Control-Request-Private-Network'];
+  const allowed = [
+    ['Access-Control-Allow-Origin', 'http://app.lan'],
+    ['Access-Control-Allow-Methods', 'GET, POST, OPTIONS'],
+    ['Access-Control-Allow-Headers', 'Content-Type, Last-Event-ID'],
+    ['Access-Control-Max-Age', '600'],
+  ];
+  for (const standing of ['none', 'same', 'listed', 'foreign'] as const) {
+    for (const privateNetwork of [false, true]) {
+      test(`a preflight of an origin that is ${standing}${privateNetwork ? ', into a private network' : ''}`, () => {
+        const reply = optionsReply({ origin: 'http://app.lan', standing, privateNetwork }, 'GET', rules);
+        const isAllowed = standing === 'same' || standing === 'listed';
+        const network = privateNetwork ? [['Access-Control-Allow-Private-Network', 'true']] : [];
+        assert.equal(reply.status, 204);
+        assert.deepEqual(reply.headers, [
+          ['Allow', 'GET'],
+          ...(isAllowed ? [...allowed, ...network] : []),
+          VARY,
+        ]);
+      });
+    }
+  }
+});
+
+describe('a head that could be read in two ways', () => {
+  const head = (method: string, coding: string, twice?: string): Parameters<typeof ambiguityOf>[0] => ({
+    method,
+    header: (name) => (name === 'transfer-encoding' ? coding : ''),
+    repeated: (names) => (twice !== undefined && names.includes(twice) ? twice : undefined),
+  });
+  const heads: [method: string, coding: string, twice: string | undefined, fault: RegExp | undefined][] = [
+    ['POST', '', undefined, undefined],
+    ['POST', 'chunked', undefined, undefined],
+    ['POST', ' Chunked ', undefined, undefined],
+    ['POST', 'gzip', undefined, /^Transfer-Encoding "gzip" is not understood, only chunked$/],
+    ['POST', 'gzip, chunked', undefined, /not understood/],
+    ['POST', '', 'accept', undefined],
+    ['GET', 'gzip', 'host', undefined],
+    ['HEAD', 'gzip', 'host', undefined],
+    ['OPTIONS', '', 'origin', /^The header origin came more than once$/],
+    ...['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'].map(
+      (twice): (typeof heads)[number] => ['POST', '', twice, /came more than once/],
+    ),
+  ];
+  for (const [method, coding, twice, fault] of heads) {
+    test(`${method}, coding ${JSON.stringify(coding)}, ${twice ?? 'nothing'} twice`, () => {
+      const found = ambiguityOf(head(method, coding, twice));
+      assert.equal(found?.fault, fault === undefined ? undefined : 'bad-request');
+      if (fault !== undefined) assert.match(found?.detail ?? '', fault);
     });
   }
 });
