@@ -1,6 +1,7 @@
 // What one change of one stream costs with few listeners, which is the commonest case: CPU of the daemon for each volume change by
-// another program, against a bare program of two threads that does only what such a change cannot be told without. Each has
-// a sound server of its own, and they take turns, so that whatever else the machine does hurts both.
+// another program, against a bare program of two threads that does only what such a change cannot be told without; and what the same takes
+// when it also tells the record as JSON. Each has a sound server of its own, and they take turns, so that whatever else the machine does
+// hurts all.
 //   node build/bench/change.js [--quick] [--json] [PARTS OF ROWS, such as 'packaged: 20 streams, 100']
 
 import { startPulseAudio } from '../test/sound/servers.js';
@@ -22,36 +23,37 @@ const LOADS: readonly Load[] = [
 ];
 const ROUNDS = 7;
 const TURN_MS = 1500;
-/** Until what a change runs is compiled. */
-const WARM_UP_CHANGES = 1000;
+/** Until what a change runs is compiled, which takes threads of V8 0.1 to 0.2 s in all: a fifth of each of the first 1500 changes. */
+const WARM_UP_CHANGES = 3000;
 const WARM_UP_EVERY_MS = 2;
 
-async function measure({ what, streams, everyMs }: Load, launch: Launch, context: Context): Promise<Row> {
+async function measure({ what, streams, everyMs }: Load, launch: Launch, context: Context): Promise<Row[]> {
   const daemon = await listened(streams, startPulseAudio, (sound) => startDaemon(sound, launch));
-  const bare = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch));
-  for (const side of [daemon, bare]) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
-  const taken = { daemon: [] as number[], bare: [] as number[] };
+  const bare = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'bytes'));
+  const record = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'record'));
+  const sides = [daemon, bare, record];
+  for (const side of sides) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
+  const taken = { daemon: [] as number[], bare: [] as number[], record: [] as number[] };
   const changes = Math.round(context.ms(TURN_MS) / everyMs);
   for (let round = context.rounds(ROUNDS); round > 0; round -= 1) {
     taken.daemon.push((await daemon.change(changes, everyMs)).cpuMs);
     taken.bare.push((await bare.change(changes, everyMs)).cpuMs);
+    taken.record.push((await record.change(changes, everyMs)).cpuMs);
   }
-  await daemon.end();
-  await bare.end();
-  return {
-    what: `CPU for a change, ${launch.what}: ${what}`,
-    unit: 'ms',
-    taken: taken.daemon,
-    against: { what: 'a bare program of two threads', taken: taken.bare },
-    goal: { atMost: 1.15 },
-  };
+  for (const side of sides) await side.end();
+  const against = { what: 'a bare program of two threads', taken: taken.bare };
+  const load = `${launch.what}: ${what}`;
+  return [
+    { what: `CPU for a change, ${load}`, unit: 'ms', taken: taken.daemon, against, goal: { atMost: 1.15 } },
+    { what: `the bare program with the record's JSON, ${load}`, unit: 'ms', taken: taken.record, against },
+  ];
 }
 
 await measurement(async (context) => {
   const rows: Row[] = [];
   for (const launch of LAUNCHES) {
     for (const load of LOADS)
-      if (context.wants(`${launch.what}: ${load.what}`)) rows.push(await measure(load, launch, context));
+      if (context.wants(`${launch.what}: ${load.what}`)) rows.push(...(await measure(load, launch, context)));
   }
   return rows;
 });

@@ -44,7 +44,7 @@ await measurement(async (context) => {
   for (const { kind, start } of SOUND_SERVERS.filter((server) => context.wants(server.kind))) {
     const sides = [
       await listened(STREAMS, start, (sound) => startDaemon(sound, launch)),
-      await listened(STREAMS, start, (sound) => startBare(sound, launch)),
+      await listened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
     ];
     for (const side of sides) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
     for (const spacing of SPACINGS) {

@@ -1,11 +1,17 @@
 // Measured against by change.ts: what no program of two threads can do without when a stream changes. A thread hears the sound
 // server's event, makes one request and posts 600 bytes of the reply; the main thread writes them to its listeners. It decodes
-// nothing, compares nothing and remembers nothing. Argument: the server's socket.
+// nothing, compares nothing and remembers nothing. With `record` for a second argument it does besides what JSON and events with ids
+// take, and nothing to know what they were before: decodes the reply, posts the record's text, and frames that. Argument: the server's socket.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { bytes, PROTOCOL_VERSION, packet, properties, u32 } from '../../test/sound/packet.js';
+import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
+import { encode, eventId, frame } from '../../src/gateway/events/event.js';
+import { COMMANDS } from '../../src/protocol/pulse/commands.js';
+import { Reader } from '../../src/protocol/pulse/reader.js';
+import { TextCache } from '../../src/protocol/pulse/text-cache.js';
+import { bytes as bytesValue, PROTOCOL_VERSION, packet, properties, u32 } from '../../test/sound/packet.js';
 import { obey } from './fork.js';
 
 const POSTED_BYTES = 600;
@@ -24,7 +30,38 @@ const COMMAND = {
 const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
-function listenAndPost(path: string): void {
+type Telling = 'bytes' | 'record';
+
+/** What is posted of a reply: a packet's end, or the text of the record in it. */
+function wordsOf(telling: Telling): (packet: Buffer) => string {
+  if (telling === 'bytes')
+    return (packet) => packet.toString('latin1', Math.max(0, packet.length - POSTED_BYTES));
+  const texts = new TextCache();
+  const shown = new ShownProps();
+  const around = { kind: 'pulseaudio', output: 'living' } as const;
+  return (packet) => {
+    const reader = new Reader(packet.subarray(HEADER_BYTES), PROTOCOL_VERSION, texts);
+    // The command and its tag; without more it is the answer to the subscription.
+    reader.u32();
+    reader.u32();
+    if (reader.atEnd) return '';
+    const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
+    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, shown));
+  };
+}
+
+/** What listeners are sent of it. */
+function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
+  if (telling === 'bytes') return (words) => words;
+  let sequence = 0;
+  return (words) => {
+    sequence += 1;
+    return encode(frame('audio.updated', `[${words}]`, eventId('bare', sequence)));
+  };
+}
+
+function listenAndPost(path: string, telling: Telling): void {
+  const words = wordsOf(telling);
   const received = Buffer.alloc(2 * READ_BYTES);
   let held = 0;
   const question = packet(COMMAND.getSinkInputInfo, 0, [u32(0)]);
@@ -41,7 +78,7 @@ function listenAndPost(path: string): void {
       question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
       socket.write(question);
     } else {
-      parentPort?.postMessage(received.toString('latin1', Math.max(0, end - POSTED_BYTES), end));
+      parentPort?.postMessage(words(received.subarray(0, end)));
     }
   };
   const callback = (length: number, buffer: Uint8Array): boolean => {
@@ -60,10 +97,13 @@ function listenAndPost(path: string): void {
   socket.on('close', () => {
     throw new Error('the sound server has closed the connection');
   });
-  socket.write(packet(COMMAND.authenticate, 0, [u32(PROTOCOL_VERSION), bytes(Buffer.alloc(COOKIE_BYTES))]));
+  socket.write(
+    packet(COMMAND.authenticate, 0, [u32(PROTOCOL_VERSION), bytesValue(Buffer.alloc(COOKIE_BYTES))]),
+  );
 }
 
-function serve(path: string): void {
+function serve(path: string, telling: Telling): void {
+  const bytes = bytesOf(telling);
   const listeners = new Set<HttpResponse>();
   const app = App();
   app.get('/events', (response) => {
@@ -75,9 +115,10 @@ function serve(path: string): void {
       response.write('data: "connected"\n\n');
     });
   });
-  const worker = new Worker(new URL(import.meta.url), { workerData: path });
+  const worker = new Worker(new URL(import.meta.url), { workerData: [path, telling] });
   worker.on('message', (text: string) => {
-    for (const response of listeners) response.cork(() => response.write(text));
+    const piece = bytes(text);
+    for (const response of listeners) response.cork(() => response.write(piece));
   });
   // The first reply is that to the subscription: what changes before it nobody would hear of.
   worker.once('message', () => {
@@ -88,5 +129,5 @@ function serve(path: string): void {
   });
 }
 
-if (isMainThread) serve(process.argv[2] ?? '');
-else listenAndPost(workerData as string);
+if (isMainThread) serve(process.argv[2] ?? '', process.argv[3] === 'record' ? 'record' : 'bytes');
+else listenAndPost(...(workerData as Parameters<typeof listenAndPost>));

@@ -62,8 +62,13 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
   return { pid: daemon.pid, port: daemon.port, end: () => daemon.stop() };
 }
 
-export async function startBare(sound: SoundServer, launch: Launch): Promise<Program> {
-  const { forked, said } = await Forked.launch(launch, BARE, sound.socketPath);
+/** `tells`: the end of what the server said, or the record in it as JSON. */
+export async function startBare(
+  sound: SoundServer,
+  launch: Launch,
+  tells: 'bytes' | 'record',
+): Promise<Program> {
+  const { forked, said } = await Forked.launch(launch, BARE, sound.socketPath, tells);
   return { pid: forked.pid, port: said, end: () => forked.end() };
 }
 
