@@ -15,10 +15,15 @@ export interface HeartbeatPolicy {
   /** Between pings, and the age at which a thread gets its first one: loading is no reason for suspicion. */
   readonly everyMs: number;
   readonly pongWithinMs: number;
+  /** One that hardly runs gets a ping at each so manieth time only. */
+  readonly idleBeats: number;
 }
 
-/** Seldom, because each beat wakes every thread. */
-export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000 };
+/** Each ping wakes a thread, and its pong the main one: seven wake-ups a minute with four threads that are all at rest. */
+export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
+
+/** A thread that hangs is busy: what uses less of its time since the last beat has hung for a third of a second at most. */
+const IDLE_UTILIZATION = 0.01;
 
 /** Not exactly 1: reading the clocks costs a little, and the loop may have idled just behind the ping. */
 const BUSY_UTILIZATION = 0.95;
@@ -51,6 +56,8 @@ export class Incarnation {
   readonly #said = new RateLimit();
   #awaited: AwaitedPong | undefined;
   #lastPing = 0;
+  /** Since the last ping. */
+  #beats = 0;
   #killed = false;
 
   constructor({ threads, entry, settings, now, onBatch, onEnded }: IncarnationOptions) {
@@ -83,12 +90,16 @@ export class Incarnation {
     return this.#said.admits(count, now);
   }
 
-  /** Pings unless the thread is too young or owes a pong already; true when it was pinged. */
+  /** Pings unless the thread is too young, at rest, or owes a pong already; true when it was pinged. */
   ping(now: number, policy: HeartbeatPolicy): boolean {
     if (this.#awaited !== undefined || this.#killed || now - this.#bornAt < policy.everyMs) return false;
+    this.#beats += 1;
+    const utilization = this.#thread.utilization();
+    this.#thread.measure();
+    if (!isPinged(utilization, this.#beats, policy)) return false;
+    this.#beats = 0;
     this.#lastPing += 1;
     this.#awaited = { id: this.#lastPing, missed: 0 };
-    this.#thread.measure();
     this.send({ kind: 'ping', id: this.#lastPing });
     return true;
   }
@@ -130,6 +141,11 @@ export class Incarnation {
     this.#port.close();
     return last;
   }
+}
+
+/** `utilization`: of the event loop since the last beat, or undefined for a task that never got a thread; `beats`: since the last ping. */
+export function isPinged(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
+  return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
 }
 
 export type PongVerdict =

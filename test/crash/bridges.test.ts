@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type Stage, stage } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
-const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000 };
+const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
 

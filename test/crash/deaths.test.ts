@@ -9,7 +9,7 @@ import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.j
 
 const DEADLINE = { timeout: 60_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
-const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000 };
+const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
 
 function textOf(answer: Answer): string {
   assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);

@@ -64,7 +64,7 @@ test('threads that are stuck in the kernel do not pile up, and the child is back
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
-  const heartbeat = { everyMs: 20, pongWithinMs: 1000 };
+  const heartbeat = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
   const { witness, say } = stage(t, { audio: 'sticks', power: 'obedient' }, { restarts, heartbeat });
   await witness.until(
     () => witness.now('audio')?.detail === 'thread ended: 3 threads of before are still stuck',

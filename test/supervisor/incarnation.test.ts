@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HEARTBEAT, ITEMS_PER_WINDOW_MAX, pongVerdict, RateLimit } from '../../src/supervisor/incarnation.js';
+import {
+  HEARTBEAT,
+  ITEMS_PER_WINDOW_MAX,
+  isPinged,
+  pongVerdict,
+  RateLimit,
+} from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
@@ -21,6 +27,21 @@ for (const [utilization, missed, expected] of ROWS) {
   test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () => {
     const verdict = pongVerdict(utilization, missed, HEARTBEAT);
     assert.equal(verdict.kind === 'kill' ? verdict.reason : verdict.kind, expected);
+  });
+}
+
+const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: number, pinged: boolean])[] = [
+  [1, 1, true],
+  [0.01, 1, true],
+  [0.009, 1, false],
+  [0, 9, false],
+  [0, 10, true],
+  [undefined, 1, true],
+];
+
+for (const [utilization, beats, pinged] of PING_ROWS) {
+  test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () => {
+    assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged);
   });
 }
 
