@@ -25,7 +25,7 @@ import { codeOf, makeDirectories } from '../small-file.js';
 import { ProgressReader, type ReaderOwner } from './progress-reader.js';
 
 /** How often it is looked whether the socket still lies at its path, or can be had at last, if no watch tells. */
-const LOOK_MS = 30_000;
+const LOOK_MS = 60_000;
 /** Of our own changes in the directory there are several. */
 const SETTLE_MS = 40;
 /** A daemon that lives accepts at once: the kernel does it. */

@@ -28,7 +28,7 @@ import { until } from '../../until.js';
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
 /** After so long it looks at its path again. */
-const LOOK_MS = 30_000;
+const LOOK_MS = 60_000;
 
 interface Heard {
   readonly path: string;
