@@ -12,7 +12,8 @@ export const LAUNCHES: readonly Launch[] = [
   { what: 'plain', flags: [], env: {} },
   {
     what: 'as packaged',
-    flags: ['--max-semi-space-size=1', '--max-old-space-size=128'],
+    // Without the unit's MemoryMax=, which makes the heap smaller.
+    flags: ['--inspect-port=192.0.2.1:9229'],
     env: { MALLOC_ARENA_MAX: '1' },
   },
 ];

@@ -9,13 +9,13 @@ import { nativeFiles } from './architectures.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 
 /**
- * Measured with the audio and the power backend connected (x64, Node 20; Rss/Private_Dirty in MB): at rest 67/26 without
- * flags, 63/22 with these and one malloc arena; under 180 volume changes and reads a second 95/49 and 79/34. They cost
- * 25 ms at start (105 -> 129 ms to the first answer). --optimize-for-size saves 3 MB more under load and makes V8 a third
- * slower; --single-threaded-gc and --v8-pool-size=1 saved nothing. The bound of the old generation is also a limit: a leak
- * ends one thread instead of the machine's memory.
+ * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third more CPU until the first
+ * answer, and for each call of `tonearm` by a script. What --max-semi-space-size=1 and --max-old-space-size=128 were for comes
+ * from MemoryMax= of the unit, by which Node sizes the heap (a semi-space of 1 MB, an old generation of 256): 73 MB at rest and 96 under a
+ * storm with either, 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20). One malloc
+ * arena saves 4 MB. --optimize-for-size makes V8 a third slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
  */
-const NODE_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=128', NO_INSPECTOR];
+const NODE_FLAGS = [NO_INSPECTOR];
 
 /** A day, as in a man page's footer. */
 const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);

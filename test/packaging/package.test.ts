@@ -150,6 +150,22 @@ describe('the packages', { skip }, () => {
     });
   }
 
+  test('Node is given no flag of V8, with which it would refuse its own code cache', async () => {
+    const tree = await extracted(packageOf('amd64'), path());
+    const [, flags = ''] =
+      /^exec \S+ (.*) \S+main\.js/m.exec(readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8')) ?? [];
+    const said = ['-p', 'v8.cachedDataVersionTag()'];
+    assert.match(flags, /^--inspect-port=/);
+    assert.equal(
+      await output(process.execPath, ...flags.split(' '), ...said),
+      await output(process.execPath, ...said),
+    );
+    assert.notEqual(
+      await output(process.execPath, '--max-semi-space-size=1', ...said),
+      await output(process.execPath, ...said),
+    );
+  });
+
   test('no placeholder is left', async () => {
     const trees = await Promise.all(['amd64', 'armhf'].map((name) => extracted(packageOf(name), path())));
     for (const file of [
