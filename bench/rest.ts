@@ -1,5 +1,6 @@
 // The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server, real
-// buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which shows what each costs.
+// buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which shows what each costs; and with
+// audio and units alone, which shows that what is not enabled costs nothing.
 // Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
 //   node build/bench/rest.js [--quick] [--json]       (needs root and systemd-container)
 
@@ -19,9 +20,9 @@ import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const REST_MS = 60_000;
-/** Three of them are a minute: what is done once a minute is in. */
-const WINDOWS = 3;
-const WINDOW_MS = 20_000;
+/** Whole minutes: what is done once in each is in each. */
+const WINDOWS = 2;
+const WINDOW_MS = 60_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
@@ -32,6 +33,8 @@ const MORE: Readonly<Record<string, (port: number) => string>> = {
   mqtt: (port) => `url: "mqtt://127.0.0.1", topic: bench/${port}`,
 };
 const FOUR = 'tonearm, 4 backends';
+/** Instead of something more: two backends less. */
+const FEWER = 'audio and units alone';
 const MS_PER_MINUTE = 60_000;
 
 interface Resting {
@@ -62,17 +65,14 @@ function health(door: string): Promise<Health> {
 async function ours(node: Node, { what, flags, env }: Launch, more: string, port: number): Promise<Resting> {
   const config = `/opt/tonearm-bench/${port}.yaml`;
   const home = '/home/pi/.local/state';
-  await node.writeFile(
-    config,
-    [
-      `api: {port: ${port}}`,
-      'systemd: {system: [dbus.service], user: [pulseaudio.service]}',
-      'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
-      more === '' ? '' : `${more}: {enabled: true, ${MORE[more]?.(port)}}`,
-      `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
-      '',
-    ].join('\n'),
-  );
+  const always = [`api: {port: ${port}}`, 'systemd: {system: [dbus.service], user: [pulseaudio.service]}'];
+  const others = [
+    'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
+    more === '' ? '' : `${more}: {enabled: true, ${MORE[more]?.(port)}}`,
+    `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
+  ];
+  const backends = more === FEWER ? THREADS - 2 : THREADS + Number(more !== '');
+  await node.writeFile(config, [...always, ...(more === FEWER ? [] : others), ''].join('\n'));
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const command = [process.execPath, ...flags, '/opt/tonearm/main.js', '--config', config];
   const entered = node.spawnUser('env', ...variables, ...command);
@@ -89,7 +89,7 @@ async function ours(node: Node, { what, flags, env }: Launch, more: string, port
         ({ backends }) => Object.values(backends).map(({ state }) => state),
         () => [],
       );
-      return states.length === THREADS + Number(more !== '') && states.every((state) => state === 'up');
+      return states.length === backends && states.every((state) => state === 'up');
     },
     UP_DEADLINE_MS,
   ).catch((cause: unknown) => {
@@ -98,7 +98,8 @@ async function ours(node: Node, { what, flags, env }: Launch, more: string, port
   // nsenter is the child that was spawned; the daemon is the child of that one.
   const [pid] = childrenOf(entered.pid ?? 0);
   if (pid === undefined) throw new Error('the daemon is not found');
-  return { what: `${FOUR}${more === '' ? '' : ` and ${more}`}`, node: what, pid };
+  const name = more === FEWER ? `tonearm, ${FEWER}` : `${FOUR}${more === '' ? '' : ` and ${more}`}`;
+  return { what: name, node: what, pid };
 }
 
 function bare({ what, flags, env }: Launch): { resting: Resting; child: ChildProcess } {
@@ -167,8 +168,8 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
   await node.install(dirname(ENTRY));
   await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
   const all: Resting[] = [];
-  for (const more of Object.keys(MORE)) {
-    // What is beyond the four is of interest as it is shipped.
+  for (const more of [...Object.keys(MORE), FEWER]) {
+    // What differs from the four is of interest as it is shipped.
     for (const launch of more === '' ? LAUNCHES : LAUNCHES.slice(1))
       all.push(await ours(node, launch, more, FIRST_PORT + all.length));
   }

@@ -8,7 +8,7 @@ export interface Launch {
   readonly env: Environment;
 }
 
-export const LAUNCHES: readonly Launch[] = [
+export const LAUNCHES: readonly [Launch, Launch] = [
   { what: 'plain', flags: [], env: {} },
   {
     what: 'as packaged',
