@@ -8,13 +8,14 @@ import { say } from './language.js';
 import { type Levels, Metering } from './meter.js';
 import { Notices, useNotices } from './notices.js';
 import { Outputs } from './outputs.js';
-import { Away, Section, useGrowing } from './parts.js';
+import { Away, Pacing, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
 import { useReasons } from './reasons.js';
 import { Services } from './services.js';
 import { Sounding } from './sounding.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
+import type { Turns } from './turns.js';
 import { UpgradeCard } from './upgrade.js';
 
 /** As `power.action` names it. */
@@ -28,9 +29,10 @@ interface AppProps {
   /** Why it will be lost, or is. */
   readonly leaving: Leaving | undefined;
   readonly levels: Levels;
+  readonly turns: Turns;
 }
 
-export function App({ live, state, isBeating, leaving, levels }: AppProps) {
+export function App({ live, state, isBeating, leaving, levels, turns }: AppProps) {
   const { notices, report, dismiss } = useNotices();
   const { connection, server } = state;
   const node = server?.hostname ?? location.hostname;
@@ -46,7 +48,9 @@ export function App({ live, state, isBeating, leaving, levels }: AppProps) {
         </a>
         <Header node={node} status={status} leaving={leaving} />
         <main class={status === 'lost' ? 'stale' : ''}>
-          {status === 'connecting' ? null : <Sections live={live} state={state} />}
+          <Pacing.Provider value={turns}>
+            {status === 'connecting' ? null : <Sections live={live} state={state} />}
+          </Pacing.Provider>
         </main>
         <Notices notices={notices} dismiss={dismiss} />
       </Metering.Provider>
@@ -106,7 +110,7 @@ const SECTIONS: readonly {
     column: 1,
     backend: 'audio',
     draw: ({ node }, { clients, outputs }) => (
-      <Streams node={node} streams={[...clients.values()]} outputs={[...outputs.values()]} />
+      <Streams node={node} streams={clients} outputs={[...outputs.values()]} />
     ),
   },
   {
@@ -121,7 +125,13 @@ const SECTIONS: readonly {
     backend: 'upgrade',
     draw: ({ node }, { upgrade }) => upgrade && <UpgradeCard node={node} upgrade={upgrade} />,
   },
-  { id: 'system', column: 2, draw: ({ node }, state) => <System node={node} state={state} /> },
+  {
+    id: 'system',
+    column: 2,
+    draw: ({ node }, { server, backends, power }) => (
+      <System node={node} server={server} backends={backends} power={power} />
+    ),
+  },
 ];
 
 /** The players; without any, what sounds. */

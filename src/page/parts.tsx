@@ -1,11 +1,15 @@
 // The parts that every section is made of: names that are only text, sections with their reasons, lists that grow without a
 // long task, views that are drawn again only when what they show has changed.
 
-import { Component, type ComponentChildren, type JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import { say } from './language.js';
 import type { TextKey } from './texts.js';
+import { Turns } from './turns.js';
+
+/** Which turns a part's pieces are drawn in. */
+export const Pacing = createContext(new Turns((call) => requestAnimationFrame(call)));
 
 /** A name from elsewhere: whatever it holds, it is text, in the direction of its own letters, and cannot turn its neighbours. */
 export function Name({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
@@ -61,8 +65,9 @@ export function Empty({ children }: { readonly children: string }) {
 export function still<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Still extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {
-      const before: Readonly<Record<string, unknown>> = { ...this.props };
-      return Object.entries(next).some(([name, value]) => !Object.is(before[name], value));
+      // Asked for each row of a list at each drawing: nothing is made.
+      for (const name in next) if (!Object.is(this.props[name], next[name])) return true;
+      return false;
     }
 
     override render(props: P): JSX.Element | null {
@@ -71,18 +76,14 @@ export function still<P extends object>(View: (props: P) => JSX.Element | null) 
   };
 }
 
-/**
- * How many of `wanted` things to draw now: `perFrame` more with each frame. All at once is a task that a hand feels: 150 streams
- * take a second on a slow phone (Chromium, slowed six times).
- */
-export function useGrowing(wanted: number, perFrame: number): number {
-  const [drawn, setDrawn] = useState(perFrame);
-  const now = Math.min(drawn, wanted);
-  useEffect(() => {
-    if (drawn > wanted + perFrame) setDrawn(wanted + perFrame);
-    if (drawn >= wanted) return undefined;
-    const frame = requestAnimationFrame(() => setDrawn(drawn + perFrame));
-    return () => cancelAnimationFrame(frame);
-  }, [drawn, wanted, perFrame]);
-  return now;
+/** How many of `wanted` things to draw now: more and more, as there is time. All at once is a task that a hand feels. */
+export function useGrowing(wanted: number, step: number): number {
+  const turns = useContext(Pacing);
+  const [drawn, setDrawn] = useState(0);
+  useLayoutEffect(() => {
+    // What comes back grows again.
+    if (drawn > wanted + step) setDrawn(wanted + step);
+    return drawn < wanted ? turns.later(() => setDrawn(drawn + step)) : undefined;
+  }, [turns, drawn, wanted, step]);
+  return Math.min(drawn, wanted);
 }

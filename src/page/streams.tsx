@@ -1,59 +1,153 @@
 // The clients of the sound server, each a stream: volume, mute, and the output that it plays to, by a menu or by dragging it there.
 
-import { useRef, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Slider, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
-import { Empty, Name, still, useGrowing } from './parts.js';
+import { Empty, Name, Pacing, still, useGrowing } from './parts.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
-const ROWS_PER_FRAME = 3;
+const ROWS_AT_ONCE = 5;
 
 interface StreamsProps {
   readonly node: Tonearm;
-  readonly streams: readonly ClientRecord[];
+  readonly streams: ReadonlyMap<number, ClientRecord>;
   readonly outputs: readonly OutputRecord[];
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const drawn = useGrowing(streams.length, ROWS_PER_FRAME);
-  const options = useOptions(outputs);
+  const rows = useRef(new Rows()).current;
+  rows.put(streams);
+  const ids = useAlike([...streams.keys()]);
+  const options = useAlike(
+    outputs.map(({ name, description }) => ({ value: name, text: description || name })),
+  );
   const [drag, setDrag] = useState<StreamDrag>();
-  if (streams.length === 0) return <Empty>{say('noStreams')}</Empty>;
+  if (streams.size === 0) return <Empty>{say('noStreams')}</Empty>;
   return (
     <>
-      <ul class="cards rows">
-        {streams.slice(0, drawn).map((stream) => (
-          <StreamRow key={stream.id} node={node} stream={stream} options={options} onDrag={setDrag} />
-        ))}
-      </ul>
+      <StreamList ids={ids} node={node} rows={rows} options={options} onDrag={setDrag} />
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
 }
 
-/** The same list until an output comes, goes or is renamed: a volume of one must not draw every row again. */
-function useOptions(outputs: readonly OutputRecord[]): readonly Option[] {
-  const options = outputs.map(({ name, description }) => ({ value: name, text: description || name }));
-  const kept = useRef(options);
-  if (JSON.stringify(kept.current) !== JSON.stringify(options)) kept.current = options;
-  return kept.current;
+/**
+ * What the rows show, of which a changed one is drawn alone: to compare 150 takes longer than to draw one. A row that the browser has
+ * never been about to show (`content-visibility`) is only a name, where browsers tell that: its controls would be most of the work
+ * of a page with 150 streams, also for Chromium's autofill, which measures each `select`.
+ */
+class Rows {
+  #streams: ReadonlyMap<number, ClientRecord> = new Map();
+  readonly #near = new Set<number>();
+  readonly #draw = new Map<number, () => void>();
+
+  put(streams: ReadonlyMap<number, ClientRecord>): void {
+    const before = this.#streams;
+    this.#streams = streams;
+    for (const [id, stream] of streams) if (stream !== before.get(id)) this.#draw.get(id)?.();
+  }
+
+  approach(id: number): void {
+    this.#near.add(id);
+    this.#draw.get(id)?.();
+  }
+
+  of(id: number): ClientRecord | undefined {
+    return this.#streams.get(id);
+  }
+
+  isNear(id: number): boolean {
+    return this.#near.has(id) || !('ContentVisibilityAutoStateChangeEvent' in globalThis);
+  }
+
+  /** Answers with how to end it. */
+  watch(id: number, draw: () => void): () => void {
+    this.#draw.set(id, draw);
+    return () => {
+      this.#draw.delete(id);
+      this.#near.delete(id);
+    };
+  }
 }
 
-interface RowProps {
+interface ListProps {
+  readonly ids: readonly number[];
   readonly node: Tonearm;
-  readonly stream: ClientRecord;
+  readonly rows: Rows;
   readonly options: readonly Option[];
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
-const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
-  const { id, name, app, muted, volume, corked, output = '' } = stream;
+const StreamList = still(({ ids, rows, ...others }: ListProps) => {
+  const turns = useContext(Pacing);
+  const list = useRef<HTMLUListElement>(null);
+  const drawn = useGrowing(ids.length, ROWS_AT_ONCE);
+  useLayoutEffect(() => {
+    const told = (event: Event): void => {
+      if (!(event instanceof ContentVisibilityAutoStateChangeEvent) || event.skipped) return;
+      const id = event.target instanceof HTMLElement ? Number(event.target.dataset['stream']) : Number.NaN;
+      if (!rows.isNear(id)) turns.later(() => rows.approach(id));
+    };
+    list.current?.addEventListener('contentvisibilityautostatechange', told);
+  }, [turns, rows]);
+  return (
+    <ul ref={list} class="cards rows" style={{ '--rows': ids.length }}>
+      {ids.slice(0, drawn).map((id) => (
+        <StreamRow key={id} id={id} rows={rows} {...others} />
+      ))}
+    </ul>
+  );
+});
+
+/** The same value while it looks the same: what is drawn of it is not drawn again. */
+function useAlike<T>(value: T): T {
+  const kept = useRef(value);
+  if (JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value;
+  return kept.current;
+}
+
+interface RowProps extends Omit<ListProps, 'ids'> {
+  readonly id: number;
+}
+
+const StreamRow = still(({ id, rows, ...others }: RowProps) => {
+  const [, draw] = useState(0);
+  useLayoutEffect(() => rows.watch(id, () => draw((times) => times + 1)), [rows, id]);
+  const stream = rows.of(id);
+  if (stream === undefined) return null;
+  return (
+    <li class="card stream" data-stream={id}>
+      {rows.isNear(id) ? <StreamControls stream={stream} {...others} /> : <StreamTitle stream={stream} />}
+    </li>
+  );
+});
+
+function StreamTitle({ stream: { name, app, corked } }: Pick<ControlsProps, 'stream'>) {
+  return (
+    <div class="grow">
+      <p class="strong clip">
+        <Name>{name}</Name>
+      </p>
+      <p class="quiet clip">
+        <bdi>{app}</bdi>
+        {corked ? ` · ${say('paused')}` : ''}
+      </p>
+    </div>
+  );
+}
+
+interface ControlsProps extends Omit<RowProps, 'id' | 'rows'> {
+  readonly stream: ClientRecord;
+}
+
+function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
+  const { id, name, muted, volume, output = '' } = stream;
   const placed = useControl(output, (wanted) => node.moveClient(id, { output: wanted }));
   const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
   return (
-    <li class="card stream">
+    <>
       <div class="row">
         <button
           type="button"
@@ -65,15 +159,7 @@ const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
         >
           <Icon name="drag" />
         </button>
-        <div class="grow">
-          <p class="strong clip">
-            <Name>{name}</Name>
-          </p>
-          <p class="quiet clip">
-            <bdi>{app}</bdi>
-            {corked ? ` · ${say('paused')}` : ''}
-          </p>
-        </div>
+        <StreamTitle stream={stream} />
         <ChoiceOf label={say('moveOf', { name })} options={options} control={placed} />
       </div>
       <div class="row">
@@ -97,9 +183,9 @@ const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
           />
         )}
       </div>
-    </li>
+    </>
   );
-});
+}
 
 /** While a stream is dragged every output is within reach, wherever the page is scrolled to. */
 function DropTray({ drag, options }: { readonly drag: StreamDrag; readonly options: readonly Option[] }) {

@@ -5,15 +5,14 @@ import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
 import { useAction } from './controls.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
-import { sayState } from './parts.js';
+import { sayState, still } from './parts.js';
 import type { TextKey } from './texts.js';
 
-interface SystemProps {
+interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
   readonly node: Tonearm;
-  readonly state: NodeState;
 }
 
-export function System({ node, state: { server, backends, power } }: SystemProps) {
+export const System = still(({ node, server, backends, power }: SystemProps) => {
   return (
     <div class="cards">
       {power === undefined ? null : <Power node={node} power={power} name={server?.hostname ?? ''} />}
@@ -43,7 +42,7 @@ export function System({ node, state: { server, backends, power } }: SystemProps
       )}
     </div>
   );
-}
+});
 
 const BACKENDS: Readonly<Record<string, TextKey>> = {
   audio: 'backend_audio',

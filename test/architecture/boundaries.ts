@@ -161,6 +161,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
   'src/page/players.tsx': 'shows a position that runs',
   'src/page/pulse.ts': 'asks whether the node still answers',
+  'src/page/turns.ts': 'draws at most once per frame',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/wake.ts': 'bounds the wait for an output',

@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, player, service } from './node-with-page.js';
+import { NodeWithPage, player, service, stream } from './node-with-page.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -26,12 +26,14 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['button', 'Repeat: off', { do: 'loop', player: PLAYER, loop: 'Playlist' }],
 ];
 
+const VIEWPORT = { width: 1280, height: 1800 };
+
 describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
   before(async () => {
-    browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
+    browser = await openChromium({ locale: 'en-GB', viewport: VIEWPORT });
     page = await browser.context.newPage();
   });
   beforeEach(async () => {
@@ -52,6 +54,8 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     until('a command', () =>
       node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
     );
+
+  const focused = (): Promise<unknown> => page.evaluate("document.activeElement.getAttribute('aria-label')");
 
   for (const [role, name, command] of ROWS) {
     test(`${name}, by a click and by the keyboard`, async () => {
@@ -89,6 +93,25 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.keyboard.press('Enter');
     assert.deepEqual(await asked(), { do: 'poweroff' });
     await dialog.waitFor({ state: 'hidden' });
+  });
+
+  test('for a stream far down, whose controls are drawn when it comes near: by Tab, and by scrolling', async () => {
+    await page.setViewportSize({ width: 1280, height: 600 });
+    node.change('audio', ...Array.from({ length: 150 }, (_, index) => stream(100 + index)));
+    const height = (): Promise<number> => page.evaluate("document.querySelector('.rows').offsetHeight");
+    const menu = (name: string): Locator => page.getByRole('combobox', { name: `Output of ${name}` });
+    await page.getByText('Stream 249', { exact: true }).waitFor();
+    const before = await height();
+    await menu('Stream 100').focus();
+    assert.equal(await menu('Stream 120').count(), 0);
+    // A menu, a button and a slider in each.
+    for (let pressed = 0; pressed < 20 * 3; pressed += 1) await page.keyboard.press('Tab');
+    assert.equal(await menu('Stream 120').getAttribute('aria-label'), await focused());
+    await page.getByText('Stream 240', { exact: true }).scrollIntoViewIfNeeded();
+    await page.getByRole('slider', { name: 'Volume of Stream 240' }).press('Home');
+    assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '240' }, volume: 0 });
+    assert.equal(await height(), before, 'nothing has moved');
+    await page.setViewportSize(VIEWPORT);
   });
 
   test('nothing of units that are only shown', async () => {

@@ -1,0 +1,67 @@
+// What the main thread of a page does, from Chromium's own trace: its tasks, with the CPU time of each, which other programs on the
+// machine do not lengthen as they do the time by the clock.
+
+import type { CDPSession } from 'playwright-core';
+
+const CATEGORIES = ['devtools.timeline', 'disabled-by-default-devtools.timeline'];
+const US_PER_MS = 1000;
+
+interface TraceEvent {
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly ts: number;
+  readonly dur?: number;
+  /** CPU time of the thread. */
+  readonly tdur?: number;
+}
+
+export interface Task {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  /** It ended before the page's script began: the browser's own work on the document. */
+  readonly isBeforeScript: boolean;
+}
+
+/** The tasks of the thread that runs the page's timers, while `work` is under way. */
+export async function tasksWhile(
+  devtools: CDPSession,
+  work: () => Promise<unknown>,
+): Promise<readonly Task[]> {
+  const events: TraceEvent[] = [];
+  const collect = ({ value }: { value: object[] }): number => events.push(...(value as TraceEvent[]));
+  devtools.on('Tracing.dataCollected', collect);
+  await devtools.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { includedCategories: CATEGORIES },
+  });
+  await work();
+  const complete = new Promise((resolve) => devtools.once('Tracing.tracingComplete', resolve));
+  await devtools.send('Tracing.end');
+  await complete;
+  devtools.off('Tracing.dataCollected', collect);
+  return tasksIn(events);
+}
+
+function tasksIn(events: readonly TraceEvent[]): readonly Task[] {
+  const thread = busiest(events.filter(({ name }) => name === 'TimerFire'));
+  const own = events.filter((event) => threadOf(event) === thread);
+  const script = own.find(({ name }) => name === 'v8.evaluateModule')?.ts ?? 0;
+  return own
+    .filter(({ name, dur }) => name === 'RunTask' && dur !== undefined)
+    .map(({ ts, dur = 0, tdur = dur }) => ({
+      wallMs: dur / US_PER_MS,
+      cpuMs: tdur / US_PER_MS,
+      isBeforeScript: ts + dur <= script,
+    }));
+}
+
+function threadOf({ pid, tid }: TraceEvent): string {
+  return `${pid}/${tid}`;
+}
+
+function busiest(events: readonly TraceEvent[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const event of events) counts.set(threadOf(event), (counts.get(threadOf(event)) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}

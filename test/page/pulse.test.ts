@@ -1,0 +1,72 @@
+// When the page asks whether the node still answers, and when it says that it does not: by a clock that the test turns.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { watchPulse } from '../../src/page/pulse.js';
+
+beforeEach(() => {
+  mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  mock.method(performance, 'now', () => Date.now());
+});
+afterEach(() => {
+  mock.timers.reset();
+  mock.restoreAll();
+});
+
+/** A pulse whose questions are answered while `answers` says so; `after` turns the clock and lets the answers come. */
+function pulseOf() {
+  const state = { answers: true, isWatched: true, asked: 0, told: [] as boolean[] };
+  const heard = watchPulse({
+    ask: () => {
+      state.asked += 1;
+      return state.answers ? Promise.resolve() : Promise.reject(new Error('no answer'));
+    },
+    isWatched: () => state.isWatched,
+    onChange: (isBeating) => state.told.push(isBeating),
+  });
+  const after = async (ms: number, each: () => void = () => undefined): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 50) {
+      mock.timers.tick(50);
+      each();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+  };
+  return { state, heard, after };
+}
+
+test('it asks two or three times a second, and is content with the answers', async () => {
+  const { state, after } = pulseOf();
+  await after(10_000);
+  assert.ok(state.asked >= 20 && state.asked <= 30, `${state.asked}`);
+  assert.deepEqual(state.told, []);
+});
+
+test('it asks nothing while something comes, nor while nobody looks', async () => {
+  const { state, heard, after } = pulseOf();
+  await after(5000, heard);
+  state.isWatched = false;
+  await after(5000);
+  assert.equal(state.asked, 0);
+});
+
+test('it tells within a second that there is no answer, and that there is one again', async () => {
+  const { state, heard, after } = pulseOf();
+  await after(730);
+  heard();
+  state.answers = false;
+  await after(950);
+  assert.deepEqual(state.told, [false]);
+  await after(5000);
+  state.answers = true;
+  await after(500);
+  assert.deepEqual(state.told, [false, true]);
+});
+
+test('a page that stood still itself asks first', async () => {
+  const { state, after } = pulseOf();
+  await after(1000);
+  mock.timers.setTime(Date.now() + 60_000);
+  await after(200);
+  assert.deepEqual(state.told, []);
+});

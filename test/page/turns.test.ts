@@ -1,0 +1,80 @@
+// What is drawn in which turn: by a clock that the test turns, and frames that it makes.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { Turns } from '../../src/page/turns.js';
+
+let frames: (() => void)[] = [];
+beforeEach(() => {
+  frames = [];
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  mock.method(performance, 'now', () => Date.now());
+});
+afterEach(() => {
+  mock.timers.reset();
+  mock.restoreAll();
+});
+
+/** `note(what, ms)` is a work that takes so long. */
+function notes() {
+  const done: string[] = [];
+  const note =
+    (what: string, ms = 0) =>
+    (): void => {
+      done.push(what);
+      mock.timers.setTime(Date.now() + ms);
+    };
+  return { done, note };
+}
+
+test('a work that is asked for twice is done once, in a task of its own, a frame behind the last', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  const work = note('draw');
+  turns.soon(work);
+  turns.soon(work);
+  assert.deepEqual(done, []);
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['draw']);
+  turns.soon(work);
+  mock.timers.tick(10);
+  assert.deepEqual(done, ['draw']);
+  mock.timers.tick(10);
+  assert.deepEqual(done, ['draw', 'draw']);
+});
+
+test('what a work asks for is done in the same turn', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  turns.soon(() => turns.soon(note('its children')));
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['its children']);
+});
+
+test('pieces wait behind what is due, stop when the turn is long, and go on behind a frame', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  for (const what of ['a', 'b', 'c']) turns.later(note(what, 2));
+  const takeBack = turns.later(note('never'));
+  takeBack();
+  turns.soon(note('due', 2));
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['due', 'a']);
+  mock.timers.tick(100);
+  assert.deepEqual(done, ['due', 'a'], 'no frame yet');
+  frames.pop()?.();
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['due', 'a', 'b', 'c']);
+  assert.deepEqual(frames, []);
+});
+
+test('a slow device draws one piece in each turn', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  for (const what of ['a', 'b', 'c']) turns.later(note(what, 50));
+  for (const all of ['a', 'ab', 'abc']) {
+    mock.timers.tick(17);
+    assert.equal(done.join(''), all);
+    frames.pop()?.();
+  }
+});
