@@ -46,6 +46,17 @@ async function answers(url, child) {
   throw new Error(`nothing answers at ${url}`);
 }
 
+/** A meter has moved up: what plays swells once a second. */
+async function sounding(page) {
+  const end = Date.now() + START_DEADLINE_MS;
+  while (Date.now() < end) {
+    if (await page.evaluate("[...document.querySelectorAll('meter')].some(({ value }) => value > 0.02)"))
+      return;
+    await delay(10);
+  }
+  throw new Error('no meter moves');
+}
+
 async function take(url) {
   const browser = await chromium.launch(CHROMIUM);
   try {
@@ -57,6 +68,9 @@ async function take(url) {
       await page.getByRole('slider', { name, exact: true }).fill(percent);
     await page.locator('#system .lines').waitFor();
     await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)');
+    await sounding(page);
+    // The bars move within this time.
+    await delay(150);
     await page.screenshot({ path: PICTURE });
   } finally {
     await browser.close();

@@ -12,7 +12,6 @@ import {
   readdirSync,
   readSync,
   rmSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,10 +27,12 @@ const PREFIX = 'tonearm-start-';
 
 const OUTPUTS = { living: 'Living room', kitchen: 'Kitchen' };
 
-/** What the player plays: files of nothing, which take no room. */
-const SILENCES = ['Evening show', 'Night show'];
-const SILENCE_BYTES = 8000 * 2 * 180;
-const RAW = ['--demuxer=rawaudio', '--demuxer-rawaudio-rate=8000', '--demuxer-rawaudio-channels=1'];
+/** What the player plays, so that the meters have something to show; nobody hears it. */
+const SHOWS = ['Evening show', 'Night show'];
+const RATE = 8000;
+const SHOW_SECONDS = 180;
+const BYTES_PER_SAMPLE = 2;
+const RAW = ['--demuxer=rawaudio', `--demuxer-rawaudio-rate=${RATE}`, '--demuxer-rawaudio-channels=1'];
 
 function outputModule([name, description]) {
   return `module-null-sink sink_name=${name} sink_properties='device.description="${description}"'`;
@@ -65,16 +66,27 @@ async function made(path) {
   }
 }
 
+/** The samples of a tone that swells once a second. */
+function swellingTone() {
+  const second = Buffer.alloc(RATE * BYTES_PER_SAMPLE);
+  for (let at = 0; at < RATE; at += 1) {
+    const swell = 0.3 - 0.2 * Math.cos((2 * Math.PI * at) / RATE);
+    second.writeInt16LE(
+      Math.round(0x7fff * swell * Math.sin((2 * Math.PI * 440 * at) / RATE)),
+      at * BYTES_PER_SAMPLE,
+    );
+  }
+  return Buffer.alloc(SHOW_SECONDS * second.length, second);
+}
+
 /** mpv, when it and its part for MPRIS are there. Answers whether they are. */
 function startPlayer(directory, start) {
   if (!existsSync('/usr/bin/mpv') || !existsSync('/etc/mpv/scripts/mpris.so')) return false;
   const shows = join(directory, 'shows');
   mkdirSync(shows);
-  const files = SILENCES.map((name) => join(shows, name));
-  for (const file of files) {
-    writeFileSync(file, '');
-    truncateSync(file, SILENCE_BYTES);
-  }
+  const files = SHOWS.map((name) => join(shows, name));
+  const samples = swellingTone();
+  for (const file of files) writeFileSync(file, samples);
   const flags = ['--no-config', '--script=/etc/mpv/scripts/mpris.so', '--no-video', '--no-terminal'];
   start('mpv', [...flags, '--ao=pulse', '--idle', '--loop-playlist', ...RAW, ...files], 'ignore');
   return true;
