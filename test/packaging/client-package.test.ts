@@ -163,6 +163,14 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
     await compiles('node', ['same.ts']);
   });
 
+  test('comes with no word against other systems; there the program says that it is for Linux', async () => {
+    const { os, cpu } = JSON.parse(readFileSync(packed('package.json'), 'utf8'));
+    assert.deepEqual([os, cpu], [undefined, undefined]);
+    write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
+    const program = ['--require', join(folder.path, 'mac.cjs'), packed('dist/main.js'), '--version'];
+    await assert.rejects(run(process.execPath, program), /tonearm needs Linux .* on darwin /);
+  });
+
   test('runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async () => {
     const sound = await startPulseAudio();
     const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
