@@ -146,7 +146,7 @@ function drawNow(live: Live, state: NodeState, now: () => number): ComponentChil
       ) : (
         <Sounding streams={streams} outputs={outputs} />
       )}
-      {away === undefined ? null : <Away {...away} />}
+      {away === undefined ? null : <Away what={say('backend_players')} {...away} />}
     </>
   );
 }

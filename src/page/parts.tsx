@@ -47,11 +47,18 @@ export function sayState(state: BackendInfo['state']): string {
   return state === 'up' ? say('up') : say(AWAY[state]);
 }
 
+interface AwayProps extends BackendInfo {
+  /** Which part of the node, where the section has other things too. */
+  readonly what?: string;
+}
+
 /** In the place of what cannot be shown: that it is away, and why. */
-export function Away({ state, detail }: BackendInfo) {
+export function Away({ what, state, detail }: AwayProps) {
   return (
     <div class="card away" role="status">
-      <p class="strong">{sayState(state)}</p>
+      <p class="strong">
+        {what === undefined ? sayState(state) : say('awayNow', { what, state: sayState(state) })}
+      </p>
       {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
     </div>
   );

@@ -79,6 +79,7 @@ const ServiceCard = still(
               >
                 {say('restart')}
               </ActionButton>
+              <Link service={service} name={title} />
               <Switch
                 label={say('autostartOf', { name: title })}
                 isOn={enabled}
@@ -87,9 +88,12 @@ const ServiceCard = still(
                 {say('autostart')}
               </Switch>
             </>
-          ) : null}
-          {scope === 'system' ? <span class="tag">{say('readOnly')}</span> : null}
-          <Link service={service} name={title} />
+          ) : (
+            <>
+              {scope === 'system' ? <span class="tag">{say('readOnly')}</span> : null}
+              <Link service={service} name={title} />
+            </>
+          )}
         </div>
       </li>
     );

@@ -58,8 +58,8 @@ function BackendLine({ name, state }: { readonly name: string; readonly state: B
   const text = BACKENDS[name];
   return (
     <li>
-      <div class="row">
-        <span class="grow">{text === undefined ? name : say(text)}</span>
+      <div class="row wrap-row">
+        <span class="part">{text === undefined ? name : say(text)}</span>
         <span class={`state ${state.state === 'up' ? 'good' : 'bad'}`}>
           <span class="dot" aria-hidden="true" />
           {sayState(state.state)}

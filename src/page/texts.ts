@@ -121,6 +121,7 @@ const ENGLISH = {
   down_connecting: 'Away, trying again',
   down_restarting: 'Restarting',
   down_failed: 'Failed, resting for a minute',
+  awayNow: '{what}: {state}',
 } as const;
 
 export type TextKey = keyof typeof ENGLISH;
@@ -246,6 +247,7 @@ const GERMAN: Readonly<Record<TextKey, string>> = {
   down_connecting: 'Weg, neuer Versuch läuft',
   down_restarting: 'Startet neu',
   down_failed: 'Ausgefallen, ruht eine Minute',
+  awayNow: '{what}: {state}',
 };
 
 const LANGUAGES = { en: ENGLISH, de: GERMAN } as const;

@@ -51,13 +51,44 @@ const away = (backend: Backend): State => ({
 });
 
 export const STATES: Readonly<Record<string, State>> = {
-  ordinary: {},
-  german: { language: 'de', act: (page) => page.getByLabel('Mehr zu Living room').click() },
+  ordinary: { act: (page) => page.getByText('Checked 1 Jan 2026, 10:00').waitFor() },
+  german: {
+    language: 'de',
+    act: async (page) => {
+      await page.getByText('1. Jan. 2026, 10:00').waitFor();
+      await page.getByLabel('Mehr zu Living room').click();
+    },
+  },
   'sound-away': away('audio'),
   'services-away': away('systemd'),
   'power-away': away('power'),
   'upgrade-away': away('upgrade'),
-  'players-away': { ...away('players'), node: { players: [] } },
+  'players-away': {
+    node: { players: [] },
+    prepare: (node) => node.health('players', 'connecting', 'connect ENOENT /run/user/1000/bus'),
+    act: (page) => page.getByText('Players: Away, trying again').waitFor(),
+  },
+  players: {
+    node: {
+      players: [
+        player('radio', {
+          identity: 'Internet radio',
+          metadata: { 'xesam:title': 'Morning concert', 'xesam:artist': 'Radio One' },
+          position: 3_725_000_000,
+          shuffle: undefined,
+          loop_status: undefined,
+          volume: undefined,
+        }),
+        player('spotifyd', {
+          identity: 'spotifyd',
+          playback_status: 'Paused',
+          loop_status: 'Track',
+          shuffle: true,
+        }),
+        player('mpv', { identity: 'mpv', playback_status: 'Stopped', metadata: {}, position: undefined }),
+      ],
+    },
+  },
   'no-players': { node: { players: [] } },
   empty: {
     node: {
@@ -126,6 +157,18 @@ export const STATES: Readonly<Record<string, State>> = {
     },
   },
   opened: { act: (page) => page.getByLabel('More of Living room').click() },
+  dragged: {
+    act: async (page) => {
+      const handle = page.locator('.drag-handle').first();
+      await handle.scrollIntoViewIfNeeded();
+      const box = await handle.boundingBox();
+      assert.ok(box);
+      await page.mouse.move(box.x + 22, box.y + 22);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 60, box.y + 60, { steps: 2 });
+      await page.locator('.tray').waitFor();
+    },
+  },
   lost: {
     act: async (page, node) => {
       await node.close();
@@ -187,7 +230,10 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
             if (PICTURES !== '') {
               const path = join(PICTURES, `${name}-${width}-${colorScheme}.png`);
               const height = Math.min(await page.evaluate('document.body.scrollHeight'), PICTURE_HEIGHT_MAX);
-              await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height } });
+              const whole = { fullPage: true, clip: { x: 0, y: 0, width, height } };
+              // What stands in front is where the page has been scrolled to.
+              const isScrolled = (await page.evaluate('scrollY')) !== 0;
+              await page.screenshot({ path, ...(isScrolled ? {} : whole) });
             }
             if (width === WIDTHS[0]) assert.deepEqual(await findings(page), [], colorScheme);
           }
