@@ -1,5 +1,5 @@
-// The page and the node's power: nothing happens before a question that names the node is answered, and a reboot ends with the same page
-// showing the node as it is then.
+// The page and the node's power: nothing happens before a question that names the node is answered, a reboot ends with the same page
+// showing the node as it is then, and at the end the node is switched off.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -47,5 +47,15 @@ export function pagePowerScenarios(on: PageOnNode): void {
     await page.getByRole('button', { name: 'Start Radio', exact: true }).click();
     await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
     assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
+  });
+  test('switched off: the page says that the node is, and goes on saying so', async () => {
+    const { page } = on;
+    await on.node.powerOff(async () => {
+      await page.getByRole('button', { name: 'Switch off', exact: true }).click();
+      await page.getByRole('button', { name: named(/^Switch off/) }).click();
+      await page.getByText(new RegExp(`${NODE_HOSTNAME}\\W? is switched off`)).waitFor();
+    });
+    await page.getByText('Connection lost').waitFor();
+    assert.equal(await page.getByText('is switched off').count(), 1);
   });
 }
