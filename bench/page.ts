@@ -1,7 +1,7 @@
 // The page with 150 streams, of which one changes 20 times a second: its tasks of more than 50 ms (those that a hand feels) with the
 // CPU slowed six times, and how old a change is when it is shown. By the clock, which other programs on the machine lengthen; and by
 // the CPU time of the same at full speed, six times: that says what a task is. Then how soon a second browser shows what a hand does.
-//   node build/bench/page.js
+//   node build/bench/page.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
@@ -10,14 +10,18 @@ import { NodeWithPage, ORDINARY, stream } from '../test/browser/node-with-page.j
 import { AUDIO_ONLY } from '../test/contract/audio-node.js';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { quantile, rounded } from './support/figures.js';
+import { quantile } from './support/figures.js';
+import { type Context, measurement } from './support/measurement.js';
 import { type Task, tasksWhile } from './support/page-tasks.js';
+import type { Row } from './support/rows.js';
 
 const STREAMS = 150;
 const CHANGES = 200;
 const EVERY_MS = 50;
 const SLOWED = 6;
 const TASK_MS_MAX = 50;
+const SHOWN_MS_MAX = 300;
+const FOLLOWED_MS_MAX = 100;
 /** All at once, so often. */
 const TURNS = 5;
 const REST_MS = 1500;
@@ -42,7 +46,10 @@ interface Part {
 }
 
 /** Of one page at one speed. */
-async function measure(slowed: number): Promise<{ parts: Map<string, readonly Task[]>; ages: number[] }> {
+async function measure(
+  slowed: number,
+  context: Context,
+): Promise<{ parts: Map<string, readonly Task[]>; ages: number[] }> {
   const node = new NodeWithPage().up({ audio: AUDIO });
   const browser = await openChromium({ viewport: { width: 360, height: 740 } });
   try {
@@ -64,9 +71,10 @@ async function measure(slowed: number): Promise<{ parts: Map<string, readonly Ta
     );
     await page.evaluate(watchText('.stream'));
     const told = new Map<string, number>();
-    parts.set('running', await tasksWhile(devtools, () => change(node, told)));
+    parts.set('running', await tasksWhile(devtools, () => change(node, context.ms(CHANGES), told)));
     const shown = (await page.evaluate('window.shown')) as Shown;
-    for (const { name, run } of stormsOf(node)) parts.set(name, await tasksWhile(devtools, run));
+    for (const { name, run } of stormsOf(node, context.rounds(TURNS)))
+      parts.set(name, await tasksWhile(devtools, run));
     return { parts, ages: agesOf(shown, told) };
   } finally {
     await browser.close();
@@ -75,8 +83,8 @@ async function measure(slowed: number): Promise<{ parts: Map<string, readonly Ta
 }
 
 /** `told` is filled with what the first stream's volume is told to be, and when. */
-async function change(node: NodeWithPage, told: Map<string, number>): Promise<void> {
-  for (let count = 0; count < CHANGES; count += 1) {
+async function change(node: NodeWithPage, changes: number, told: Map<string, number>): Promise<void> {
+  for (let count = 0; count < changes; count += 1) {
     // Each another one, so that what is shown says which change it is of.
     const volume = count / 100;
     told.set(`${count}%`, Date.now());
@@ -86,11 +94,11 @@ async function change(node: NodeWithPage, told: Map<string, number>): Promise<vo
   await pause(REST_MS);
 }
 
-function stormsOf(node: NodeWithPage): readonly Part[] {
+function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
   const repeatedly =
     (...steps: readonly (() => unknown)[]) =>
     async (): Promise<void> => {
-      for (let turn = 0; turn < TURNS; turn += 1) {
+      for (let turn = 0; turn < turns; turn += 1) {
         for (const step of steps) {
           step();
           await pause(REST_MS);
@@ -136,11 +144,8 @@ function agesOf(shown: Shown, told: ReadonlyMap<string, number>): number[] {
   });
 }
 
-const over = (times: readonly number[]): number => times.filter((ms) => ms > TASK_MS_MAX).length;
-const most = (times: readonly number[]): number => rounded(Math.max(0, ...times), 0);
-
 /** From a key on one page to what another browser's page shows, in ms, with the daemon and the sound server between. */
-async function followed(): Promise<readonly number[]> {
+async function followed(presses: number): Promise<readonly number[]> {
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
   await daemon.backend('audio', 'up');
@@ -157,7 +162,7 @@ async function followed(): Promise<readonly number[]> {
     await hand.evaluate(`window.set = [];
       addEventListener('input', ({ target }) => window.set.push([target.value + '%', Date.now()]), true);
       document.querySelector('.output input').focus()`);
-    for (let press = 0; press < PRESSES; press += 1) {
+    for (let press = 0; press < presses; press += 1) {
       await hand.keyboard.press('ArrowLeft');
       await pause(BETWEEN_PRESSES_MS);
     }
@@ -171,29 +176,43 @@ async function followed(): Promise<readonly number[]> {
   }
 }
 
-const spread = (what: string, times: readonly number[]): object => ({
-  what,
-  count: times.length,
-  'p50, ms': rounded(quantile(times, 0.5), 0),
-  'p99, ms': rounded(quantile(times, 0.99), 0),
-});
+/** The longest task of a part, and of how many that a hand feels it is one. */
+function longest(part: string, by: string, times: readonly number[]): Row {
+  const over = times.filter((ms) => ms > TASK_MS_MAX).length;
+  return {
+    what: `page, ${STREAMS} streams, slowed ${SLOWED} times, ${part}: longest task by ${by} (over ${TASK_MS_MAX} ms: ${over})`,
+    unit: 'ms',
+    taken: [Math.max(0, ...times)],
+    goal: { of: 'result', atMost: TASK_MS_MAX },
+  };
+}
 
-const slow = await measure(SLOWED);
-const full = await measure(1);
-console.table(
-  [...slow.parts].map(([part, tasks]) => {
-    const byClock = tasks.map(({ wallMs }) => wallMs);
-    const byCpu = (full.parts.get(part) ?? []).map(({ cpuMs }) => cpuMs * SLOWED);
-    return {
+function latest(what: string, times: readonly number[], atMost: number): Row {
+  return { what: `${what}, p99`, unit: 'ms', taken: [quantile(times, 0.99)], goal: { of: 'result', atMost } };
+}
+
+await measurement(async (context) => {
+  const slow = await measure(SLOWED, context);
+  const full = await measure(1, context);
+  const tasks = [...slow.parts].flatMap(([part, slowed]) => [
+    longest(
       part,
-      'over 50 ms': over(byClock),
-      'longest, ms': most(byClock),
-      'over 50 ms, 6 x CPU': over(byCpu),
-      'longest, 6 x CPU': most(byCpu),
-    };
-  }),
-);
-console.table([
-  spread('slowed six times: a change to its being shown (goal 300)', slow.ages),
-  spread('a key to what a second browser shows (goal 100)', await followed()),
-]);
+      'the clock',
+      slowed.map(({ wallMs }) => wallMs),
+    ),
+    longest(
+      part,
+      'CPU time',
+      (full.parts.get(part) ?? []).map(({ cpuMs }) => cpuMs * SLOWED),
+    ),
+  ]);
+  return [
+    ...tasks,
+    latest(
+      `page, ${STREAMS} streams, slowed ${SLOWED} times: a change to its being shown`,
+      slow.ages,
+      SHOWN_MS_MAX,
+    ),
+    latest('a key to what a second browser shows', await followed(context.ms(PRESSES)), FOLLOWED_MS_MAX),
+  ];
+});
