@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SEED, SeededRandom } from '../seeded-random.js';
-import { hostileBus, type Lies, PLAYERS } from './hostile-bus.js';
+import { PLAYERS } from './bus-truth.js';
+import { hostileBus, type Lies } from './hostile-bus.js';
 import { Survivor } from './survivor.js';
 
 const CONFIG = `

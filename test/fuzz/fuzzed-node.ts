@@ -10,8 +10,9 @@ import { freePort } from '../contract/daemon.js';
 import { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
+import type { BusCall } from './bus-truth.js';
 import { type DamagingProxy, damagingProxy } from './damaging-proxy.js';
-import { type BusCall, type HostileBus, hostileBus } from './hostile-bus.js';
+import { type HostileBus, hostileBus } from './hostile-bus.js';
 import { Survivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
