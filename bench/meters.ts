@@ -20,6 +20,8 @@ const WATCHED_MS = 15_000;
 const TOGGLES = 40;
 /** Not a divisor of any period, so that they do not fall in step with one. */
 const BETWEEN_TOGGLES_MS = 373;
+const STREAMS = 20;
+const SOON = { of: 'result', atMost: 150 } as const;
 const COMMANDS = 200;
 const BETWEEN_COMMANDS_MS = 17;
 
@@ -70,7 +72,7 @@ async function cost(
   ];
 }
 
-/** From the answer to a mute of the only stream to the level that says so, in ms. */
+/** From the answer to a mute of the only stream to the level that says so, in ms (goal 150). */
 async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing): Promise<readonly number[]> {
   const taken: number[] = [];
   for (let toggle = 0; toggle < TOGGLES; toggle += 1) {
@@ -82,6 +84,30 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
     await pause(BETWEEN_TOGGLES_MS);
   }
   return taken;
+}
+
+/** From a stream's being listed to a level, and from the end of its player to silence, in ms. */
+async function edges(
+  sound: SoundServer,
+  stream: EventConsumer,
+  samples: string,
+): Promise<{ readonly starts: readonly number[]; readonly ends: readonly number[] }> {
+  const [starts, ends]: [number[], number[]] = [[], []];
+  const isHeard = ({ model }: EventConsumer): boolean =>
+    [...model.levels.values()].some(([peak = 0]) => peak > 0);
+  for (let turn = 0; turn < STREAMS; turn += 1) {
+    const playing = await sound.play({ sink: 'living', samples });
+    let from = performance.now();
+    await stream.until(isHeard);
+    starts.push(performance.now() - from);
+    await pause(BETWEEN_TOGGLES_MS);
+    from = performance.now();
+    process.kill(playing.pid);
+    await stream.until((consumer) => !isHeard(consumer));
+    ends.push(performance.now() - from);
+    await playing.stop();
+  }
+  return { starts, ends };
 }
 
 async function commands(daemon: Daemon): Promise<readonly number[]> {
@@ -113,6 +139,7 @@ async function measure(
   await second?.stop();
   const levelled = first === undefined ? [] : await truth(sound, stream, first);
   await first?.stop();
+  const { starts, ends } = await edges(sound, stream, samples);
   const silent = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink })));
   await until('both are measured', async () => {
     const captures = await sound.pactl('list', 'short', 'source-outputs');
@@ -130,7 +157,10 @@ async function measure(
       taken: heardMs,
       against: { what: 'nobody listens', taken: aloneMs },
     },
-    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', taken: levelled },
+    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', taken: levelled, goal: SOON },
+    // A null sink of PulseAudio has mixed ahead what its player lets it, with pacat 2 s, and its monitor tells none of that.
+    { what: `from a stream's start to the level, ${kind}`, unit: 'ms', taken: starts, goal: SOON },
+    { what: `from a stream's end to silence, ${kind}`, unit: 'ms', taken: ends, goal: SOON },
   ];
 }
 

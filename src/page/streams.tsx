@@ -1,12 +1,13 @@
 // The clients of the sound server, each a stream: volume, mute, and the output that it plays to, by a menu or by dragging it there.
 
-import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Slider, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Empty, Name, Pacing, still, useGrowing } from './parts.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
+import type { Turns } from './turns.js';
 
 const ROWS_AT_ONCE = 5;
 
@@ -17,7 +18,8 @@ interface StreamsProps {
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const rows = useRef(new Rows()).current;
+  const turns = useContext(Pacing);
+  const rows = useMemo(() => new Rows(turns), [turns]);
   rows.put(streams);
   const ids = useAlike([...streams.keys()]);
   const options = useAlike(
@@ -33,25 +35,40 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
   );
 }
 
+/** How far from the screen a row gets its controls: a screen's height, and so many rows, which is what Tab needs within a frame. */
+const NEAR = '100% 0px';
+const NEAR_ROWS = 3;
+
 /**
- * What the rows show, of which a changed one is drawn alone: to compare 150 takes longer than to draw one. A row that the browser has
- * never been about to show (`content-visibility`) is only a name, where browsers tell that: its controls would be most of the work
- * of a page with 150 streams, also for Chromium's autofill, which measures each `select`.
+ * What the rows show, of which a changed one is drawn alone: to compare 150 takes longer than to draw one. A row that has never been
+ * near the screen is only a name: its controls would be most of the work of a page with 150 streams, also for Chromium's autofill,
+ * which measures each `select`.
  */
 class Rows {
   #streams: ReadonlyMap<number, ClientRecord> = new Map();
+  readonly #turns: Turns;
   readonly #near = new Set<number>();
   readonly #draw = new Map<number, () => void>();
+  readonly #screen = new IntersectionObserver(
+    (rows) => {
+      for (const { target, isIntersecting } of rows) {
+        if (!isIntersecting || !(target instanceof HTMLElement)) continue;
+        this.#screen.unobserve(target);
+        this.#approach(Number(target.dataset['stream']));
+      }
+    },
+    { rootMargin: NEAR },
+  );
+
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
 
   put(streams: ReadonlyMap<number, ClientRecord>): void {
     const before = this.#streams;
     this.#streams = streams;
+    for (const id of this.#near) if (!streams.has(id)) this.#near.delete(id);
     for (const [id, stream] of streams) if (stream !== before.get(id)) this.#draw.get(id)?.();
-  }
-
-  approach(id: number): void {
-    this.#near.add(id);
-    this.#draw.get(id)?.();
   }
 
   of(id: number): ClientRecord | undefined {
@@ -59,16 +76,27 @@ class Rows {
   }
 
   isNear(id: number): boolean {
-    return this.#near.has(id) || !('ContentVisibilityAutoStateChangeEvent' in globalThis);
+    return this.#near.has(id);
   }
 
   /** Answers with how to end it. */
-  watch(id: number, draw: () => void): () => void {
+  watch(id: number, row: HTMLElement, draw: () => void): () => void {
     this.#draw.set(id, draw);
+    this.#screen.observe(row);
     return () => {
+      this.#screen.unobserve(row);
       this.#draw.delete(id);
-      this.#near.delete(id);
     };
+  }
+
+  #approach(id: number): void {
+    const ids = [...this.#streams.keys()];
+    const at = ids.indexOf(id);
+    for (const each of ids.slice(Math.max(0, at - NEAR_ROWS), at + NEAR_ROWS + 1)) {
+      if (this.#near.has(each)) continue;
+      this.#near.add(each);
+      this.#turns.later(() => this.#draw.get(each)?.());
+    }
   }
 }
 
@@ -81,19 +109,9 @@ interface ListProps {
 }
 
 const StreamList = still(({ ids, rows, ...others }: ListProps) => {
-  const turns = useContext(Pacing);
-  const list = useRef<HTMLUListElement>(null);
   const drawn = useGrowing(ids.length, ROWS_AT_ONCE);
-  useLayoutEffect(() => {
-    const told = (event: Event): void => {
-      if (!(event instanceof ContentVisibilityAutoStateChangeEvent) || event.skipped) return;
-      const id = event.target instanceof HTMLElement ? Number(event.target.dataset['stream']) : Number.NaN;
-      if (!rows.isNear(id)) turns.later(() => rows.approach(id));
-    };
-    list.current?.addEventListener('contentvisibilityautostatechange', told);
-  }, [turns, rows]);
   return (
-    <ul ref={list} class="cards rows" style={{ '--rows': ids.length }}>
+    <ul class="cards rows" style={{ '--rows': ids.length }}>
       {ids.slice(0, drawn).map((id) => (
         <StreamRow key={id} id={id} rows={rows} {...others} />
       ))}
@@ -114,11 +132,15 @@ interface RowProps extends Omit<ListProps, 'ids'> {
 
 const StreamRow = still(({ id, rows, ...others }: RowProps) => {
   const [, draw] = useState(0);
-  useLayoutEffect(() => rows.watch(id, () => draw((times) => times + 1)), [rows, id]);
+  const row = useRef<HTMLLIElement>(null);
+  useLayoutEffect(
+    () => (row.current === null ? undefined : rows.watch(id, row.current, () => draw((times) => times + 1))),
+    [rows, id],
+  );
   const stream = rows.of(id);
   if (stream === undefined) return null;
   return (
-    <li class="card stream" data-stream={id}>
+    <li ref={row} class="card stream" data-stream={id}>
       {rows.isNear(id) ? <StreamControls stream={stream} {...others} /> : <StreamTitle stream={stream} />}
     </li>
   );

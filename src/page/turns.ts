@@ -40,18 +40,23 @@ export class Turns {
   #turn(): void {
     const begun = performance.now();
     let isIdle = this.#now.size === 0;
-    this.#draw();
-    for (const piece of this.#pieces) {
-      if (!isIdle && performance.now() - begun > TURN_MS) break;
-      isIdle = false;
-      this.#pieces.delete(piece);
-      piece();
+    try {
       this.#draw();
+      for (const piece of this.#pieces) {
+        if (!isIdle && performance.now() - begun > TURN_MS) break;
+        isIdle = false;
+        this.#pieces.delete(piece);
+        piece();
+        this.#draw();
+      }
+    } finally {
+      // Also behind a work that has thrown.
+      this.#endedAt = performance.now();
+      this.#isComing = false;
+      if (this.#now.size > 0) this.#come();
+      // Behind a frame: what several turns have drawn would be laid out as one.
+      else if (this.#pieces.size > 0) this.#atFrame(() => this.#come());
     }
-    this.#endedAt = performance.now();
-    this.#isComing = false;
-    // Behind a frame: what several turns have drawn would be laid out as one.
-    if (this.#pieces.size > 0) this.#atFrame(() => this.#come());
   }
 
   /** Also what is asked for meanwhile. */

@@ -78,3 +78,15 @@ test('a slow device draws one piece in each turn', () => {
     frames.pop()?.();
   }
 });
+
+test('a work that throws stops none behind it', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  turns.soon(() => {
+    throw new Error('a defect');
+  });
+  turns.soon(note('next'));
+  assert.throws(() => mock.timers.tick(17), /a defect/);
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['next']);
+});
