@@ -17,8 +17,8 @@ import { type Tracer, type TracerOptions, trace } from './tracer.js';
 const DEADLINE_MS = 60_000;
 const MIB = 1 << 20;
 /** What is sent to a side that does not read; a trace that kept it would need as much more. */
-const FLOOD_BYTES = 256 * MIB;
-const MEMORY_MAX_BYTES = 200 * MIB;
+const FLOOD_BYTES = 96 * MIB;
+const MEMORY_MAX_BYTES = 160 * MIB;
 /** Polls of `until` in a row. */
 const STILL_POLLS = 20;
 

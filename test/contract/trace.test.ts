@@ -23,8 +23,8 @@ import { type Said, trace } from './tracer.js';
 
 const run = promisify(execFile);
 
-const DEADLINE_MS = 120_000;
-const PROGRAM_MS = 30_000;
+const DEADLINE_MS = 180_000;
+const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
 const RATE = 44_100;
 const SECOND_BYTES = 4 * RATE;
