@@ -63,7 +63,9 @@ export interface World {
 }
 
 function parsed<T>(said: ReadonlyMap<string, string>, part: string): T {
-  return JSON.parse(said.get(part) ?? '') as T;
+  const text = said.get(part) ?? '';
+  assert.notEqual(text, '', `nobody on the node could say what is true of ${part}`);
+  return JSON.parse(text) as T;
 }
 
 const keyed = (text: string): Record<string, string> =>
