@@ -21,7 +21,7 @@ function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const at = random.below(chunk.length);
   const ways: [() => Buffer, ...(() => Buffer)[]] = [
     () => wrong.fill(random.below(256), at, at + 1),
-    () => wrong.fill(random.pick([0, 0xff, 0x7f]), at, at + 4),
+    () => wrong.fill(random.pick([0, 0xff, 0x7f]), at, Math.min(at + 4, wrong.length)),
     () => wrong.subarray(0, at),
     () => wrong.subarray(at),
     () => Buffer.concat([wrong, wrong.subarray(at)]),

@@ -151,7 +151,10 @@ function damaged(bytes: Buffer, random: SeededRandom): Buffer {
   const at = random.below(bytes.length);
   if (random.chance(0.3)) return wrong.subarray(0, at);
   if (random.chance(0.3))
-    wrong.writeUInt32LE(random.pick([0, 1, 0xff, 4 << 20, 0x7fffffff, 0xffffffff]), at & ~3 & 0xfffc);
+    wrong.writeUInt32LE(
+      random.pick([0, 1, 0xff, 4 << 20, 0x7fffffff, 0xffffffff]),
+      Math.min(at & ~3, bytes.length - 4),
+    );
   else wrong[at] = random.below(256);
   return wrong;
 }
