@@ -1,22 +1,24 @@
 // `node packaging/mutate.mjs [NAMES]`: whether the tests of the pure parts notice when one of them is wrong. Each of their decisions is
-// turned round, one at a time, in a copy of the build, and the tests that stand beside it are run: a mutant that they let live shows
-// what nobody has asserted. NAMES are parts of the paths in SUBJECTS; none means all (an hour on two cores). Run by hand, changes nothing.
+// turned round, one at a time, and the tests that stand beside it are run with it: a mutant that they let live shows what nobody has
+// asserted. NAMES are parts of the paths in SUBJECTS; none means all. Run by hand; it changes nothing.
 //
 // test/mutants.md names those that may live, and why. What is said here is what is not in that table, and what should not be any more.
 
-import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { transformSync } from 'esbuild';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
 import { parseSync } from 'oxc-parser';
-import { ending } from './bound-child.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TABLE = join(ROOT, 'test/mutants.md');
-/** A mutant may wait for what never comes. The tests of one subject take a second. */
+/** Of the tests as they are. A mutant may wait for what never comes, and has so many times as long as they take. */
 const RUN_MS = 60_000;
+const PATIENCE = 10;
+const PATIENCE_LEAST_MS = 2000;
 
 /** Below src/: each with its tests, below test/. */
 const SUBJECTS = {
@@ -35,6 +37,9 @@ const SUBJECTS = {
   'protocol/pulse/pending': ['protocol/pulse/session'],
   'protocol/pulse/session': ['protocol/pulse/session', 'protocol/pulse/subscription'],
 };
+
+/** Where the rest of a file is no decision, but the doing of it, which is tried on the real node. */
+const ONLY = { 'actors/systemd/commands': ['verdictOn'] };
 
 const OTHER_OPERATORS = {
   '===': ['!=='],
@@ -97,7 +102,7 @@ const PASSED_OVER = new Set([
   'TSInterfaceDeclaration',
 ]);
 
-function mutationsIn(source, path) {
+function mutationsIn(source, path, only) {
   const found = [];
   const walk = (node, key) => {
     if (Array.isArray(node)) for (const each of node) walk(each, key);
@@ -111,7 +116,9 @@ function mutationsIn(source, path) {
       if (name !== 'typeAnnotation' && name !== 'typeArguments' && !isName) walk(child, name);
     }
   };
-  walk(parseSync(path, source).program);
+  const { program } = parseSync(path, source);
+  const declared = program.body.map((each) => each.declaration ?? each);
+  walk(only === undefined ? program : declared.filter(({ id }) => only.includes(id?.name)));
   return found.map(({ start, end, text }) => {
     const mutant = source.slice(0, start) + text + source.slice(end);
     const line = source.slice(0, start).split('\n').length;
@@ -124,38 +131,121 @@ function mutationsIn(source, path) {
   });
 }
 
-/** Whether all of the tests pass, in the copy of the build. The first that fails decides, and ends them. */
-async function pass(copy, tests) {
-  for (const test of tests) {
-    const args = ['--test-reporter=tap', join(copy, 'test', `${test}.test.js`)];
-    const child = spawn(process.execPath, args, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: RUN_MS,
-      killSignal: 'SIGKILL',
+/** A place of `node:test`: its tests run one behind the other, in this process, and the first that fails is thrown. */
+function harness() {
+  const steps = [];
+  const hooks = { beforeEach: [], afterEach: [] };
+  const last = (args) => args.findLast((each) => typeof each === 'function');
+  const isLeftOut = (args) => args.some((each) => each?.skip);
+  const test = (...args) => {
+    if (isLeftOut(args)) return;
+    steps.push(async () => {
+      const afters = [];
+      const context = { after: (act) => afters.push(act), diagnostic: () => undefined, test };
+      for (const hook of hooks.beforeEach) await hook();
+      await last(args)(context);
+      for (const act of [...afters, ...hooks.afterEach]) await act();
     });
-    let rest = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      rest += text;
-      if (/^ *not ok /m.test(rest)) child.kill('SIGKILL');
-      rest = rest.slice(rest.lastIndexOf('\n') + 1);
-    });
-    if ((await ending(child)).status !== 0) return false;
-  }
-  return true;
+  };
+  const describe = (...args) => (isLeftOut(args) ? undefined : last(args)());
+  const offered = { test, it: test, describe, suite: describe };
+  for (const name of ['before', 'after']) offered[name] = (act) => steps.push(act);
+  for (const name of Object.keys(hooks)) offered[name] = (act) => hooks[name].push(act);
+  return {
+    offered,
+    run: async () => {
+      for (const step of steps) await step();
+    },
+  };
 }
 
-const define = { TONEARM_VERSION: '"0"' };
-
-/** A worker: takes the next mutant until there is none. */
-async function judge(copy, name, mutations, live) {
-  const path = join(copy, 'src', `${name}.js`);
-  const sound = readFileSync(path);
-  for (let next = mutations.shift(); next !== undefined; next = mutations.shift()) {
-    const { code } = transformSync(next.mutant, { loader: 'ts', target: 'node20', define });
-    writeFileSync(path, code);
-    if (await pass(copy, SUBJECTS[name])) live.push(next);
+/** Throws what the first failing test throws, with `mutant` in place of the subject's source. */
+async function passThrough(name, mutant) {
+  const replaced = join(ROOT, `src/${name}.ts`);
+  const inPlace = {
+    name: 'in-place',
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\.ts$/ }, ({ path }) =>
+        path === replaced ? { contents: mutant, loader: 'ts' } : undefined,
+      ),
+  };
+  const from = createRequire(import.meta.url);
+  for (const test of SUBJECTS[name]) {
+    const url = JSON.stringify(pathToFileURL(join(ROOT, `build/test/${test}.test.js`)));
+    const { outputFiles } = await build({
+      entryPoints: [join(ROOT, `test/${test}.test.ts`)],
+      ...{
+        bundle: true,
+        write: false,
+        format: 'cjs',
+        platform: 'node',
+        packages: 'external',
+        logLevel: 'silent',
+      },
+      define: { TONEARM_VERSION: '"0"', 'import.meta.url': url },
+      plugins: [inPlace],
+    });
+    const { offered, run } = harness();
+    const load = new Function('require', 'module', 'exports', outputFiles[0].text);
+    load((id) => (id === 'node:test' ? offered : from(id)), { exports: {} }, {});
+    await run();
   }
-  writeFileSync(path, sound);
+}
+
+/** In a process of its own, since a mutant may never end: answers each with why it is dead, or with nothing. */
+function serve() {
+  process.on('disconnect', () => process.exit());
+  process.on('unhandledRejection', () => undefined);
+  process.on('uncaughtException', () => undefined);
+  process.on('message', async ({ name, mutant }) => {
+    const why = await passThrough(name, mutant).then(
+      () => '',
+      (error) => String(error?.message ?? error) || 'it failed',
+    );
+    process.send(why);
+  });
+}
+
+class Judge {
+  #child;
+  #withinMs;
+
+  constructor(withinMs) {
+    this.#withinMs = withinMs;
+  }
+
+  /** Why the mutant is dead; '' for one that lives. */
+  judge(name, mutant) {
+    this.#child ??= fork(fileURLToPath(import.meta.url), ['--serve'], { stdio: 'ignore' });
+    const child = this.#child;
+    return new Promise((resolve) => {
+      const settle = (why) => {
+        clearTimeout(late);
+        child.off('message', settle).off('exit', ended);
+        resolve(why);
+      };
+      const ended = () => {
+        this.#child = undefined;
+        settle('it ended the process');
+      };
+      const late = setTimeout(() => child.kill('SIGKILL'), this.#withinMs);
+      child.on('message', settle).on('exit', ended);
+      child.send({ name, mutant });
+    });
+  }
+
+  end() {
+    this.#child?.kill();
+  }
+}
+
+/** Takes the next mutant until there is none. */
+async function work(name, mutations, live, withinMs) {
+  const judge = new Judge(withinMs);
+  for (let next = mutations.shift(); next !== undefined; next = mutations.shift()) {
+    if ((await judge.judge(name, next.mutant)) === '') live.push(next);
+  }
+  judge.end();
 }
 
 /** The rows of test/mutants.md: file and line, as it is when it is mutated. */
@@ -169,35 +259,35 @@ async function main(names) {
     (name) => names.length === 0 || names.some((each) => name.includes(each)),
   );
   const table = explained();
-  // Beside build/: what is imported from packages is found from there.
-  const copies = Array.from({ length: availableParallelism() }, () =>
-    mkdtempSync(join(ROOT, 'build-mutants-')),
-  );
   let isClean = subjects.length > 0;
-  try {
-    for (const copy of copies) cpSync(join(ROOT, 'build'), copy, { recursive: true });
-    for (const name of subjects) {
-      const file = `src/${name}.ts`;
-      if (!(await pass(copies[0], SUBJECTS[name])))
-        throw new Error(`${file}: its tests fail without a mutation`);
-      const mutations = mutationsIn(readFileSync(join(ROOT, file), 'utf8'), file);
-      const { length } = mutations;
-      const live = [];
-      await Promise.all(copies.map((copy) => judge(copy, name, mutations, live)));
-      const isExplained = ({ shown }) => table.some((row) => row.file === file && row.shown === shown);
-      const surprising = live.filter((each) => !isExplained(each)).sort((a, b) => a.line - b.line);
-      const gone = table.filter((row) => row.file === file && !live.some(({ shown }) => shown === row.shown));
-      console.log(
-        `${file}: ${length} mutants, ${live.length} live, ${surprising.length} of them unexplained`,
-      );
-      for (const { line, shown } of surprising) console.log(`  ${file}:${line}: ${shown}`);
-      for (const { shown } of gone) console.log(`  lives no more: ${shown}`);
-      isClean &&= surprising.length === 0 && gone.length === 0;
+  for (const name of subjects) {
+    const file = `src/${name}.ts`;
+    const source = readFileSync(join(ROOT, file), 'utf8');
+    const unharmed = new Judge(RUN_MS);
+    const begun = performance.now();
+    const why = await unharmed.judge(name, source);
+    const withinMs = Math.max(PATIENCE_LEAST_MS, PATIENCE * (performance.now() - begun));
+    unharmed.end();
+    if (why !== '') {
+      console.log(`${file}: its tests fail without a mutation: ${why}`);
+      isClean = false;
+      continue;
     }
-  } finally {
-    for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+    const mutations = mutationsIn(source, file, ONLY[name]);
+    const { length } = mutations;
+    const live = [];
+    const works = Array.from({ length: availableParallelism() }, () => work(name, mutations, live, withinMs));
+    await Promise.all(works);
+    const isExplained = ({ shown }) => table.some((row) => row.file === file && row.shown === shown);
+    const surprising = live.filter((each) => !isExplained(each)).sort((a, b) => a.line - b.line);
+    const gone = table.filter((row) => row.file === file && !live.some(({ shown }) => shown === row.shown));
+    console.log(`${file}: ${length} mutants, ${live.length} live, ${surprising.length} of them unexplained`);
+    for (const { line, shown } of surprising) console.log(`  ${file}:${line}: ${shown}`);
+    for (const { shown } of gone) console.log(`  lives no more: ${shown}`);
+    isClean &&= surprising.length === 0 && gone.length === 0;
   }
   return isClean ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+if (process.argv[2] === '--serve') serve();
+else process.exitCode = await main(process.argv.slice(2));

@@ -75,7 +75,10 @@ describe('Host', () => {
     ['[evil.example]', false, 'a name in brackets'],
     ['[::1]evil.example', false, 'text behind the brackets'],
     ['[::1]:8018:80', false, 'two ports'],
+    ['127.0.0.1:65535', true, 'the last port'],
+    ['127.0.0.1:65536', false, 'one more'],
     ['127.0.0.1:99999', false, 'a port out of range'],
+    ['[127.0.0.1]', false, 'IPv4 in brackets'],
     ['127.0.0.1:80a', false, 'a port that is no number'],
     ['localhost..', false, 'two trailing dots'],
     ['.', false, 'a dot'],
@@ -184,6 +187,7 @@ describe('Origin', () => {
     ['http://app.lan http://evil.example', 'kitchen:8018', 'foreign'],
     ['http://user@app.lan', 'kitchen:8018', 'foreign'],
     ['null', 'kitchen:8018', 'foreign'],
+    ['ionic://localhost', 'kitchen:8018', 'foreign'],
     ['*', 'kitchen:8018', 'foreign'],
     ['file://', 'kitchen:8018', 'foreign'],
     ['rubbish', 'kitchen:8018', 'foreign'],
@@ -231,7 +235,13 @@ describe('who may have an effect', () => {
   ];
   for (const [method, standing, site, allowed] of rows) {
     test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
-      assert.equal(distrustOrigin(method, 'http://x', standing, site) === undefined, allowed);
+      const fault = distrustOrigin(method, 'http://x', standing, site);
+      assert.equal(fault?.fault, allowed ? undefined : 'foreign-origin');
+      if (!allowed)
+        assert.match(
+          fault?.detail ?? '',
+          standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/,
+        );
     });
   }
 });

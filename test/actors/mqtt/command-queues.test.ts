@@ -76,3 +76,18 @@ test('a flood that names a queue each is refused beyond what may wait', () => {
   assert.equal(taken.filter(Boolean).length, 16 + 256);
   assert.equal(begun.length, 16);
 });
+
+test('how many may wait is the same after a flood', async () => {
+  const { queues, finish } = held();
+  for (let round = 0; round < 3; round += 1) {
+    const settings = Array.from({ length: 100 }, () => queues.take(ask('v', 'v')));
+    assert.ok(settings.every(Boolean));
+    const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
+    // One is under way, and one setting waits.
+    assert.equal(taken.filter(Boolean).length, 255);
+    for (let ends = 0; ends < 257; ends += 1) {
+      finish();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+});

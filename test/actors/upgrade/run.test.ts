@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
-import { initialRun, nextRun, type Run, type RunInput, shownRun } from '../../../src/actors/upgrade/run.js';
+import {
+  initialRun,
+  nextRun,
+  QUIET_MS,
+  type Run,
+  type RunInput,
+  shownRun,
+} from '../../../src/actors/upgrade/run.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
@@ -348,4 +355,24 @@ test(`random events keep the invariants (TONEARM_FUZZ_SEED=${SEED})`, () => {
     assert.ok(run.state === 'running' || run.percent === undefined, what);
     if (ended) assert.equal(run.finishedMs, round, what);
   }
+});
+
+test('what is shown of a run: its times in UTC, by the second, and the beginning also when it is over', () => {
+  const shown = (run: Run): unknown => JSON.parse(JSON.stringify(shownRun(run)));
+  const at = '1970-01-01T00:16:40Z';
+  assert.deepEqual(shown(idle), { state: 'idle' });
+  assert.deepEqual(shown(running), { state: 'running', origin: 'systemd', started_at: at });
+  const over = nextRun(follow(running, 'inactive A job1'), input('job1 done'), NOW + 61_999);
+  assert.deepEqual(shown(over), {
+    ...{ state: 'idle', origin: 'systemd', started_at: at },
+    finished_at: '1970-01-01T00:17:41Z',
+  });
+});
+
+test('a socket run may be silent for ten minutes', () => assert.equal(QUIET_MS, 600_000));
+
+test('a trigger that is answered when its run has come and gone begins no other', () => {
+  const over = follow(idle, 'activating A job1; inactive A job1; job1 done');
+  assert.equal(`${over.state} ${over.count}`, 'idle 1');
+  assert.deepEqual(nextRun(over, accepted, NOW), over);
 });
