@@ -43,6 +43,9 @@ if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-
 /** A stream that comes and goes. */
 const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
+/** A pactl that waits for a server is not ended by less, and keeps its place: PipeWire's server has 64, and refuses the rest. */
+const AT_MOST = ['timeout', '-s', 'KILL', '5'];
+
 /** Commands of pi's. */
 const HANDS: Table<string> = [
   (random) => `pactl set-sink-volume living ${random.below(101)}%`,
@@ -112,7 +115,7 @@ export class Load {
 
   async #byHand(): Promise<void> {
     const hand = this.#random.pick(HANDS);
-    const ran = await this.#on.node.user('timeout', '5', 'sh', '-c', hand(this.#random));
+    const ran = await this.#on.node.user(...AT_MOST, 'sh', '-c', hand(this.#random));
     if (ran.status === 0) this.#untried.delete(hand);
     const lamp = this.#random.pick(['restart', 'stop']);
     await this.#on.node.root('timeout', '5', 'systemctl', lamp, 'lamp.service');

@@ -21,8 +21,8 @@ const CAN =
 
 /** Everything in one script, as entering the node is what takes time. A part is `=== NAME` and what was said. */
 const LOOK = `set +e
-for list in sinks sink-inputs; do echo "=== $list"; timeout 5 pactl -f json list $list; echo; done
-echo '=== default'; timeout 5 pactl get-default-sink
+for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
+echo '=== default'; timeout -s KILL 5 pactl get-default-sink
 ${UNITS.map(
   ([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show -p ${SHOWN} ${unit}`,
 ).join('\n')}
