@@ -82,10 +82,10 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await shows(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
     await shows(stream, living.id, 0.5, 0.25);
-    await node().moves(playing.id, 'kitchen', async () => {
-      await sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
-      await shows(stream, kitchen.id, 0.5, 0.25);
-    });
+    await node().moves(playing.id, 'kitchen', () =>
+      sound.pactl('move-sink-input', `${playing.id}`, 'kitchen'),
+    );
+    await shows(stream, kitchen.id, 0.5, 0.25);
     await shows(stream, living.id, 0, 0);
     await captured(node(), 1);
     const silence = await sound.play({ sink: 'living' });

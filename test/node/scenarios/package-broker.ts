@@ -73,8 +73,7 @@ export class BrokerOnNode {
 
   /** Goes on until the node goes down; each message is a line. */
   listen(...topics: readonly string[]): ChildProcessWithoutNullStreams {
-    const filters = topics.flatMap((topic) => ['-t', `${this.branch}/${topic}`]);
-    return this.#node().spawnRoot(...SUBSCRIBE, ...filters);
+    return this.#node().spawnRoot(...SUBSCRIBE, ...this.#filters(topics));
   }
 
   /** Everything that is retained. */
@@ -101,24 +100,29 @@ export class BrokerOnNode {
     );
   }
 
-  /** What a topic that is not retained says, of something that is done until it does. */
-  told(topic: string, act: () => Promise<unknown>): Promise<string> {
-    let text: string | undefined;
-    void this.#next(topic, 10).then((said) => {
-      text = said;
+  /** What a topic that is not retained says of something that is done once. The retained status tells that the listener is there. */
+  async told(topic: string, act: () => Promise<unknown>): Promise<string> {
+    const heard = ['-C', '2', '-W', `${DEADLINE_MS / 1000}`, ...this.#filters(['status', topic])];
+    const { stdout } = this.#node().spawnRoot(...SUBSCRIBE, ...heard);
+    let text = '';
+    stdout.on('data', (bytes: Buffer) => {
+      text += String(bytes);
     });
-    // Until the listener is there, nobody hears it.
-    return until(topic, async () => {
-      if (text === undefined) await act();
-      return text;
-    });
+    const line = (index: number) => () => text.split('\n').slice(0, -1)[index];
+    await until('the listener is there', line(0));
+    await act();
+    return until(`${topic} says something`, line(1), DEADLINE_MS);
   }
 
-  /** The status with which a command is refused. */
+  /** The status with which a command is refused. It is given once: a second one could be carried out when what refuses it has gone. */
   async refusal(topic: string, payload: string): Promise<number> {
     const problem = JSON.parse(await this.told('error', () => this.publish(topic, payload)));
-    // An earlier command may have been published more often than its refusal was heard.
-    return problem.topic === `${this.branch}/${topic}` ? problem.status : this.refusal(topic, payload);
+    assert.equal(problem.topic, `${this.branch}/${topic}`);
+    return problem.status;
+  }
+
+  #filters(topics: readonly string[]): readonly string[] {
+    return topics.flatMap((topic) => ['-t', `${this.branch}/${topic}`]);
   }
 
   /** '' where nothing comes within so many seconds. */
