@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../contract/daemon.js';
 import { type Program, startProgram } from '../sound/program.js';
+import { freePort } from '../tools/free-port.js';
 import { until } from '../until.js';
 
 export interface BrokerOptions {

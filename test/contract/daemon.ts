@@ -3,13 +3,13 @@
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EventConsumer } from '../consumer/consumer.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
+import { freePort } from '../tools/free-port.js';
 import { until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
@@ -190,16 +190,6 @@ function launch(directory: string, env: Environment, node: readonly string[]): P
   const [program = '', ...before] = node;
   const args = [...before, '--allow-root', '--config', join(directory, 'config.yaml')];
   return startProgram(program, args, { env, log: join(directory, 'log') });
-}
-
-/** Free a moment ago: the daemon refuses a taken port, so a lost race is seen. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 function send(

@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { ENTRY, freePort } from './daemon.js';
+import { ENTRY } from './daemon.js';
 
 const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {10}listening addresses=.+ port=\d+\r\n/m;
 const COLOURED = '\x1b[32mINFO';

@@ -18,10 +18,11 @@ import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
+import { freePort } from '../tools/free-port.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Daemon, ENTRY, freePort } from './daemon.js';
+import { Daemon, ENTRY } from './daemon.js';
 
 const home = mkdtempSync(join(tmpdir(), 'tonearm-program-'));
 after(() => rmSync(home, { recursive: true, force: true }));

@@ -6,9 +6,10 @@ import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startProgram } from '../sound/program.js';
+import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { ENTRY, freePort, type Health } from './daemon.js';
+import { ENTRY, type Health } from './daemon.js';
 
 const UID = 54_321;
 /** The directory for temporary files may be one that other users may not look into, as may be the checkout. */

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from '../until.js';
+import { freePort } from './free-port.js';
 import { lacks } from './requirements.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));
@@ -19,17 +19,6 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] });
 const withPlayer = {
   skip: lacks({ programs: ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'], root: true }),
 };
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 /** Every other backend is off. */
 const BARE = 'systemd: { enabled: false }\n';
