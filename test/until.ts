@@ -6,7 +6,8 @@ const POLL_MS = 25;
 const DEADLINE_MS = 15_000;
 
 /**
- * Asks `probe` until it answers with something other than undefined or false, and gives that answer.
+ * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is asked a last time when the
+ * deadline has passed: on a machine that stood still until then it has not been asked for as long.
  * @throws {Error} naming `what` when the deadline passes, with the last error of the probe as its cause.
  */
 export async function until<T>(
@@ -15,16 +16,16 @@ export async function until<T>(
   deadlineMs = DEADLINE_MS,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
-  let cause: unknown;
-  while (performance.now() < end) {
+  for (;;) {
+    const isLast = performance.now() >= end;
+    let cause: unknown;
     try {
       const answer = await probe();
       if (answer !== undefined && answer !== false) return answer;
-      cause = undefined;
     } catch (error) {
       cause = error;
     }
+    if (isLast) throw new Error(`waited ${deadlineMs} ms in vain: ${what}`, { cause });
     await delay(POLL_MS);
   }
-  throw new Error(`waited ${deadlineMs} ms in vain: ${what}`, { cause });
 }
