@@ -32,7 +32,8 @@ export async function openChromium(options: BrowserContextOptions = {}): Promise
   });
   const close = async (): Promise<void> => {
     await context.close();
-    rmSync(profile, { recursive: true, force: true });
+    // Its helpers end behind it, and may write there until then.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
   };
   return { context, close };
 }

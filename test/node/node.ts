@@ -247,7 +247,7 @@ class NspawnNode implements Node {
    */
   #terminateEntered(): void {
     for (const { pid } of this.#entered) {
-      for (const inside of childrenOf(pid ?? 0)) process.kill(inside, 'SIGTERM');
+      for (const inside of childrenOf(pid ?? 0)) terminate(inside);
     }
   }
 
@@ -268,6 +268,15 @@ class NspawnNode implements Node {
   async close(): Promise<void> {
     await this.#closeDoors();
     await this.#keeper.close();
+  }
+}
+
+/** The node that goes down ends it at the same time. */
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
