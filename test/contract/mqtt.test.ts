@@ -70,11 +70,14 @@ function joined(startSound: () => Promise<SoundServer>): void {
       ['audio/server', '/audio/server'],
       ['audio/clients', '/audio/clients'],
     ]) {
-      assert.deepEqual(JSON.parse(await spy.holds(`${T}/${topic}`)), await daemon.read(path ?? ''), topic);
+      await until(`${topic} is what ${path} answers`, async () => {
+        assert.deepEqual(JSON.parse(spy.tree.get(`${T}/${topic}`) ?? 'null'), await daemon.read(path ?? ''));
+        return true;
+      });
     }
-    const { backends } = await daemon.read<{ backends: object }>('/health');
     await until('backends', async () => {
-      assert.deepEqual(JSON.parse(await spy.holds(`${T}/backends`)), backends);
+      const { backends } = await daemon.read<{ backends: object }>('/health');
+      assert.deepEqual(JSON.parse(spy.tree.get(`${T}/backends`) ?? 'null'), backends);
       return true;
     });
     const server = await daemon.read<{ backends: { mqtt: boolean } }>('/server');

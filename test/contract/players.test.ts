@@ -57,7 +57,10 @@ test('a player in the list, in events and in commands, from its coming to its go
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), CanGoNext: new Variant('b', false) });
   await until('it plays', () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing');
   await until('its position', () => stream.events.some(({ type }) => type === 'player.position'));
-  assert.deepEqual([...stream.model.players.values()], await players(daemon));
+  await until('the stream has told what the route answers', async () => {
+    assert.deepEqual([...stream.model.players.values()], await players(daemon));
+    return true;
+  });
   const late = await daemon.events('?snapshot=1');
   await until('a snapshot', () => late.model.players.has(SCRIPTED));
   player.misbehaves.set('Stop', { error: 'org.mpris.MediaPlayer2.Unwilling' });
@@ -142,9 +145,12 @@ test('who excludes positions hears of none, and who comes back hears what was mi
   await without.until(volume(0.6), 'the volume');
   const seen = away.events.length;
   await away.reconnect();
-  await away.until(volume(0.6), 'what was missed');
-  const missed = away.events.slice(seen).map(({ type }) => type);
-  assert.ok(missed.includes('player.position') && !missed.includes('player.added'), missed.join());
+  const missed = (): readonly string[] => away.events.slice(seen).map(({ type }) => type);
+  await away.until(
+    (stream) => volume(0.6)(stream) && missed().includes('player.position'),
+    'what was missed',
+  );
+  assert.ok(!missed().includes('player.added'), missed().join());
   const told = without.events.map(({ type }) => type);
   assert.ok(told.includes('player.updated') && !told.includes('player.position'), told.join());
 });

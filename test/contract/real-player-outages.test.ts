@@ -95,6 +95,7 @@ describe('two mpv on one bus', { skip }, () => {
   test('one that is killed is gone, and back with true state when it is started again', async () => {
     await one.program.end('SIGKILL');
     await until('it is not listed', async () => (await names()).join() === other.instanceName);
+    await node.stream.until(({ model }) => !model.players.has(MPV), 'the removal');
     assert.deepEqual(node.stream.dataOf('player.removed'), [{ bus_name: MPV }]);
     assert.equal((await node.daemon.post('/players/mpv/play')).status, 404);
     one = await start(second.title, 'one');

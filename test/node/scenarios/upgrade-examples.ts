@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { until } from '../../until.js';
 import { GATE, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
@@ -48,7 +49,9 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     assert.equal(await daemon.post('/upgrade/check'), 202);
     const found = await daemon.sees('the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
-    assert.ok(heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')));
+    await until('it is told', () =>
+      heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')),
+    );
     daemon.stopListening();
     const before = await daemon.shell('systemctl --user show -P MainPID tonearm.service');
     assert.equal(await daemon.post('/upgrade/start'), 202);

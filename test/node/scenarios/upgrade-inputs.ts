@@ -88,6 +88,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
       }`);
     await daemon.shell('tonearm progress begin --total 1');
     await daemon.runs('running', 'socket');
+    await until('it is told', () => heard.some(({ type }) => type === 'upgrade.progress'));
     assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 1);
     assert.match((await daemon.ask('GET', '/health')).text, /"restarts":0/);
   });
@@ -119,10 +120,8 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     assert.match((await daemon.ask('GET', '/upgrade')).text, /"extra":\{"n":1\.50\}/);
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /detail/);
     await daemon.shell(`echo '{"current":' > ${RESULT}`);
-    await until(
-      'the reason',
-      async () => /not a JSON object/.test((await daemon.ask('GET', '/health')).text),
-      5_000,
+    await until('the reason', async () =>
+      /not a JSON object/.test((await daemon.ask('GET', '/health')).text),
     );
     assert.equal((await daemon.answers()).latest, '2');
   });

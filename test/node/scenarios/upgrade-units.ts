@@ -30,7 +30,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const after = await daemon.runs('idle', 'systemd');
     assert.equal(after.run.started_at, during.run.started_at);
     assert.equal(after.run.percent, undefined);
-    await until('the last event', () => states(heard).at(-1) === 'idle', 5_000);
+    await until('the last event', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
     assert.deepEqual(
       heard.filter(({ type }) => type === 'upgrade.progress').map(({ data }) => JSON.parse(data).event),
@@ -44,7 +44,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const heard = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/start'), 202);
     const failed = await daemon.runs('failed', 'systemd');
-    assert.equal(states(heard).at(-1), 'failed');
+    await until('the last event', () => states(heard).at(-1) === 'failed');
     daemon.stopListening();
     await daemon.systemctl('restart', 'tonearm.service');
     assert.deepEqual((await daemon.answers()).run, failed.run);
@@ -75,7 +75,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       const heard = await daemon.listen();
       assert.equal(await daemon.post('/upgrade/start'), 202);
       await daemon.runs(expected, 'systemd');
-      await until('the last event', () => states(heard).at(-1) === expected, 5_000);
+      await until('the last event', () => states(heard).at(-1) === expected);
       assert.deepEqual(states(heard), ['running', expected]);
       assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
@@ -120,7 +120,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     for (const expected of ['once\n', 'once\nonce\n']) {
       assert.equal(await daemon.post('/upgrade/start'), 202);
       await daemon.runs('idle', 'systemd');
-      await until(expected, async () => (await daemon.shell('cat ~/gate; true')) === expected, 5_000);
+      await until(expected, async () => (await daemon.shell('cat ~/gate; true')) === expected);
     }
     await daemon.systemctl('stop', 'up.service');
     assert.equal((await daemon.answers()).run.state, 'idle');
@@ -229,7 +229,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('stop', 'up.service');
     // What was told before this is told by now.
     assert.equal(await daemon.post('/upgrade/start'), 202);
-    await until('the end', () => states(heard).at(-1) === 'idle', 5_000);
+    await until('the end', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
     await daemon.systemctl('stop', 'up.service');
   });
