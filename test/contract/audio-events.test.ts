@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AudioNode, type Client, onEachSoundServer } from './audio-node.js';
+import { type AudioNode, type Client, type Output, onEachSoundServer } from './audio-node.js';
 
 type Seen = readonly { readonly type: string; readonly data: string }[];
 
@@ -39,7 +39,9 @@ onEachSoundServer('audio events', (node) => {
     const seen = node().mark();
     await stream.rename('second song');
     await sees(node(), seen, 'audio.updated', ({ id, name }) => id === stream.id && name === 'second song');
-    const [removal, update] = seen();
+    // Not of outputs: PipeWire lets them fall asleep at any time.
+    const ofStreams = seen().filter(({ type }) => type === 'audio.removed' || type === 'audio.updated');
+    const [removal, update] = ofStreams;
     assert.equal(removal?.type, 'audio.removed');
     assert.deepEqual(JSON.parse(removal.data), [before]);
     assert.equal(update?.type, 'audio.updated');
@@ -106,11 +108,16 @@ onEachSoundServer('audio events', (node) => {
     await node().change('/audio/outputs/living/volume', { volume: 0.5 });
     await node().settles('0.5', ({ server }) => server.volume === 0.5);
     await node().streamTellsTheTruth();
+    const { state } = await node().output('living');
     const seen = node().mark();
     await node().change('/audio/outputs/living/volume', { volume: 0.5 });
     await node().sound.pactl('set-sink-volume', 'kitchen', '31%');
     await sees(node(), seen, 'audio.output.updated', (o) => o.name === 'kitchen' && o.volume === 0.31);
-    const living = records(seen(), 'audio.output.updated').filter(({ name }) => name === 'living');
+    // But for one of its falling asleep, as PipeWire lets it some seconds after it was last used.
+    const living = seen()
+      .filter(({ type }) => type === 'audio.output.updated')
+      .flatMap(({ data }) => JSON.parse(data) as Output[])
+      .filter((output) => output.name === 'living' && output.state === state);
     assert.deepEqual(living, []);
   });
 });

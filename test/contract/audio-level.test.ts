@@ -67,7 +67,12 @@ onEachSoundServer('the level of an output', (node, kind) => {
       await node().settles(`${name} is the default`, ({ server }) => server.default_sink === name);
     }
     assert.equal(await captures(node()), 0);
-    assert.deepEqual(await states(), resting);
+    // Nothing but fallen asleep: PipeWire lets what is idle do so after some seconds.
+    const now = await states();
+    assert.ok(
+      resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? '')),
+      `${resting} has become ${now}`,
+    );
   });
 
   test('follows what plays to it, and leaves the other alone', async (t) => {

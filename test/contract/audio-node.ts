@@ -19,6 +19,7 @@ export interface Output {
   readonly volume: number;
   readonly default: boolean;
   readonly balance: number;
+  readonly state: string;
 }
 
 export interface Client {

@@ -46,6 +46,7 @@ function lasting(text: string): string {
   return text
     .replace(/\d+(\.\d+)? usec/g, 'usec')
     .replace(/"(actual|configured)":[\d.]+/g, '')
+    .replace(/\b(RUNNING|IDLE|SUSPENDED)\b/g, 'STATE')
     .replace(/^(Server String|Client Index): .*$/gm, '')
     .replace(/^\d+\t.*\tpactl$/gm, '');
 }
