@@ -147,6 +147,9 @@ function joined(startSound: () => Promise<SoundServer>): void {
         await spy.publish(set, { volume: 0.3, output: 'kitchen' });
         return until('both', () => client()?.volume === 0.3 && client()?.output === 'kitchen', 1000);
       });
+      // Behind the last of those: none is refused when its stream has gone.
+      await spy.publish(set, { muted: true });
+      await until('it is muted', () => client()?.muted === true);
       await stream.stop();
     });
   }
