@@ -8,6 +8,8 @@ import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
+/** Each of fifty threads takes a second to start where twenty processes want two cores (measured). */
+const FIFTY_DEADLINE = { timeout: 180_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
 const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
 
@@ -175,7 +177,7 @@ test('asks that wait for a dying thread are answered unavailable, oldest first',
   assert.deepEqual(order, [1, 2, 3]);
 });
 
-test('fifty deaths leave no thread, port or timer behind', DEADLINE, async (t) => {
+test('fifty deaths leave no thread, port or timer behind', FIFTY_DEADLINE, async (t) => {
   const { say, witness } = stage(t, { audio: 'obedient', power: 'obedient' });
   const resources = (): Record<string, number> => {
     const count: Record<string, number> = {};

@@ -4,7 +4,7 @@ import { prepare } from './harness.js';
 
 const { supervisor, witness, say } = prepare(
   { audio: 'obedient', systemd: 'ignores-stop', power: 'throws-at-load', upgrade: 'obedient' },
-  { stopWithinMs: 500 },
+  { stopWithinMs: 2000 },
 );
 supervisor.start(witness);
 await witness.untilState('audio', 'up');

@@ -20,16 +20,15 @@ import {
   text,
 } from './scripted-bus.js';
 
-const SHORT_MS = 150;
 /** Enough for a bus that answers, also where the processor is short. */
-const BUSY_MACHINE_MS = 1_000;
+const DEADLINE_MS = 1_000;
 
 function options(path: string) {
   return {
     paths: () => ({ ok: true, paths: [path] }) as const,
     backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
-    connectDeadlineMs: SHORT_MS,
-    callDeadlineMs: SHORT_MS,
+    connectDeadlineMs: DEADLINE_MS,
+    callDeadlineMs: DEADLINE_MS,
   };
 }
 
@@ -40,12 +39,9 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
 }
 
 /** A UserBus that is up on this bus. */
-async function up(t: TestContext, bus: ScriptedBus, callDeadlineMs = SHORT_MS) {
+async function up(t: TestContext, bus: ScriptedBus, callDeadlineMs = DEADLINE_MS) {
   const owner = new NotingOwner();
-  const link = new UserBus(
-    { ...options(bus.path), connectDeadlineMs: BUSY_MACHINE_MS, callDeadlineMs },
-    owner,
-  );
+  const link = new UserBus({ ...options(bus.path), callDeadlineMs }, owner);
   t.after(() => link.stop());
   await owner.noted(/^up/);
   return { owner, link };
@@ -79,7 +75,7 @@ for (const [what, script, reason] of ENDS_CONNECTION) {
   test(`a bus that ${what} is left, and tried again`, async (t) => {
     const bus = await scripted(t, (connection) => (connection === 1 ? script : HONEST));
     const owner = new NotingOwner();
-    const link = new UserBus({ ...options(bus.path), connectDeadlineMs: BUSY_MACHINE_MS }, owner);
+    const link = new UserBus(options(bus.path), owner);
     t.after(() => link.stop());
     const down = await owner.noted(/^down/);
     assert.match(owner.notes[down] ?? '', reason);

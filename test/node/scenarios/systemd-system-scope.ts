@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
+import { SEEN_WITHIN_MS } from './held-daemon.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
-
-const SEEN_WITHIN_MS = 10_000;
 
 export function systemScopeScenarios(daemon: SystemdDaemon): void {
   test('changes of state are told live', async () => {

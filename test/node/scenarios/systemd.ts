@@ -6,12 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
+import { SEEN_WITHIN_MS } from './held-daemon.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
 import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
-
-const SEEN_WITHIN_MS = 10_000;
 
 export function systemdScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
