@@ -2,14 +2,14 @@
 // somebody most likely meant. Pure; prints nothing.
 
 /** A position in a file; line and column count from 1, the column in UTF-16 units. */
-export interface Place {
+export interface Position {
   readonly file: string;
   readonly line: number;
   readonly col: number;
 }
 
 interface Finding {
-  readonly at: Place;
+  readonly at: Position;
   readonly key: string;
   readonly text: string;
 }
@@ -52,11 +52,11 @@ export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
-  problem(at: Place, key: string, text: string): void {
+  problem(at: Position, key: string, text: string): void {
     this.#problems.push({ at, key, text });
   }
 
-  warning(at: Place, key: string, text: string): void {
+  warning(at: Position, key: string, text: string): void {
     this.#warnings.push({ at, key, text });
   }
 

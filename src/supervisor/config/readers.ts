@@ -1,6 +1,6 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
-import { type Findings, keyPath, nearestKey, type Place, quoted } from './findings.js';
+import { type Findings, keyPath, nearestKey, type Position, quoted } from './findings.js';
 import { type Checked, unitName } from './texts.js';
 import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
 
@@ -134,7 +134,7 @@ function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): 
 /** Units of one scope, in their order; the same name twice is a problem. */
 export const units: ValueReader<readonly Unit[]> = (node, reading) => {
   const read = listOf(listedUnit)(node, reading);
-  const first = new Map<string, Place>();
+  const first = new Map<string, Position>();
   for (const { name, at, key } of soundNames(node)) {
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, at);
@@ -146,7 +146,7 @@ export const units: ValueReader<readonly Unit[]> = (node, reading) => {
 /** Every item of a list of units whose name is sound, with the place and key of the name. */
 export function soundNames(
   node: ConfigValue,
-): readonly { readonly name: string; readonly at: Place; readonly key: string }[] {
+): readonly { readonly name: string; readonly at: Position; readonly key: string }[] {
   if (node.kind !== 'list') return [];
   return node.items.flatMap((item) => {
     const named = item.kind === 'map' ? item.entries.get('name')?.value : item;

@@ -1,9 +1,9 @@
 // Configuration as a tree of values that know where they came from and by which key they were given. Pure; knows no key.
 
-import { type Place, quoted } from './findings.js';
+import { type Position, quoted } from './findings.js';
 
 interface ConfigNode {
-  readonly at: Place;
+  readonly at: Position;
   /** Dotted path, as spelled in the file. */
   readonly key: string;
 }
@@ -20,7 +20,7 @@ export interface ConfigList extends ConfigNode {
 
 export interface ConfigEntry {
   /** Where the key stands. */
-  readonly at: Place;
+  readonly at: Position;
   readonly key: string;
   readonly value: ConfigValue;
 }
