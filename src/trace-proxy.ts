@@ -33,7 +33,7 @@ export interface TraceProxyParts {
 export class TraceProxy {
   readonly #parts: TraceProxyParts;
   readonly #server: Server;
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<TracedConnection>();
   readonly #texts = new TextCache();
   readonly #begun: number;
   #clients = 0;
@@ -81,7 +81,7 @@ export class TraceProxy {
 
   #accept(client: Socket): void {
     const number = this.#number();
-    const connection = new Connection(client, number, this.#texts, {
+    const connection = new TracedConnection(client, number, this.#texts, {
       ...this.#parts,
       what: (what) => this.#say(number, what),
       closed: () => {
@@ -114,7 +114,7 @@ interface ConnectionParts extends TraceProxyParts {
 }
 
 /** A client, and the server that it is led to. */
-class Connection {
+class TracedConnection {
   readonly #client: Socket;
   readonly #number: number;
   readonly #parts: ConnectionParts;

@@ -2,7 +2,7 @@
 // by the test.
 
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
-import { type BrokerConnection, type DialOptions, dialBroker } from '../../src/actors/mqtt/broker.js';
+import { type BrokerConnection, type BrokerOptions, dialBroker } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -18,7 +18,7 @@ export interface NodeOptions {
   readonly clock?: Clock;
   readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
   /** Instead of a real connection to `url`. */
-  readonly dial?: (options: DialOptions) => BrokerConnection;
+  readonly dial?: (options: BrokerOptions) => BrokerConnection;
 }
 
 export const SERVER: ServerRecord = {

@@ -64,7 +64,7 @@ function messageOf(error: unknown): string {
 /** A connection that the bus has greeted, or a sentence that says why there is none. */
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
-export interface ConnectOptions {
+export interface BusConnectionOptions {
   readonly deadlineMs: number;
   /** A larger message is skipped. */
   readonly messageMaxBytes?: number;
@@ -73,7 +73,7 @@ export interface ConnectOptions {
 /** Connects to the bus at a socket path. */
 export function connectBus(
   path: string,
-  { deadlineMs, messageMaxBytes = MESSAGE_MAX_BYTES }: ConnectOptions,
+  { deadlineMs, messageMaxBytes = MESSAGE_MAX_BYTES }: BusConnectionOptions,
   hooks: ConnectionHooks,
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;

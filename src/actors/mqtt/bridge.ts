@@ -8,7 +8,7 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { type AskedTopic, Branch } from './branch.js';
-import type { BrokerAddress, BrokerConnection, BrokerMessage, DialOptions } from './broker.js';
+import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
 import { lookAround } from './look.js';
 import { clientIdOf, type OtherOwner, otherOwner } from './node-identity.js';
@@ -34,7 +34,7 @@ export interface BridgeParts {
   readonly clock: Clock;
   /** Undefined: the machine has none yet. */
   readonly identifier: () => string | undefined;
-  readonly dial: (options: DialOptions) => BrokerConnection;
+  readonly dial: (options: BrokerOptions) => BrokerConnection;
 }
 
 /** Why an attempt has ended, and how long to wait; without that it is longer each time. */
@@ -144,7 +144,7 @@ export class MqttBridge implements BridgeActor {
   #dialler(
     address: BrokerAddress,
     clientId: string,
-    will?: DialOptions['will'],
+    will?: BrokerOptions['will'],
   ): (onMessage: (message: BrokerMessage) => void) => BrokerConnection {
     const { dial, clock } = this.#parts;
     return (onMessage) => {

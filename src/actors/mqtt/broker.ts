@@ -36,7 +36,7 @@ export interface BrokerMessage {
   readonly instance: string | undefined;
 }
 
-export interface DialOptions extends BrokerAddress {
+export interface BrokerOptions extends BrokerAddress {
   readonly clientId: string;
   /** Goes with what is published to the will's topic. */
   readonly instance: string;
@@ -69,24 +69,24 @@ export interface BrokerConnection {
   cut(reason: string): void;
 }
 
-export function dialBroker(options: DialOptions): BrokerConnection {
-  return new Connection(options);
+export function dialBroker(options: BrokerOptions): BrokerConnection {
+  return new MqttConnection(options);
 }
 
 type Callback = (error?: Error | null) => void;
 
-class Connection implements BrokerConnection {
+class MqttConnection implements BrokerConnection {
   readonly ready: Promise<boolean>;
   readonly ended: Promise<string>;
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
-  readonly #options: DialOptions;
+  readonly #options: BrokerOptions;
   readonly #clock: Clock;
   #largest = Number.POSITIVE_INFINITY;
   /** The first that was heard of. */
   #reason: string | undefined;
 
-  constructor(options: DialOptions) {
+  constructor(options: BrokerOptions) {
     this.#options = options;
     this.#clock = options.clock;
     const { username, password, will } = options;
@@ -184,7 +184,7 @@ class Connection implements BrokerConnection {
     return false;
   }
 
-  #socket({ url, ca }: DialOptions): Socket {
+  #socket({ url, ca }: BrokerOptions): Socket {
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
     const to = { host, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) };

@@ -133,7 +133,11 @@ function reportSyntax(
   }
   const second = documents[1];
   if (second !== undefined) {
-    findings.problem(position(second.range[0]), DOCUMENT, 'a second YAML document in one file is not allowed');
+    findings.problem(
+      position(second.range[0]),
+      DOCUMENT,
+      'a second YAML document in one file is not allowed',
+    );
   }
   return errors.length > 0 || second !== undefined;
 }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { BrokerConnection, BrokerMessage, DialOptions } from '../../../src/actors/mqtt/broker.js';
+import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
 import { type NodeOptions, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
 import { until } from '../../until.js';
 
@@ -14,9 +14,9 @@ class ScriptedBroker {
   readonly published: string[] = [];
   /** Said when the bridge looks what is kept. */
   kept: readonly BrokerMessage[] = [];
-  #say: DialOptions['onMessage'] = () => undefined;
+  #say: BrokerOptions['onMessage'] = () => undefined;
 
-  readonly dial = ({ onMessage }: DialOptions): BrokerConnection => {
+  readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
     this.#say = onMessage;
     let end: (reason: string) => void = () => undefined;
     const ended = new Promise<string>((resolve) => {
