@@ -6,10 +6,10 @@ import { useCallback, useContext, useRef, useState } from 'preact/hooks';
 import { type Control, type ControlInput, controlOf, SETTLE_MS, shownBy, step } from './control.js';
 import { Icon, type IconName } from './icons.js';
 
-type Report = (error: unknown) => void;
+type ReportError = (error: unknown) => void;
 
 /** Takes what an action was refused with. */
-export const Reporting = createContext<Report>(() => undefined);
+export const Reporting = createContext<ReportError>(() => undefined);
 
 interface ControlHandle<T> {
   readonly shown: T;

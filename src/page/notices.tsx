@@ -8,18 +8,18 @@ import { say } from './language.js';
 /** More would hide the page; the newest count. */
 const NOTICES_MAX = 3;
 
-interface Notice {
+interface ShownNotice {
   readonly id: number;
   readonly title: string;
   readonly detail: string;
 }
 
 export function useNotices(): {
-  readonly notices: readonly Notice[];
+  readonly notices: readonly ShownNotice[];
   readonly report: (error: unknown) => void;
   readonly dismiss: (id: number) => void;
 } {
-  const [notices, setNotices] = useState<readonly Notice[]>([]);
+  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
   const report = useCallback((error: unknown) => {
     const { title, detail } =
       error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
@@ -37,7 +37,7 @@ export function useNotices(): {
 }
 
 interface NoticesProps {
-  readonly notices: readonly Notice[];
+  readonly notices: readonly ShownNotice[];
   readonly dismiss: (id: number) => void;
 }
 

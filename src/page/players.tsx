@@ -76,7 +76,7 @@ const PlayerCard = still(({ node, player, own, now }: PlayerProps) => {
       </div>
       <Position node={node} player={player} title={title} now={now} />
       <div class="row transport">
-        <Transport node={node} player={player} />
+        <TransportButtons node={node} player={player} />
         <span class="grow" />
         {shuffle === undefined ? null : (
           <Toggle
@@ -147,7 +147,7 @@ function LoopButton({ status, disabled, send }: LoopProps) {
   );
 }
 
-function Transport({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
+function TransportButtons({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
   const { bus_name, capabilities: can } = player;
   const playing = useControl(isPlaying(player), (wanted) =>
     wanted ? node.play(bus_name) : node.pause(bus_name),

@@ -3,11 +3,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
 
-type Backends = NodeState['backends'];
+type BackendStates = NodeState['backends'];
 
 /** The same backends, with their reasons as soon as these are known. */
-export function useReasons(node: Tonearm, backends: Backends): Backends {
-  const [known, setKnown] = useState<{ readonly of: Backends; readonly with: Backends }>();
+export function useReasons(node: Tonearm, backends: BackendStates): BackendStates {
+  const [known, setKnown] = useState<{ readonly of: BackendStates; readonly with: BackendStates }>();
   useEffect(() => {
     if (![...backends.values()].some(isUnexplained)) return;
     node.health().then(

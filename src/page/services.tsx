@@ -79,7 +79,7 @@ const ServiceCard = still(
               >
                 {say('restart')}
               </ActionButton>
-              <Link service={service} name={title} />
+              <ServiceLink service={service} name={title} />
               <Switch
                 label={say('autostartOf', { name: title })}
                 isOn={enabled}
@@ -91,7 +91,7 @@ const ServiceCard = still(
           ) : (
             <>
               {scope === 'system' ? <span class="tag">{say('readOnly')}</span> : null}
-              <Link service={service} name={title} />
+              <ServiceLink service={service} name={title} />
             </>
           )}
         </div>
@@ -114,7 +114,7 @@ function State({ tone, text }: { readonly tone: string; readonly text: string })
 }
 
 /** Whoever wrote the configuration may have written anything: only addresses of pages are links. */
-function Link({ service: { url }, name }: { readonly service: ServiceRecord; readonly name: string }) {
+function ServiceLink({ service: { url }, name }: { readonly service: ServiceRecord; readonly name: string }) {
   if (url === undefined || !/^https?:\/\//i.test(url)) return null;
   return (
     <a
