@@ -88,13 +88,16 @@ export function louder(a: Peaks, b: Peaks): Peaks {
 }
 
 /** By sink, in order. */
-type Levels = ReadonlyMap<number, Peaks>;
+type LevelsBySink = ReadonlyMap<number, Peaks>;
 
 /**
  * The level of every output where it is known: 0 where nothing plays; where something does, what was `measured`, which is nothing
  * before the first fragment, or the 0 of before.
  */
-export function levelsNow(state: Pick<SoundState, 'sinks' | 'inputs'>, measured: Levels): Map<number, Peaks> {
+export function levelsNow(
+  state: Pick<SoundState, 'sinks' | 'inputs'>,
+  measured: LevelsBySink,
+): Map<number, Peaks> {
   const playing = new Set(sounding(state));
   const levels = new Map<number, Peaks>();
   for (const { info } of [...state.sinks.values()].sort((a, b) => a.info.index - b.info.index)) {
@@ -105,6 +108,6 @@ export function levelsNow(state: Pick<SoundState, 'sinks' | 'inputs'>, measured:
 }
 
 /** The data of `audio.level`. */
-export function levelText(levels: Levels): string {
+export function levelText(levels: LevelsBySink): string {
   return JSON.stringify({ outputs: [...levels].map(([id, peak]) => ({ id, peak })) });
 }

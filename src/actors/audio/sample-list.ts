@@ -31,7 +31,7 @@ const PROPS = {
   'module-stream-restore.id': 'sink-input-by-application-name:Music Player Daemon',
 };
 
-type StreamList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
+type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
 /** The whole frame, at the newest version. */
 function streamList(): Uint8Array {
@@ -56,12 +56,12 @@ function streamList(): Uint8Array {
 /** `decode`: bytes to records; `encode`: records to the JSON that clients see. Each does `streams` at a time. */
 export function sampleWork(): {
   readonly streams: number;
-  readonly decode: () => StreamList;
+  readonly decode: () => SinkInputList;
   readonly encode: () => readonly string[];
 } {
   const [bytes, framer, texts] = [streamList(), new Framer(), new TextCache()];
-  const decode = (): StreamList => {
-    let list: StreamList = [];
+  const decode = (): SinkInputList => {
+    let list: SinkInputList = [];
     framer.push(bytes, (payload) => {
       const reader = new Reader(payload, NEWEST_VERSION, texts);
       // The command and its tag.

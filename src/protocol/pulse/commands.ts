@@ -185,6 +185,6 @@ type ReplyByName = {
 export type RequestArgs<C extends CommandName> = ArgsByName[C];
 export type Reply<C extends CommandName> = ReplyByName[C];
 
-type Rows = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
+type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
 /** Every row under a type that ties arguments and reply to one name, so that a mismatched pair does not compile. */
-export const COMMANDS: Rows = { ...HANDSHAKE, ...REQUESTS };
+export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };

@@ -105,14 +105,14 @@ export function since<const V extends number, T>(
   return { since: version, read: kind.read };
 }
 
-type Fields = Readonly<Record<string, Readable<unknown>>>;
+type FieldTable = Readonly<Record<string, Readable<unknown>>>;
 type ValueOf<F> = F extends Readable<infer T> ? T : never;
-type OptionalNames<F extends Fields> = {
+type OptionalNames<F extends FieldTable> = {
   [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
 }[keyof F];
 
 /** The type of a record whose table is `F`: what may be missing on the wire may be missing here. */
-export type RecordOf<F extends Fields> = {
+export type RecordOf<F extends FieldTable> = {
   readonly [K in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[K]>;
 } & {
   readonly [K in OptionalNames<F>]?: ValueOf<F[K]> | undefined;
@@ -134,7 +134,7 @@ interface Layout {
 const NOTHING: Layout = { rows: [], empty: {} };
 
 /** Of each version, oldest first. */
-function layouts(fields: Fields): readonly Layout[] {
+function layouts(fields: FieldTable): readonly Layout[] {
   const all = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
   return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) => {
     const rows = all.filter(({ kind }) => (kind.since ?? 0) <= OLDEST_VERSION + at);
@@ -143,7 +143,7 @@ function layouts(fields: Fields): readonly Layout[] {
 }
 
 /** Reads one record: the fields that the reader's version has, in the table's order. */
-export function record<const F extends Fields>(fields: F): Readable<RecordOf<F>> {
+export function record<const F extends FieldTable>(fields: F): Readable<RecordOf<F>> {
   const byVersion = layouts(fields);
   return {
     read: (reader) => {

@@ -20,7 +20,7 @@ const STAGING_MIN_BYTES = 4096;
 
 const NOTHING = new Uint8Array(0);
 
-interface Header {
+interface FrameHeader {
   readonly length: number;
   readonly channel: number;
 }
@@ -34,7 +34,7 @@ function word(bytes: Uint8Array, at: number): number {
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-function readHeader(bytes: Uint8Array): Header {
+function readHeader(bytes: Uint8Array): FrameHeader {
   const length = word(bytes, 0);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
   const channel = word(bytes, 4);
@@ -53,7 +53,7 @@ export class Framer {
   /** A frame whose end has not come: header and the payload so far, in the first `#held` bytes. */
   #staging: Uint8Array = NOTHING;
   #held = 0;
-  #header: Header | undefined;
+  #header: FrameHeader | undefined;
   /** Of a frame that is too large to be kept: it takes the payload, and the staging stays at the header. */
   #condenser: Condenser | undefined;
 

@@ -2,7 +2,7 @@
 // ext-*.c, and the modules' own files). The numbers count anew in each module.
 
 import { bool, counted, countedByte, everyOf, excerpt, index, u32, volumes } from '../fields.js';
-import { deviceType, encoding, type Fields, group, names, positions, updateMode } from './kinds.js';
+import { deviceType, encoding, type Fields, group, nameList, positions, updateMode } from './kinds.js';
 import type { Message } from './messages.js';
 
 const subcommand = (name: string, fields: Fields = {}, reply: Fields = {}): Message => ({
@@ -40,7 +40,7 @@ export const EXTENSIONS: ReadonlyMap<string, readonly Message[]> = new Map([
       TEST,
       subcommand('READ', {}, { entries: STREAM_ENTRIES }),
       subcommand('WRITE', { mode: updateMode, apply: bool, entries: STREAM_ENTRIES }),
-      subcommand('DELETE', { names }),
+      subcommand('DELETE', { names: nameList }),
       SUBSCRIBE,
       subcommand('EVENT'),
     ],
@@ -51,7 +51,7 @@ export const EXTENSIONS: ReadonlyMap<string, readonly Message[]> = new Map([
       TEST,
       subcommand('READ', {}, { entries: DEVICE_ENTRIES }),
       subcommand('RENAME', { device: excerpt, description: excerpt }),
-      subcommand('DELETE', { names }),
+      subcommand('DELETE', { names: nameList }),
       subcommand('ROLE_DEVICE_PRIORITY_ROUTING', { enabled: bool }),
       subcommand('REORDER', { role: excerpt, devices: counted(excerpt) }),
       SUBSCRIBE,

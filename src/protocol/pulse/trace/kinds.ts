@@ -55,7 +55,7 @@ const listed = (names: readonly string[]): Readable<string | number> =>
   mapped(u32, (value) => names[value] ?? value);
 
 /** Texts up to the null text, or to the end: the keys of properties, the names of what is deleted. */
-export const names: Readable<string[]> = {
+export const nameList: Readable<string[]> = {
   read: (reader) => {
     const all: string[] = [];
     while (!reader.atEnd) {

@@ -6,11 +6,11 @@ import type { Value } from './kinds.js';
 import type { Block } from './tap.js';
 
 /** `declined`: kinds of shared memory that were offered in it. */
-type Command = { readonly from: Side; readonly declined: readonly string[] } & Decoded;
+type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & Decoded;
 
 /** What happened: a command, a block of audio data, or something about the connection. */
 export type What =
-  | Command
+  | TracedCommand
   | { readonly from: Side; readonly data: Block }
   | { readonly from?: Side; readonly note: string };
 
@@ -38,7 +38,7 @@ export function textLine(line: Line): string {
   return `${begin}${'data' in line ? `data${fieldsText({ ...line.data })}` : commandText(line)}`;
 }
 
-function commandText({ tag, command, answers, fields, unnamed, problem, declined }: Command): string {
+function commandText({ tag, command, answers, fields, unnamed, problem, declined }: TracedCommand): string {
   const rest = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
   const parts = [
     `${tag ?? '-'} ${command}`,
@@ -59,14 +59,14 @@ function fieldsText(fields: Readonly<Record<string, Value | undefined>>): string
 
 function valueText(value: Value | undefined): string {
   if (value === null || value === undefined) return '-';
-  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'string') return quotedIfUnclear(value);
   if (typeof value !== 'object') return `${value}`;
   if (Array.isArray(value)) return `[${value.map(valueText).join(' ')}]`;
   return `{${fieldsText(value as Readonly<Record<string, Value>>).trimStart()}}`;
 }
 
 /** Quotes where without them it could be something else. */
-function quoted(text: string): string {
+function quotedIfUnclear(text: string): string {
   return /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS ? text : inQuotes(text);
 }
 
