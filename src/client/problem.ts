@@ -51,7 +51,7 @@ export function asProblem(error: unknown): ProblemError {
 }
 
 /** The problem that an answer carries which is no success. */
-export async function refusal(response: Response): Promise<ProblemError> {
+export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
   const text = await response.text();
   if (!type.startsWith('application/problem+json')) {
@@ -70,7 +70,7 @@ export interface Transport {
 }
 
 /** Rejects with a `ProblemError` and nothing else. `path` is encoded. */
-export async function request<T>(
+export async function send<T>(
   { base, fetch, timeoutMs }: Transport,
   method: string,
   path: string,
@@ -86,7 +86,7 @@ export async function request<T>(
         body: JSON.stringify(body),
       }),
     });
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await problemOf(response);
     return await read(response);
   } catch (error) {
     throw asProblem(error);

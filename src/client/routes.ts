@@ -1,6 +1,6 @@
 // Every route as a function (contract, section 3): what each is called and takes, and one table of where it leads.
 
-import { request, type Transport } from './problem.js';
+import { send, type Transport } from './problem.js';
 import type {
   AudioRecord,
   AudioServerRecord,
@@ -18,7 +18,7 @@ import type {
 /** An id, or an exact name. */
 type Ref = string | number;
 
-type Scope = ServiceRecord['scope'];
+type UnitScope = ServiceRecord['scope'];
 
 type Done = Promise<void>;
 
@@ -49,11 +49,11 @@ export interface Routes {
   cookie(): Promise<Blob>;
 
   services(): Promise<ServiceRecord[]>;
-  startUnit(scope: Scope, unit: string): Done;
-  stopUnit(scope: Scope, unit: string): Done;
-  restartUnit(scope: Scope, unit: string): Done;
-  enableUnit(scope: Scope, unit: string): Done;
-  disableUnit(scope: Scope, unit: string): Done;
+  startUnit(scope: UnitScope, unit: string): Done;
+  stopUnit(scope: UnitScope, unit: string): Done;
+  restartUnit(scope: UnitScope, unit: string): Done;
+  enableUnit(scope: UnitScope, unit: string): Done;
+  disableUnit(scope: UnitScope, unit: string): Done;
 
   power(): Promise<PowerRecord>;
   powerOff(): Done;
@@ -172,6 +172,6 @@ function routeFunction(transport: Transport, name: string, route: string) {
   return (...args: readonly unknown[]): Promise<unknown> => {
     const rest = [...args];
     const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));
-    return request(transport, method, path, rest[0], read);
+    return send(transport, method, path, rest[0], read);
   };
 }

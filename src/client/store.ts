@@ -108,9 +108,9 @@ function nothing(): Known {
 /** What a mark has as its detail. */
 const MARK = 'snapshot';
 
-type Changes = Partial<Known>;
+type Patch = Partial<Known>;
 type Rules = {
-  readonly [T in Exclude<EventName, 'server.info'>]: (state: Known, data: EventData[T]) => Changes;
+  readonly [T in Exclude<EventName, 'server.info'>]: (state: Known, data: EventData[T]) => Patch;
 };
 
 const RULES: Rules = {
@@ -181,7 +181,7 @@ export class Store {
       this.set(nothing());
       this.#begins = false;
     }
-    const rule = RULES[type] as ((state: Known, data: unknown) => Changes) | undefined;
+    const rule = RULES[type] as ((state: Known, data: unknown) => Patch) | undefined;
     if (rule !== undefined) this.set(rule(this.#state, data));
   }
 }

@@ -2,7 +2,7 @@
 // What the events mean is not its business.
 
 import { EventParser, type ParsedEvent } from './parser.js';
-import { asProblem, ownProblem, type ProblemError, refusal } from './problem.js';
+import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
 
 /** What is asked of the node: it breaks each silence of so many seconds. The least that it takes. */
 const KEEPALIVE_S = 10;
@@ -14,7 +14,7 @@ const RETRY_MS_MAX = 30_000;
 /** Ids that ask for a snapshot again: until its last event they tell apart how far states and how far actions have come. */
 const PART_OF_A_SNAPSHOT = /\.\d+$/;
 
-export interface StreamOptions {
+export interface EventStreamOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly url: string;
   /** Asked at each attempt. */
@@ -45,7 +45,7 @@ interface Surroundings {
 }
 
 export class ReconnectingStream {
-  readonly #options: StreamOptions;
+  readonly #options: EventStreamOptions;
   readonly #closing = new AbortController();
   #lastEventId = '';
   #retryMs = RETRY_MS;
@@ -57,7 +57,7 @@ export class ReconnectingStream {
   /** The attempt under way is given up for one with another query. */
   #renewing = false;
 
-  constructor(options: StreamOptions) {
+  constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#watchSurroundings();
     void this.#run();
@@ -121,7 +121,7 @@ export class ReconnectingStream {
     query.set('keepalive', String(KEEPALIVE_S));
     const headers: Record<string, string> = id === '' ? {} : { 'Last-Event-ID': id };
     const response = await fetch(`${url}?${query}`, { signal, headers });
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await problemOf(response);
     const type = response.headers.get('Content-Type') ?? '';
     if (response.body === null || !type.startsWith('text/event-stream'))
       throw ownProblem('not-the-service', type);
