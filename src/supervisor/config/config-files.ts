@@ -75,18 +75,18 @@ function dropInNames(folder: string): { readonly names: readonly string[] } | { 
   try {
     const names = readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
     if (names.length <= MAX_DROP_INS) return { names: names.sort() };
-    return { problem: problemOf(folder, `more than ${MAX_DROP_INS} configuration files`) };
+    return { problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) };
   } catch (error) {
     const code = systemCodeOf(error);
-    if (code !== 'ENOENT') return { problem: problemOf(folder, failureText(code)) };
-    return leadsNowhere(folder) ? { problem: problemOf(folder, NOWHERE) } : { names: [] };
+    if (code !== 'ENOENT') return { problem: problemAt(folder, failureText(code)) };
+    return leadsNowhere(folder) ? { problem: problemAt(folder, NOWHERE) } : { names: [] };
   }
 }
 
 function readConfig(path: string): FileRead {
   const unreadable = (text: string, line?: number): FileRead => ({
     kind: 'unreadable',
-    problem: problemOf(path, text, line),
+    problem: problemAt(path, text, line),
   });
   let bytes: Buffer | string;
   try {
@@ -184,10 +184,10 @@ function failureText(code: string): string {
 }
 
 function absence(path: string): string {
-  return problemOf(path, failureText('ENOENT'));
+  return problemAt(path, failureText('ENOENT'));
 }
 
-function problemOf(path: string, text: string, line?: number): string {
+function problemAt(path: string, text: string, line?: number): string {
   const place = line === undefined ? path : `${path}:${line}:1`;
   return `${onOneLine(place)}: ${text}`;
 }

@@ -1,15 +1,15 @@
 // What configuration has to say about itself: problems and warnings with the place that they came from, and which known key
 // somebody most likely meant. Pure; prints nothing.
 
-/** A position in a file; line and column count from 1, the column in UTF-16 units. */
-export interface Position {
+/** A location in a file; line and column count from 1, the column in UTF-16 units. */
+export interface Location {
   readonly file: string;
   readonly line: number;
   readonly col: number;
 }
 
 interface Finding {
-  readonly at: Position;
+  readonly at: Location;
   readonly key: string;
   readonly text: string;
 }
@@ -52,11 +52,11 @@ export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
-  problem(at: Position, key: string, text: string): void {
+  problem(at: Location, key: string, text: string): void {
     this.#problems.push({ at, key, text });
   }
 
-  warning(at: Position, key: string, text: string): void {
+  warning(at: Location, key: string, text: string): void {
     this.#warnings.push({ at, key, text });
   }
 

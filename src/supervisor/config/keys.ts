@@ -4,16 +4,16 @@
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import {
+  checkedText,
   flag,
   hiddenText,
   integer,
   listOf,
+  oneOfWords,
   oneOrMore,
-  text,
   unit,
   units,
   type ValueReader,
-  word,
 } from './readers.js';
 import {
   bindTarget,
@@ -58,28 +58,28 @@ function key<T>(type: string, byDefault: NoInfer<T>, meaning: string, read: Valu
   return { type, meaning, byDefault: () => byDefault, read };
 }
 
-function optional<T>(type: string, meaning: string, read: ValueReader<T>): KeyRow<T, T | undefined> {
+function optionalKey<T>(type: string, meaning: string, read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { type, meaning, byDefault: () => undefined, read };
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
-const readFile = text('an absolute path', filePath);
+const readFile = checkedText('an absolute path', filePath);
 const secretFile = hiddenText('an absolute path', filePath);
-const branch = text('a topic', mqttTopic);
+const branch = checkedText('a topic', mqttTopic);
 
 export const KEYS = {
   bind: key(
     'string or list',
     ['lo'],
     'interface names, IP addresses (v4 or v6), or `all`',
-    oneOrMore(text('an interface name, an IP address or "all"', bindTarget)),
+    oneOrMore(checkedText('an interface name, an IP address or "all"', bindTarget)),
   ),
   logLevel: key(
     LOG_LEVELS.map((level) => `\`${level}\``).join(' '),
     'info',
     'least level that is logged (any case)',
-    word(LOG_LEVELS),
+    oneOfWords(LOG_LEVELS),
   ),
   api: {
     port: key('1..65535', 8018, 'TCP port', integer(1, 65535)),
@@ -88,14 +88,14 @@ export const KEYS = {
         'list of origins, `*` allowed',
         [],
         'browser origins that may call the API',
-        listOf(text('an origin', corsOrigin)),
+        listOf(checkedText('an origin', corsOrigin)),
       ),
     },
     hosts: key(
       'list of host names',
       [],
       'further names under which the node may be addressed',
-      listOf(text('a host name', hostName)),
+      listOf(checkedText('a host name', hostName)),
     ),
     sse: {
       enabled: key('boolean', true, '`GET /events` exists', flag),
@@ -123,19 +123,19 @@ export const KEYS = {
   },
   upgrade: {
     enabled: key('boolean', false, 'upgrade backend', flag),
-    resultFile: optional(
+    resultFile: optionalKey(
       'absolute path',
       'required when enabled; alone it gives read-only `GET /upgrade`',
       readFile,
     ),
-    checkUnit: optional('unit name', 'enables `POST /upgrade/check`', unit),
-    upgradeUnit: optional('unit name', 'enables `POST /upgrade/start`', unit),
+    checkUnit: optionalKey('unit name', 'enables `POST /upgrade/check`', unit),
+    upgradeUnit: optionalKey('unit name', 'enables `POST /upgrade/start`', unit),
     progressSocket: {
       type: 'absolute path',
       meaning: 'tmpfs: no flash writes',
       byDefault: ({ env, uid }: Environment): string => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
       shownDefault: '$XDG_RUNTIME_DIR/tonearm/upgrade.sock',
-      read: text('an absolute path', socketPath),
+      read: checkedText('an absolute path', socketPath),
     },
     stateFile: {
       type: 'absolute path',
@@ -156,19 +156,19 @@ export const KEYS = {
       meaning: "the service's name on the network",
       byDefault: ({ hostname }: Environment): string => cut(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
       shownDefault: 'tonearm on HOSTNAME',
-      read: text('a name', serviceName),
+      read: checkedText('a name', serviceName),
     },
   },
   mqtt: {
     enabled: key('boolean', false, 'joins an MQTT broker', flag),
-    url: optional(
+    url: optionalKey(
       '`mqtt://` or `mqtts://`',
       'required when enabled; no user and password in it',
-      text('the address of a broker', brokerUrl),
+      checkedText('the address of a broker', brokerUrl),
     ),
-    username: optional('string', 'the name for the broker', text('a user name', userName)),
-    passwordFile: optional('absolute path', 'the file must be readable by nobody else', secretFile),
-    caFile: optional('absolute path', "certificates; without it the system's", readFile),
+    username: optionalKey('string', 'the name for the broker', checkedText('a user name', userName)),
+    passwordFile: optionalKey('absolute path', 'the file must be readable by nobody else', secretFile),
+    caFile: optionalKey('absolute path', "certificates; without it the system's", readFile),
     topic: {
       type: 'topic without wildcards',
       meaning: "the node's branch; must be the node's own",

@@ -1,6 +1,6 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
-import { type Findings, keyPath, nearestKey, type Position, quoted } from './findings.js';
+import { type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
 import { type Checked, unitName } from './texts.js';
 import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
 
@@ -39,7 +39,7 @@ export function integer(min: number, max: number): ValueReader<number> {
 }
 
 /** One of a few words; upper and lower case are the same. */
-export function word<W extends string>(words: readonly W[]): ValueReader<W> {
+export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
   return (node, reading) => {
     const text = textIn(node)?.toLowerCase();
     return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, node, reading);
@@ -47,7 +47,10 @@ export function word<W extends string>(words: readonly W[]): ValueReader<W> {
 }
 
 /** A text that `check` accepts; `what` names the kind, with its article. */
-export function text<T>(what: string, check: (value: string, home: string) => Checked<T>): ValueReader<T> {
+export function checkedText<T>(
+  what: string,
+  check: (value: string, home: string) => Checked<T>,
+): ValueReader<T> {
   return (node, reading) => {
     const value = textIn(node);
     if (value === undefined) return expected(what, node, reading);
@@ -58,7 +61,7 @@ export function text<T>(what: string, check: (value: string, home: string) => Ch
   };
 }
 
-/** As `text`, where somebody may have written a secret by mistake: what is wrong is told without it. */
+/** As `checkedText`, where somebody may have written a secret by mistake: what is wrong is told without it. */
 export function hiddenText<T>(
   what: string,
   check: (value: string, home: string) => Checked<T>,
@@ -102,9 +105,9 @@ interface Unit {
 
 const UNIT_KEYS = ['name', 'url'];
 
-export const unit: ValueReader<string> = text('a unit name', unitName);
+export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
-const url: ValueReader<string> = text('a URL', (value) =>
+const url: ValueReader<string> = checkedText('a URL', (value) =>
   value === '' ? { wrong: 'it is empty' } : { value },
 );
 
@@ -134,7 +137,7 @@ function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): 
 /** Units of one scope, in their order; the same name twice is a problem. */
 export const units: ValueReader<readonly Unit[]> = (node, reading) => {
   const read = listOf(listedUnit)(node, reading);
-  const first = new Map<string, Position>();
+  const first = new Map<string, Location>();
   for (const { name, at, key } of soundNames(node)) {
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, at);
@@ -146,7 +149,7 @@ export const units: ValueReader<readonly Unit[]> = (node, reading) => {
 /** Every item of a list of units whose name is sound, with the place and key of the name. */
 export function soundNames(
   node: ConfigValue,
-): readonly { readonly name: string; readonly at: Position; readonly key: string }[] {
+): readonly { readonly name: string; readonly at: Location; readonly key: string }[] {
   if (node.kind !== 'list') return [];
   return node.items.flatMap((item) => {
     const named = item.kind === 'map' ? item.entries.get('name')?.value : item;

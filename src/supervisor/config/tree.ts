@@ -1,9 +1,9 @@
 // Configuration as a tree of values that know where they came from and by which key they were given. Pure; knows no key.
 
-import { type Position, quoted } from './findings.js';
+import { type Location, quoted } from './findings.js';
 
 interface ConfigNode {
-  readonly at: Position;
+  readonly at: Location;
   /** Dotted path, as spelled in the file. */
   readonly key: string;
 }
@@ -20,7 +20,7 @@ export interface ConfigList extends ConfigNode {
 
 export interface ConfigEntry {
   /** Where the key stands. */
-  readonly at: Position;
+  readonly at: Location;
   readonly key: string;
   readonly value: ConfigValue;
 }

@@ -1,4 +1,4 @@
-// YAML text -> tree of values that know their position and key, and settings -> YAML text. Pure; knows no key. The only file that
+// YAML text -> tree of values that know their location and key, and settings -> YAML text. Pure; knows no key. The only file that
 // knows the package `yaml` (1.2, core schema).
 
 import {
@@ -16,7 +16,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { type Findings, keyPath, onOneLine, type Position, quoted } from './findings.js';
+import { type Findings, keyPath, type Location, onOneLine, quoted } from './findings.js';
 import {
   type ConfigEntry,
   type ConfigList,
@@ -62,24 +62,24 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 export type Parsed = ConfigMap | 'empty' | 'unusable';
 
 export function parseConfig(file: string, text: string, findings: Findings): Parsed {
-  const position = positionsIn(file, text);
+  const location = locationsIn(file, text);
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
-    findings.problem(position(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
+    findings.problem(location(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
     return 'unusable';
   }
   const tokens = [...new Parser().parse(text)];
   const excess = firstExcess(tokens);
   if (excess !== undefined) {
-    findings.problem(position(excess.offset), SYNTAX, excess.text);
+    findings.problem(location(excess.offset), SYNTAX, excess.text);
     return 'unusable';
   }
   const documents = [...new Composer(COMPOSER_OPTIONS).compose(tokens, true, text.length)];
-  if (reportSyntax(documents, position, findings)) return 'unusable';
+  if (reportSyntax(documents, location, findings)) return 'unusable';
   const contents = documents[0]?.contents ?? null;
   if (contents === null || (isScalar(contents) && contents.value === null)) return 'empty';
-  const root = new TreeBuilder(position, findings).root(contents);
+  const root = new TreeBuilder(location, findings).root(contents);
   if (root?.kind === 'map') return root;
   if (root !== undefined)
     findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(root)}`);
@@ -87,7 +87,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Par
 }
 
 /** Offsets of the text -> places. */
-function positionsIn(file: string, text: string): (offset: number) => Position {
+function locationsIn(file: string, text: string): (offset: number) => Location {
   const lines = new LineCounter();
   lines.addNewLine(0);
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
@@ -121,20 +121,20 @@ function firstExcess(tokens: readonly CST.Token[]): { offset: number; text: stri
 /** Tells what the composer found, and says whether the text cannot be used. */
 function reportSyntax(
   documents: readonly Document.Parsed[],
-  position: (offset: number) => Position,
+  location: (offset: number) => Location,
   findings: Findings,
 ): boolean {
   const errors = documents.flatMap((document) => document.errors);
   for (const error of errors.slice(0, MAX_SYNTAX_PROBLEMS)) {
-    findings.problem(position(error.pos[0]), SYNTAX, onOneLine(error.message));
+    findings.problem(location(error.pos[0]), SYNTAX, onOneLine(error.message));
   }
   for (const warning of documents.flatMap((document) => document.warnings).slice(0, MAX_SYNTAX_PROBLEMS)) {
-    findings.warning(position(warning.pos[0]), SYNTAX, onOneLine(warning.message));
+    findings.warning(location(warning.pos[0]), SYNTAX, onOneLine(warning.message));
   }
   const second = documents[1];
   if (second !== undefined) {
     findings.problem(
-      position(second.range[0]),
+      location(second.range[0]),
       DOCUMENT,
       'a second YAML document in one file is not allowed',
     );
@@ -144,7 +144,7 @@ function reportSyntax(
 
 /** Turns the package's nodes into ours, once, with a bound on how many aliases may make of them. */
 class TreeBuilder {
-  readonly #position: (offset: number) => Position;
+  readonly #location: (offset: number) => Location;
   readonly #findings: Findings;
   /** In document order an alias means the latest anchor of its name. */
   readonly #anchors = new Map<string, ParsedNode>();
@@ -152,8 +152,8 @@ class TreeBuilder {
   readonly #open = new Set<ParsedNode>();
   #values = 0;
 
-  constructor(position: (offset: number) => Position, findings: Findings) {
-    this.#position = position;
+  constructor(location: (offset: number) => Location, findings: Findings) {
+    this.#location = location;
     this.#findings = findings;
   }
 
@@ -162,7 +162,7 @@ class TreeBuilder {
   }
 
   #value(node: ParsedNode, key: string, depth: number): ConfigValue | undefined {
-    const at = this.#position(node.range[0]);
+    const at = this.#location(node.range[0]);
     this.#values += 1;
     if (this.#values === MAX_VALUES + 1)
       this.#findings.problem(at, key, `more than ${MAX_VALUES} values in one file`);
@@ -176,7 +176,7 @@ class TreeBuilder {
     return built;
   }
 
-  #aliased(name: string, at: Position, key: string, depth: number): ConfigValue | undefined {
+  #aliased(name: string, at: Location, key: string, depth: number): ConfigValue | undefined {
     const target = this.#anchors.get(name);
     let wrong: string | undefined;
     if (target === undefined) wrong = `the alias ${quoted(`*${name}`)} has no anchor before it`;
@@ -187,37 +187,37 @@ class TreeBuilder {
     return undefined;
   }
 
-  #list(node: YAMLSeq.Parsed, at: Position, key: string, depth: number): ConfigList {
+  #list(node: YAMLSeq.Parsed, at: Location, key: string, depth: number): ConfigList {
     const items = node.items.map((item, index) =>
       this.#value(item as ParsedNode, `${key}[${index}]`, depth + 1),
     );
     return { kind: 'list', at, key, items: items.filter((item) => item !== undefined) };
   }
 
-  #map(node: YAMLMap.Parsed, at: Position, key: string, depth: number): ConfigMap {
+  #map(node: YAMLMap.Parsed, at: Location, key: string, depth: number): ConfigMap {
     const entries = new Map<string, ConfigEntry>();
     for (const { key: name, value } of node.items) {
       // `stringKeys` has already refused any other kind of key.
       const spelled = isScalar(name) ? String(name.value) : '';
-      const position = this.#position(name.range[0]);
+      const location = this.#location(name.range[0]);
       const path = keyPath(key, spelled);
       const earlier = entries.get(spelled);
       if (earlier !== undefined) {
-        this.#findings.problem(position, path, `is given twice, first on line ${earlier.at.line}`);
+        this.#findings.problem(location, path, `is given twice, first on line ${earlier.at.line}`);
         continue;
       }
-      const built = value === null ? nothing(position, path) : this.#value(value, path, depth + 1);
-      if (built !== undefined) entries.set(spelled, { at: position, key: path, value: built });
+      const built = value === null ? emptyScalar(location, path) : this.#value(value, path, depth + 1);
+      if (built !== undefined) entries.set(spelled, { at: location, key: path, value: built });
     }
     return { kind: 'map', at, key, entries };
   }
 }
 
-function nothing(at: Position, key: string): ConfigScalar {
+function emptyScalar(at: Location, key: string): ConfigScalar {
   return { kind: 'scalar', at, key, value: null };
 }
 
-function scalar({ value }: Scalar, at: Position, key: string): ConfigScalar {
+function scalar({ value }: Scalar, at: Location, key: string): ConfigScalar {
   const isPlain = value === null || typeof value === 'boolean' || typeof value === 'number';
   return { kind: 'scalar', at, key, value: isPlain ? value : String(value) };
 }
