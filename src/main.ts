@@ -89,10 +89,10 @@ async function progress(args: readonly string[]): Promise<Exit> {
   try {
     const { runProgress } = await import('./progress.js');
     const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
-    put(process.stderr, err, EXIT.ok);
-    put(process.stdout, out, EXIT.ok);
+    writeOut(process.stderr, err, EXIT.ok);
+    writeOut(process.stdout, out, EXIT.ok);
   } catch (error) {
-    put(process.stderr, `tonearm: ${String(error)}\n`, EXIT.ok);
+    writeOut(process.stderr, `tonearm: ${String(error)}\n`, EXIT.ok);
   }
   return EXIT.ok;
 }
@@ -108,7 +108,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
   const threads = firstThread();
   // Said before anything is made.
-  put(process.stderr, request.notice, EXIT.cannotWrite);
+  writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const logger: Logger = { log: () => undefined };
   const report = await runBench(request, {
     settings: loaded.settings,
@@ -125,7 +125,7 @@ async function trace(args: readonly string[]): Promise<Exit> {
   const request = parseTrace(args);
   if (request.do === 'help') return say(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
-  const tell = (text: string): void => put(process.stderr, text, EXIT.cannotWrite);
+  const tell = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
   const ended = await runTrace(request, {
     env: process.env,
     uid: process.getuid?.() ?? 0,
@@ -149,7 +149,7 @@ function load(configPath: string | undefined): Promise<Loaded> {
 
 async function checkConfig(loaded: Loaded): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
-  if (loaded.warnings.length > 0) put(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
+  if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/resolve.js');
   return say(effectiveYaml(loaded.values));
 }
@@ -162,13 +162,13 @@ function firstThread(): Threads {
 
 async function start(configPath: string | undefined): Promise<Exit | undefined> {
   const threads = firstThread();
-  const status = await run(threads, await load(configPath));
+  const status = await runDaemon(threads, await load(configPath));
   // The process would wait for the thread that no child will use.
   if (status !== undefined) await threads.endAll();
   return status;
 }
 
-async function run(threads: Threads, loaded: Loaded): Promise<Exit | undefined> {
+async function runDaemon(threads: Threads, loaded: Loaded): Promise<Exit | undefined> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
@@ -248,12 +248,12 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
 }
 
 function say(text: string): Exit {
-  put(process.stdout, text, EXIT.cannotWrite);
+  writeOut(process.stdout, text, EXIT.cannotWrite);
   return EXIT.ok;
 }
 
 function fail(status: Exit, messages: readonly string[]): Exit {
-  put(process.stderr, lines(messages), status);
+  writeOut(process.stderr, lines(messages), status);
   return status;
 }
 
@@ -262,7 +262,7 @@ function lines(messages: readonly string[]): string {
 }
 
 /** `whenLost` becomes the status if a full disk does not take the text. A reader that has left has seen enough. */
-function put(stream: NodeJS.WriteStream, text: string, whenLost: Exit): void {
+function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: Exit): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exitCode = whenLost;
   });
