@@ -4,7 +4,7 @@
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
-import type { Decoded } from './body.js';
+import type { ParsedBody } from './body.js';
 import { problem } from './problem.js';
 
 /** As much of JSON Schema as the bodies use. */
@@ -22,7 +22,7 @@ interface PlainSchema {
 /** Characters of a refused value that a problem's detail repeats. */
 const SHOWN_CHARACTERS = 60;
 
-export function checkBody<K extends BodyName>(name: K, json: unknown): Decoded<BodyOf<K>> {
+export function checkBody<K extends BodyName>(name: K, json: unknown): ParsedBody<BodyOf<K>> {
   const schema = BODIES[name];
   if (Check(schema, json)) return { ok: true, value: json };
   return problem('bad-body', explain(schema as TSchema & PlainSchema, json));
@@ -35,15 +35,15 @@ function explain(schema: PlainSchema, json: unknown): string {
   const names = Object.keys(known).join(' or ');
   if (json === undefined) return `A body is needed: an object with ${names}`;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    return `The body must be an object with ${names}, got ${shown(json)}`;
+    return `The body must be an object with ${names}, got ${shownValue(json)}`;
   }
   const fields = Object.entries(json);
   const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
-  if (stranger !== undefined) return `Field ${shown(stranger[0])} does not exist, only ${names}`;
+  if (stranger !== undefined) return `Field ${shownValue(stranger[0])} does not exist, only ${names}`;
   for (const [field, value] of fields) {
     const expected = known[field];
     if (expected === undefined || Check(expected, value)) continue;
-    return `Field ${field} must be ${expectation(expected)}, got ${shown(value)}`;
+    return `Field ${field} must be ${expectation(expected)}, got ${shownValue(value)}`;
   }
   const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missing !== undefined) return `Field ${missing} is missing`;
@@ -62,7 +62,7 @@ function expectation(schema: PlainSchema): string {
 }
 
 /** Objects are named and not written out: a body nested thousands deep parses, and JSON.stringify overflows the stack. */
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   // 1e400 parses to what JSON cannot write.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);

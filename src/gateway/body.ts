@@ -11,7 +11,7 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-export type Decoded<T> = { readonly ok: true; readonly value: T } | Problem;
+export type ParsedBody<T> = { readonly ok: true; readonly value: T } | Problem;
 
 /** What a route takes as its body. */
 export interface Body<T> {
@@ -19,7 +19,7 @@ export interface Body<T> {
   readonly schema: BodyName | undefined;
   readonly isRequired: boolean;
   /** `json` is undefined where nothing was sent. */
-  check(json: unknown): Promise<Decoded<T>>;
+  check(json: unknown): Promise<ParsedBody<T>>;
 }
 
 /** As it was sent. */
@@ -54,7 +54,7 @@ export function optionalBody<K extends BodyName>(schema: K, absent: BodyOf<K>): 
 }
 
 /** An empty body counts as none, whatever its content type. */
-export async function decodeBody<T>(body: Body<T>, { contentType, bytes }: RawBody): Promise<Decoded<T>> {
+export async function decodeBody<T>(body: Body<T>, { contentType, bytes }: RawBody): Promise<ParsedBody<T>> {
   if (bytes.byteLength === 0) return body.check(undefined);
   const refusal = checkContentType(contentType);
   if (refusal !== undefined) return refusal;
@@ -79,7 +79,7 @@ export function checkContentType(contentType: string): Problem | undefined {
   );
 }
 
-function parseJson(bytes: Uint8Array): Decoded<unknown> {
+function parseJson(bytes: Uint8Array): ParsedBody<unknown> {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -9,13 +9,13 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 /** Of all players together; one cover has at most 8 MiB. */
 const KEPT_MAX_BYTES = 16 << 20;
 
-type Cover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
+type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
 type Found = Exclude<CoverAnswer, 'held'> | Problem;
 
 export class Covers {
   readonly #backends: Backends;
   /** By bus name, in the order in which they came. */
-  readonly #kept = new Map<string, Cover>();
+  readonly #kept = new Map<string, KeptCover>();
   /** Who asks for the same cover meanwhile gets the same answer. */
   readonly #asked = new Map<string, Promise<Found>>();
 
@@ -61,7 +61,7 @@ export class Covers {
     return this.#take(player, held, await this.#backends.ask('players', command));
   }
 
-  #take(player: string, held: Cover | undefined, answer: Answer): Found {
+  #take(player: string, held: KeptCover | undefined, answer: Answer): Found {
     this.#kept.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.cover === 'held' ? held : answer.cover;

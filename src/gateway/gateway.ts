@@ -114,7 +114,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const feeds = new BridgeFeeds({ bridges: options.bridges, heard: HEARD, mirror, served });
   const handler = new RequestHandler({
     router: new Router(routes),
-    identity: identityOf(options),
+    identity: hostIdentity(options),
     serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
     mirror,
     responses,
@@ -152,7 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-function identityOf({ settings, node }: GatewayOptions): HostIdentity {
+function hostIdentity({ settings, node }: GatewayOptions): HostIdentity {
   const { hosts, cors } = settings.api;
   return new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
 }

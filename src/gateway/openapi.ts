@@ -118,7 +118,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
     },
     servers: [{ url: '/' }],
     paths,
-    components: { schemas: components() },
+    components: { schemas: schemaComponents() },
   };
 }
 
@@ -245,7 +245,7 @@ function queryParameter(name: string, description: string, schema: TSchema): Jso
 }
 
 /** The components, with a reference wherever one stands within another. */
-function components(): JsonObject {
+function schemaComponents(): JsonObject {
   const names = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
   const referring = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {

@@ -93,12 +93,12 @@ export class Page {
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
     if (part === 'file')
-      return { status: 200, headers: [...ALWAYS, FOR_EVER, ...described(name, coding)], body };
+      return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // A tag for each encoding: a strong one means the same bytes (RFC 9110, section 8.8.1).
     const etag = `"${this.#etag}-${coding}"`;
     const headers: readonly HeaderPair[] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
-    return { status: 200, headers: [...headers, ...described(name, coding)], body };
+    return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
   }
 }
 
@@ -118,7 +118,7 @@ function policy(origins: readonly string[]): string {
   ].join('; ');
 }
 
-function described(name: string, coding: string): readonly HeaderPair[] {
+function contentHeaders(name: string, coding: string): readonly HeaderPair[] {
   const type: HeaderPair = [
     'Content-Type',
     TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',

@@ -5,30 +5,30 @@ import type { Backend } from './backends.js';
 import type { Collection } from './collections.js';
 
 /** The texts of a collection's records, in the order of their ranks, then in that in which they were first put. */
-export type Texts = (collection: Collection) => readonly string[];
+export type RecordTexts = (collection: Collection) => readonly string[];
 
 export interface ResourceSpec {
   readonly backend: Backend;
   readonly collections: readonly Collection[];
   /** Undefined: a record without which the answer would be untrue is missing. */
-  join(texts: Texts): string | undefined;
+  join(texts: RecordTexts): string | undefined;
 }
 
-function list(collection: Collection): (texts: Texts) => string {
+function jsonArray(collection: Collection): (texts: RecordTexts) => string {
   return (texts) => `[${texts(collection).join(',')}]`;
 }
 
 /** For collections that hold one record. */
-function single(collection: Collection): (texts: Texts) => string | undefined {
+function single(collection: Collection): (texts: RecordTexts) => string | undefined {
   return (texts) => texts(collection)[0];
 }
 
 const kind = single('audio.kind');
 const server = single('audio.server');
-const outputs = list('audio.outputs');
-const clients = list('audio.clients');
+const outputs = jsonArray('audio.outputs');
+const clients = jsonArray('audio.clients');
 
-function audio(texts: Texts): string | undefined {
+function audio(texts: RecordTexts): string | undefined {
   const [kindText, serverText] = [kind(texts), server(texts)];
   if (kindText === undefined || serverText === undefined) return undefined;
   return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
@@ -39,7 +39,7 @@ const run = single('upgrade.run');
 const step = single('upgrade.step');
 const abilities = single('upgrade.abilities');
 
-function upgrade(texts: Texts): string | undefined {
+function upgrade(texts: RecordTexts): string | undefined {
   const [statusText, runText, stepText] = [status(texts), run(texts), step(texts)];
   const abilitiesText = abilities(texts);
   if (!statusText || !runText || !stepText || !abilitiesText) return undefined;
@@ -61,13 +61,13 @@ export const RESOURCES = {
   'audio.server': { backend: 'audio', collections: ['audio.server'], join: server },
   'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
-  services: { backend: 'systemd', collections: ['systemd.services'], join: list('systemd.services') },
+  services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
   upgrade: {
     backend: 'upgrade',
     collections: ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'],
     join: upgrade,
   },
-  players: { backend: 'players', collections: ['players'], join: list('players') },
+  players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
 } as const satisfies Record<string, ResourceSpec>;
 
 export type Resource = keyof typeof RESOURCES;
