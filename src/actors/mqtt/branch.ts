@@ -11,7 +11,7 @@ import { COLLECTIONS, type Collection } from '../../protocol/actor/collections.j
 import type { Notice, Tidings } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
 import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
-import { levelOf, playerName } from './topics.js';
+import { playerName, topicLevel } from './topics.js';
 
 /** Topics that hold what a `GET` answers. */
 const WHOLE: Readonly<Record<string, Resource>> = {
@@ -20,7 +20,7 @@ const WHOLE: Readonly<Record<string, Resource>> = {
   upgrade: 'upgrade',
 };
 
-interface Row {
+interface RecordTopic {
   /** Below the node's. */
   readonly topic: string;
   /** What people call it, as far as that may change. */
@@ -28,16 +28,16 @@ interface Row {
 }
 
 /** Collections with a topic for each record. */
-const EACH: Partial<Readonly<Record<Collection, (key: string, json: string) => Row>>> = {
+const EACH: Partial<Readonly<Record<Collection, (key: string, json: string) => RecordTopic>>> = {
   'audio.outputs': (_key, json) => {
     const { name, description } = JSON.parse(json) as OutputRecord;
-    return { topic: `audio/outputs/${levelOf(name)}`, title: description };
+    return { topic: `audio/outputs/${topicLevel(name)}`, title: description };
   },
   players: (key, json) => ({
-    topic: `players/${levelOf(playerName(key))}`,
+    topic: `players/${topicLevel(playerName(key))}`,
     title: (JSON.parse(json) as PlayerRecord).identity,
   }),
-  'systemd.services': (key) => ({ topic: `services/${key.split('/').map(levelOf).join('/')}`, title: '' }),
+  'systemd.services': (key) => ({ topic: `services/${key.split('/').map(topicLevel).join('/')}`, title: '' }),
 };
 
 /** Whose a topic is, by its first level. */
@@ -68,7 +68,7 @@ export class Branch {
   readonly #listener: BranchListener;
   readonly #texts = new Map<Collection, Map<string, string>>();
   /** By topic, which record has it; by collection and key, its topic. */
-  readonly #records = new Map<string, Row & { readonly key: string; readonly json: string }>();
+  readonly #records = new Map<string, RecordTopic & { readonly key: string; readonly json: string }>();
   readonly #topics = new Map<string, string>();
   readonly #asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
@@ -167,7 +167,7 @@ export class Branch {
     const row = EACH[collection]?.(key, json);
     if (row === undefined) return;
     const { topic, title } = row;
-    const id = idOf(collection, key);
+    const id = recordId(collection, key);
     if (this.#topics.get(id) !== topic) this.#vacate(id, key);
     if (this.#records.get(topic)?.title !== title) this.#listener.membersTouched();
     this.#topics.set(id, topic);
@@ -178,7 +178,7 @@ export class Branch {
   #drop(collection: Collection, key: string): void {
     this.#textsOf(collection).delete(key);
     this.#touchWhole(collection);
-    this.#vacate(idOf(collection, key), key);
+    this.#vacate(recordId(collection, key), key);
   }
 
   #forget(isMeant: (spec: { readonly backend: Backend }) => boolean): void {
@@ -235,6 +235,6 @@ export class Branch {
   }
 }
 
-function idOf(collection: Collection, key: string): string {
+function recordId(collection: Collection, key: string): string {
   return `${collection} ${key}`;
 }

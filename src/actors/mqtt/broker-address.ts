@@ -22,7 +22,8 @@ const NONE: TextRead = { ok: true, text: undefined };
 
 export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const password = passwordFile === undefined ? NONE : await textOf(passwordFile, 'mqtt.passwordFile', clock);
+  const password =
+    passwordFile === undefined ? NONE : await readText(passwordFile, 'mqtt.passwordFile', clock);
   if (!password.ok) return password;
   const ca = url.startsWith('mqtts:') ? await certificates(caFile, clock) : NONE;
   if (!ca.ok) return ca;
@@ -32,13 +33,13 @@ export async function brokerAddress(settings: MqttSettings, clock: Clock): Promi
 }
 
 async function certificates(caFile: string | undefined, clock: Clock): Promise<TextRead> {
-  if (caFile !== undefined) return textOf(caFile, 'mqtt.caFile', clock);
-  const system = await textOf(SYSTEM_CERTIFICATES, 'the system', clock);
+  if (caFile !== undefined) return readText(caFile, 'mqtt.caFile', clock);
+  const system = await readText(SYSTEM_CERTIFICATES, 'the system', clock);
   return system.ok ? system : NONE;
 }
 
 /** A disk that does not answer is a reason like others, and is tried again. */
-async function textOf(path: string, key: string, clock: Clock): Promise<TextRead> {
+async function readText(path: string, key: string, clock: Clock): Promise<TextRead> {
   const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);

@@ -21,7 +21,7 @@ interface Step {
   readonly sets?: string;
 }
 
-interface Field extends Step {
+interface CommandField extends Step {
   /** Undefined: the route takes none. Without it the member itself is the body. */
   readonly body?: (value: unknown) => object | undefined;
   /** Where the route lies elsewhere than below what is commanded. */
@@ -32,7 +32,7 @@ interface Commanded {
   /** Levels of the topic; `*` stands for any, and is a segment of the path. */
   readonly levels: readonly string[];
   readonly words?: Readonly<Record<string, Step>>;
-  readonly fields?: Readonly<Record<string, Field>>;
+  readonly fields?: Readonly<Record<string, CommandField>>;
   /** All of one backend, or each of what is commanded by itself. */
   readonly queue: 'one' | 'each';
 }
@@ -42,9 +42,9 @@ const PAYLOAD_CHARS_MAX = 65_536;
 /** More of a word than any has. */
 const WORD_CHARS_MAX = 32;
 
-const VOLUME: Field = { path: 'volume', sets: 'volume' };
+const VOLUME: CommandField = { path: 'volume', sets: 'volume' };
 
-const LOUDNESS: Readonly<Record<string, Field>> = {
+const LOUDNESS: Readonly<Record<string, CommandField>> = {
   volume: VOLUME,
   delta: { path: 'volume' },
   muted: { path: 'mute', sets: 'muted' },
@@ -63,7 +63,7 @@ const COMMANDED: readonly Commanded[] = [
       output: {
         path: 'default',
         sets: 'default',
-        at: (name) => `/audio/outputs/${encodeURIComponent(textOf(name))}`,
+        at: (name) => `/audio/outputs/${encodeURIComponent(replyText(name))}`,
         body: () => undefined,
       },
     },
@@ -167,12 +167,12 @@ function wordsFor({ words, fields }: Commanded, json: unknown, payload: string):
 
 function wordAsk({ words }: Commanded, base: string, queue: string, word: string): CommandAsk {
   const step = words !== undefined && Object.hasOwn(words, word) ? words[word] : undefined;
-  const path = `${base}/${step?.path ?? encodeURIComponent(textOf(word.slice(0, WORD_CHARS_MAX)))}`;
+  const path = `${base}/${step?.path ?? encodeURIComponent(replyText(word.slice(0, WORD_CHARS_MAX)))}`;
   return { path, queue, ...(step?.sets !== undefined && { supersedes: `${base} ${step.sets}` }) };
 }
 
 function fieldAsks(
-  fields: Readonly<Record<string, Field>>,
+  fields: Readonly<Record<string, CommandField>>,
   base: string,
   queue: string,
   json: unknown,
@@ -205,7 +205,7 @@ function fieldAsks(
 }
 
 /** In whole characters: half of one cannot be part of a path. */
-function textOf(value: unknown): string {
+function replyText(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toString();
 }
 

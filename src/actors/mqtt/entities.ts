@@ -9,7 +9,7 @@ import type {
   PlayerRecord,
   ServiceRecord,
 } from '../../protocol/actor/schemas.js';
-import { levelOf, playerName } from './topics.js';
+import { playerName, topicLevel } from './topics.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
@@ -105,7 +105,7 @@ function componentOf({ identifier, topic }: Things, { key, platform, name, rest 
 
 function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
   const stem = `output_${slugOf(output.name, SIMPLE)}`;
-  const state = { state_topic: `${topic}/audio/outputs/${levelOf(output.name)}` };
+  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
   const percent = { unit_of_measurement: '%', icon: 'mdi:volume-high' };
   const volume = { ...state, value_template: '{{ (value_json.volume * 100) | round }}' };
@@ -159,7 +159,7 @@ function defaultOutput({ topic, control, server, outputs }: Things): readonly Dr
 
 function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
-  const state = { state_topic: `${topic}/services/${scope}/${levelOf(name)}` };
+  const state = { state_topic: `${topic}/services/${scope}/${topicLevel(name)}` };
   if (scope === 'system' || !control) {
     const rest = {
       ...state,
@@ -202,7 +202,7 @@ const PLAYER_BUTTONS = [
 function playerEntities({ topic, control }: Things, player: PlayerRecord): readonly Draft[] {
   const name = playerName(player.bus_name);
   const stem = `player_${slugOf(name, SIMPLE)}`;
-  const state = `${topic}/players/${levelOf(name)}`;
+  const state = `${topic}/players/${topicLevel(name)}`;
   const rest = {
     state_topic: state,
     value_template: '{{ value_json.playback_status }}',

@@ -41,12 +41,12 @@ export function deviceMessage(facts: DeviceFacts, held: string): string {
     availability_mode: 'all',
     qos: 1,
     components: Object.fromEntries(
-      [...components(facts, componentsIn(held))].sort(([a], [b]) => (a < b ? -1 : 1)),
+      [...entitiesToTell(facts, componentsIn(held))].sort(([a], [b]) => (a < b ? -1 : 1)),
     ),
   });
 }
 
-function components(facts: DeviceFacts, held: Entities): Map<string, Component> {
+function entitiesToTell(facts: DeviceFacts, held: Entities): Map<string, Component> {
   const found = new Map(facts.entities);
   for (const [key, component] of held) {
     const wanted = found.get(key);

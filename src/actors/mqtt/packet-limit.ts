@@ -6,12 +6,12 @@ export const PACKET_BYTES_MAX = 1 << 20;
 /** The length has at most four bytes, seven bits in each (MQTT 5, section 1.5.5). */
 const LENGTH_BYTES_MAX = 4;
 
-type Reading = { readonly what: 'type' } | { readonly what: 'length'; value: number; bytes: number };
+type FixedHeader = { readonly what: 'type' } | { readonly what: 'length'; value: number; bytes: number };
 
 export class PacketLimit {
   /** Bytes of the packet's body that are still to come. */
   #left = 0;
-  #reading: Reading = { what: 'type' };
+  #reading: FixedHeader = { what: 'type' };
 
   /** False: the packet that has begun is too large, or its length is none. */
   passes(chunk: Uint8Array): boolean {

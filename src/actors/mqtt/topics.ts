@@ -17,7 +17,7 @@ const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 const TOPIC_BYTES_MAX = 65_000;
 
 /** The name as one level: what a level must not hold is written as the bytes of its UTF-8, each `%XX`. Different names never meet. */
-export function levelOf(name: string): string {
+export function topicLevel(name: string): string {
   return Buffer.from(name).toString().replace(UNFIT, escaped);
 }
 
