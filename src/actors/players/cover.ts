@@ -83,7 +83,7 @@ async function openedCover(
   const isOurs = stats.uid === BigInt(uid);
   const isForAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !(isOurs || isForAll)) return undefined;
-  const tag = tagOf(identityOf(stats));
+  const tag = tagOf(imageIdentity(stats));
   if (tag === held) return 'held';
   const bytes = new Uint8Array(Number(stats.size));
   const beginning = await readInto(file, bytes, 0, MAGIC_BYTES);
@@ -92,7 +92,7 @@ async function openedCover(
   await readInto(file, bytes, beginning, bytes.length);
   // Somebody may have written to it meanwhile, or cut it.
   const after = await file.stat({ bigint: true });
-  return tagOf(identityOf(after)) === tag ? { tag, type, bytes } : undefined;
+  return tagOf(imageIdentity(after)) === tag ? { tag, type, bytes } : undefined;
 }
 
 /** Reads up to `end` or to the end of the file; where it has come to. */
@@ -107,7 +107,7 @@ async function readInto(file: FileHandle, bytes: Uint8Array, from: number, end: 
   return at;
 }
 
-function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
+function imageIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 

@@ -2,16 +2,16 @@
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
-import { type Properties, type PropertyRecord, readProperties } from '../../protocol/dbus/properties.js';
+import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/properties.js';
 import { capped } from '../text.js';
 import { type Metadata, metadataOf, NO_METADATA, VALUE_MAX_UNITS } from './metadata.js';
 import type { Anchor, Motion } from './position.js';
 
-type PlayerProperties = Omit<Properties<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
+type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
 /** Properties by their MPRIS names; one that is missing or of another type is not there. */
 export interface PlayerFacts {
-  readonly root: Properties<typeof ROOT_PROPERTIES>;
+  readonly root: PropertyValues<typeof ROOT_PROPERTIES>;
   readonly player: PlayerProperties;
   readonly metadata: Metadata;
 }

@@ -28,7 +28,7 @@ const CHECKS = {
 } as const;
 
 /** The properties of a table that a record holds, each of its type. */
-export type Properties<T extends PropertyTable> = {
+export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P] & string> extends readonly [infer Only] ? Only : never;
 };
 
@@ -36,9 +36,9 @@ export type Properties<T extends PropertyTable> = {
 export function readProperties<const T extends PropertyTable>(
   table: T,
   record: PropertyRecord,
-): Properties<T> {
+): PropertyValues<T> {
   const known = Object.entries(table).filter(
     ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),
   );
-  return Object.fromEntries(known.map(([name]) => [name, record[name]])) as Properties<T>;
+  return Object.fromEntries(known.map(([name]) => [name, record[name]])) as PropertyValues<T>;
 }
