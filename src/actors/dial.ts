@@ -98,7 +98,7 @@ export class Link {
     const output = this.#session.takeOutput();
     if (output.length > 0 && !this.#socket.destroyed) {
       // One write, which costs a third of a corked one.
-      this.#socket.write(joined(output));
+      this.#socket.write(concatenated(output));
       if (this.#socket.writableLength > UNSENT_MAX_BYTES) this.#fail('the sound server does not read');
     }
     this.#keepDeadline();
@@ -122,7 +122,7 @@ export class Link {
   }
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+function concatenated(pieces: readonly Uint8Array[]): Uint8Array {
   const [first] = pieces;
   return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

@@ -63,7 +63,7 @@ export class Announcement {
     const path = this.#path;
     if (path === undefined) return undefined;
     this.ended();
-    return failureOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
+    return errorOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
   }
 
   async #announce({ name, port, places }: Service): Promise<Failure> {
@@ -76,10 +76,10 @@ export class Announcement {
       const added = await this.#bus.call(AVAHI_METHODS.addService, service, { path });
       if (!added.ok) return added.error;
     }
-    return failureOf(await this.#bus.call(AVAHI_METHODS.commit, [], { path }));
+    return errorOf(await this.#bus.call(AVAHI_METHODS.commit, [], { path }));
   }
 }
 
-function failureOf(outcome: Outcome<unknown>): Failure {
+function errorOf(outcome: Outcome<unknown>): Failure {
   return outcome.ok ? undefined : outcome.error;
 }

@@ -41,11 +41,11 @@ export interface AnnouncerWorld {
   readonly clock: Clock;
 }
 
-type Listener = Pick<NodeLink, 'status' | 'log'>;
+type AnnouncerNode = Pick<NodeLink, 'status' | 'log'>;
 
 export class Announcer implements BridgeActor, BusOwner {
   readonly #settings: DiscoverySettings;
-  readonly #node: Listener;
+  readonly #node: AnnouncerNode;
   readonly #world: AnnouncerWorld;
   readonly #timers: Timers<'look'>;
   readonly #bus: AvahiBus;
@@ -61,7 +61,7 @@ export class Announcer implements BridgeActor, BusOwner {
   #isUnderWay = false;
   #isDue = false;
 
-  constructor(settings: DiscoverySettings, node: Listener, world: AnnouncerWorld) {
+  constructor(settings: DiscoverySettings, node: AnnouncerNode, world: AnnouncerWorld) {
     this.#settings = settings;
     this.#node = node;
     this.#world = world;

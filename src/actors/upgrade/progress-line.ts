@@ -27,7 +27,7 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   try {
     // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: cutting it would not be byte for byte.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
-    const says = eventOf(JSON.parse(text));
+    const says = progressEvent(JSON.parse(text));
     // JSON allows no raw CR within a string, so each that is left stands between tokens.
     return says && { says, text: text.replaceAll('\r', ' ') };
   } catch {
@@ -35,17 +35,17 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   }
 }
 
-function eventOf(value: unknown): ProgressEvent | undefined {
+function progressEvent(value: unknown): ProgressEvent | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { event, total, percent, current, step, success } = value as Readonly<Record<string, unknown>>;
-  if (event === 'begin') return isInteger(total) ? { event, total } : undefined;
+  if (event === 'begin') return isJsonInteger(total) ? { event, total } : undefined;
   if (event === 'end') return typeof success === 'boolean' ? { event, success } : undefined;
   if (event !== 'progress' || typeof step !== 'string') return undefined;
-  return isInteger(percent) && isInteger(current) ? { event, percent, current, step } : undefined;
+  return isJsonInteger(percent) && isJsonInteger(current) ? { event, percent, current, step } : undefined;
 }
 
 /** Of any size, as in JSON: the line is relayed as text. One that is beyond a double is infinite here. */
-function isInteger(value: unknown): value is number {
+function isJsonInteger(value: unknown): value is number {
   return (
     typeof value === 'number' && (Number.isInteger(value) || Math.abs(value) === Number.POSITIVE_INFINITY)
   );

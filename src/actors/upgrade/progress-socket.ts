@@ -154,7 +154,7 @@ async function freePath(path: string, clock: Clock): Promise<string | undefined>
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   const identity = socketIdentity(path);
   if (identity === '') return 'there is a file that is not a socket';
-  const answer = await probe(path, clock);
+  const answer = await listenerState(path, clock);
   if (answer === 'alive') return 'another process listens there';
   return answer === 'gone' ? undefined : clearAway(path, identity);
 }
@@ -169,7 +169,7 @@ function clearAway(path: string, identity: string): string | undefined {
   return isDead ? undefined : 'another process listens there';
 }
 
-async function probe(path: string, clock: Clock): Promise<'alive' | 'dead' | 'gone'> {
+async function listenerState(path: string, clock: Clock): Promise<'alive' | 'dead' | 'gone'> {
   const socket = connect(path);
   const answer = new Promise<'alive' | 'dead' | 'gone'>((resolve) => {
     socket.once('connect', () => resolve('alive'));

@@ -115,7 +115,7 @@ export function parseResult(bytes: Uint8Array): ResultReading {
     parts.push(`"${key}":${source}`);
   }
   const checkedAt = members.get('checked_at')?.source;
-  if (checkedAt !== undefined && isTime(checkedAt)) parts.push(`"checked_at":${checkedAt}`);
+  if (checkedAt !== undefined && isDateTime(checkedAt)) parts.push(`"checked_at":${checkedAt}`);
   const extra = [...members].filter(([key]) => !KNOWN.includes(key));
   if (extra.length > 0) {
     const sources = extra.map(([, { keySource, source }]) => `${keySource}:${source}`);
@@ -128,7 +128,7 @@ function isString(source: string): boolean {
   return source.startsWith('"');
 }
 
-function isTime(source: string): boolean {
+function isDateTime(source: string): boolean {
   return isString(source) && isRfc3339(String(JSON.parse(source)));
 }
 

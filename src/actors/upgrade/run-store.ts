@@ -129,23 +129,23 @@ const isTime: Check = (value) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) &&
   !Number.isNaN(Date.parse(value));
-const oneOf =
+const isOneOf =
   (...values: readonly unknown[]): Check =>
   (value) =>
     values.includes(value);
-const optional =
+const ifGiven =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value);
 
 const CHECKS: Readonly<Record<keyof SavedFields, Check>> = {
-  state: oneOf('idle', 'running', 'failed'),
-  origin: oneOf(undefined, 'systemd', 'socket'),
-  invocation: optional(isInvocation),
+  state: isOneOf('idle', 'running', 'failed'),
+  origin: isOneOf(undefined, 'systemd', 'socket'),
+  invocation: ifGiven(isInvocation),
   before: (value) => value === '' || value === undefined || isInvocation(value),
-  job: optional(isText),
-  started_at: optional(isTime),
-  finished_at: optional(isTime),
+  job: ifGiven(isText),
+  started_at: ifGiven(isTime),
+  finished_at: ifGiven(isTime),
   boot: isText,
   manager: isText,
   unit: isText,
