@@ -5,6 +5,7 @@
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import type { Collection, GaugeEvent, PassingEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
+import { failure } from '../protocol/actor/faults.js';
 import {
   type ActorTask,
   type BridgeReply,
@@ -110,13 +111,13 @@ class BatchPublisher implements Publisher {
 }
 
 /** A synchronous throw of `handle` passes through here and ends the thread. The supervisor bounds how many are under way. */
-function carryOut<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, command: C): void {
+function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, command: C): void {
   actor
     .handle(command)
     .catch((error: unknown): Answer => {
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
       publisher.log('error', 'a command ended in an unexpected error', { stack });
-      return { ok: false, fault: 'internal', detail: 'The command ended in an unexpected error' };
+      return failure('internal', 'The command ended in an unexpected error');
     })
     .then((answer) => publisher.say({ kind: 'answer', id, answer }));
 }
@@ -177,7 +178,7 @@ export async function runActor<B extends Backend>(
   try {
     const actor = start(task.settings, publisher);
     await served<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
-      if (message.kind === 'command') carryOut(actor, publisher, message.id, message.command);
+      if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);
       else actor.watch?.(message.gauge, message.watched);
     });
     await actor.stop();

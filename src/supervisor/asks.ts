@@ -2,17 +2,13 @@
 // It sends nothing itself and rejects nothing.
 
 import type { Answer } from '../protocol/actor/commands.js';
-import type { FaultCode } from '../protocol/actor/faults.js';
+import { failure } from '../protocol/actor/faults.js';
 
 /** Contract, section 3: 504. Actors give up a little sooner, so that their own, more exact fault wins. */
 export const ASK_DEADLINE_MS = 10_000;
 const WAITING_MAX = 256;
 
 export type Settle = (answer: Answer) => void;
-
-export function fault(code: FaultCode, detail: string): Answer {
-  return { ok: false, fault: code, detail };
-}
 
 interface Waiting {
   readonly settle: Settle;
@@ -32,7 +28,7 @@ export class Asks {
   /** The id under which the answer will come; undefined, and `settle` called, when too many wait already. */
   open(settle: Settle): number | undefined {
     if (this.#waiting.size >= WAITING_MAX) {
-      settle(fault('unavailable', `${WAITING_MAX} commands wait for this backend already`));
+      settle(failure('unavailable', `${WAITING_MAX} commands wait for this backend already`));
       return undefined;
     }
     this.#lastId += 1;

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.js';
 import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
 import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
+import { failure } from '../protocol/actor/faults.js';
 import type {
   Change,
   ChildListener,
@@ -16,7 +17,7 @@ import type {
   Tidings,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings } from '../protocol/actor/settings.js';
-import { Asks, fault } from './asks.js';
+import { Asks } from './asks.js';
 import type { ChildSpec } from './children.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
 import {
@@ -111,7 +112,7 @@ export class Child {
   ask(command: Command): Promise<Answer> {
     const incarnation = this.#incarnation;
     if (incarnation === undefined || this.#life.phase === 'stopping') {
-      return Promise.resolve(fault('unavailable', absent(this.name, this.#life)));
+      return Promise.resolve(failure('unavailable', absent(this.name, this.#life)));
     }
     return new Promise((settle) => {
       const id = this.#asks.open(settle);
@@ -157,14 +158,14 @@ export class Child {
     }
     this.#signal({ kind: 'ended', how: death.reason, at: this.#around.clock.monotonic() }, death.stack);
     // Behind the change of health: whoever hears of the fault and looks finds the reason.
-    this.#asks.settleAll(fault('unavailable', absent(this.name, this.#life)));
+    this.#asks.settleAll(failure('unavailable', absent(this.name, this.#life)));
     this.#around.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
   }
 
   #askDue(id: number): void {
     const seconds = this.#around.askWithinMs / 1000;
-    this.#asks.settle(id, fault('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
+    this.#asks.settle(id, failure('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
   }
 
   /** In the order in which it was said: changes are with the listener before the answer or the status behind them. */

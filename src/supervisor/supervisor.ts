@@ -5,9 +5,10 @@ import { type Clock, systemClock } from '../clock.js';
 import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
 import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
+import { failure } from '../protocol/actor/faults.js';
 import type { Backends, Bridges, ChildListener, Tidings } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
-import { ASK_DEADLINE_MS, fault } from './asks.js';
+import { ASK_DEADLINE_MS } from './asks.js';
 import { Child } from './child.js';
 import { CHILDREN, type ChildSpec } from './children.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
@@ -89,7 +90,7 @@ export class Supervisor implements Backends, Bridges {
   }
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
-    const absent = fault('unavailable', `The ${backend} backend is not running`);
+    const absent = failure('unavailable', `The ${backend} backend is not running`);
     return this.#children.get(backend)?.ask(command) ?? Promise.resolve(absent);
   }
 

@@ -2,6 +2,7 @@
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS, playerSignals } from '../../protocol/dbus/mpris.js';
@@ -103,24 +104,16 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   async handle(command: PlayersCommand): Promise<Answer> {
     if (this.#away !== undefined) {
-      return { ok: false, fault: 'unavailable', detail: `The user's bus is away: ${this.#away}` };
+      return failure('unavailable', `The user's bus is away: ${this.#away}`);
     }
     const player = this.#players.get(command.player);
     if (player?.record() === undefined) {
-      return {
-        ok: false,
-        fault: 'no-such-player',
-        detail: `There is no player ${JSON.stringify(command.player)}`,
-      };
+      return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
     if (command.do === 'cover') return this.#covers.answer(player, command.held);
     const underWay = this.#underWay.get(player) ?? 0;
     if (underWay >= COMMANDS_UNDER_WAY_MAX) {
-      return {
-        ok: false,
-        fault: 'timeout',
-        detail: `${underWay} commands wait for ${command.player} already`,
-      };
+      return failure('timeout', `${underWay} commands wait for ${command.player} already`);
     }
     this.#underWay.set(player, underWay + 1);
     const answer = await carryOut(this.#bus, player, command);

@@ -2,7 +2,7 @@
 // section 10).
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
-import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
@@ -47,18 +47,14 @@ export async function carryOut(
   const { facts, busName, plays } = player;
   // What plays is paused by it.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
-  if (!capabilitiesOf(facts)[needed]) return refused('not-able', `${busName}: ${needed} is false`);
+  if (!capabilitiesOf(facts)[needed]) return failure('not-able', `${busName}: ${needed} is false`);
   const outcome = await call(bus, playerMethods(player.owner), facts, command);
   if (outcome === undefined)
-    return refused('refused', `${busName} names no track that a position could be set in`);
+    return failure('refused', `${busName} names no track that a position could be set in`);
   if (outcome.ok) return { ok: true };
   const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);
   // It went before it answered.
-  return refused(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
-}
-
-function refused(fault: FaultCode, detail: string): Answer & Fault {
-  return { ok: false, fault, detail };
+  return failure(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
 }
 
 async function call(

@@ -3,6 +3,7 @@
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { PlayersBus } from '../bus/bus.js';
 import { coverOf } from './cover.js';
@@ -13,7 +14,7 @@ const ANSWER_MAX_MS = 4_000;
 /** As many as there may be players: more means that the disk does not answer. */
 const WAITING_MAX = 32;
 
-const NONE: Answer = { ok: false, fault: 'no-cover', detail: 'The player names no image that may be served' };
+const NONE = failure('no-cover', 'The player names no image that may be served');
 
 /** Who names a cover. */
 type Named = Pick<Player, 'facts' | 'owner'>;
@@ -32,7 +33,7 @@ export class CoverReader {
   async answer(player: Named, held: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
-    const late: Answer = { ok: false, fault: 'timeout', detail: 'The cover cannot be read now' };
+    const late = failure('timeout', 'The cover cannot be read now');
     if (this.#waiting >= WAITING_MAX) return late;
     this.#waiting += 1;
     const reading = this.#last.then(() => this.#read(player, artUrl, held));

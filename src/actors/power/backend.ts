@@ -2,7 +2,7 @@
 // changes it at any time, and nothing announces that. What an error means stands in refusals.ts.
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
-import type { Fault } from '../../protocol/actor/faults.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -28,10 +28,6 @@ const CALL_DEADLINE_MS = 4_500;
 const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
 
 type GrantVerdict = { readonly verdict: string } | { readonly failed: Fault };
-
-function refused(fault: Fault): Answer {
-  return { ok: false, ...fault };
-}
 
 export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #settings: PowerSettings;
@@ -77,10 +73,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (command.do !== 'status' && !this.#enabled(ACTIONS[command.do])) {
       const { noun, capability } = ACTIONS[command.do];
       const detail = `The ${noun} is switched off: power.capabilities.${capability} is false`;
-      return refused({ fault: 'capability-off', detail });
+      return failure('capability-off', detail);
     }
     if (this.#away !== undefined) {
-      return refused({ fault: 'unavailable', detail: `The system bus is away: ${this.#away}` });
+      return failure('unavailable', `The system bus is away: ${this.#away}`);
     }
     return command.do === 'status' ? this.#status() : this.#actOnce(command.do);
   }
@@ -91,8 +87,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   async #status(): Promise<Answer> {
     const [reboot, powerOff] = await Promise.all([this.#ask(ACTIONS.reboot), this.#ask(ACTIONS.poweroff)]);
-    if ('failed' in reboot) return refused(reboot.failed);
-    if ('failed' in powerOff) return refused(powerOff.failed);
+    if ('failed' in reboot) return { ok: false, ...reboot.failed };
+    if ('failed' in powerOff) return { ok: false, ...powerOff.failed };
     const record = { reboot: reboot.verdict === 'yes', power_off: powerOff.verdict === 'yes' };
     return { ok: true, text: JSON.stringify(record) };
   }
@@ -107,12 +103,12 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async #actOnce(action: PowerAction): Promise<Answer> {
     if (this.#underWay !== undefined) {
       const { noun } = ACTIONS[this.#underWay];
-      return refused({ fault: 'in-progress', detail: `A ${noun} is being asked for already` });
+      return failure('in-progress', `A ${noun} is being asked for already`);
     }
     this.#underWay = action;
     try {
       const fault = await this.#act(action);
-      return fault === undefined ? { ok: true } : refused(fault);
+      return fault === undefined ? { ok: true } : { ok: false, ...fault };
     } finally {
       this.#underWay = undefined;
     }

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
@@ -50,7 +51,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const scope = this.#user;
     if (scope === undefined || scope.isHidden(unit.name)) return noSuchUnit(unit.scope, unit.name);
     if (scope.absence !== undefined) {
-      return { ok: false, fault: 'unavailable', detail: `The user's systemd is away: ${scope.absence}` };
+      return failure('unavailable', `The user's systemd is away: ${scope.absence}`);
     }
     const answer = await new UnitCommands(scope.follower, this.#clock).run(command.do, unit.name);
     scope.tellNow(unit);

@@ -3,6 +3,7 @@
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { UserBus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
@@ -152,10 +153,6 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
 // How a command has ended. "done" alone proves nothing: it is also the result of a job whose condition was not met, whose process
 // could not be executed, or that found its work done (measured, systemd 252).
 
-function refusedUnit(detail: string): Answer {
-  return { ok: false, fault: 'refused', detail };
-}
-
 interface Rule {
   readonly aim: Aim;
   readonly holds: (facts: UnitFacts) => boolean;
@@ -199,7 +196,7 @@ const MISSED: readonly Rule[] = [
  */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
-  if (result !== undefined && result !== 'done') return refusedUnit(`The ${ended}`);
+  if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
   const missed = MISSED.find((rule) => rule.aim === aim && rule.holds(facts));
-  return missed === undefined ? OK : refusedUnit(`${missed.why}: the ${ended}`);
+  return missed === undefined ? OK : failure('refused', `${missed.why}: the ${ended}`);
 }

@@ -2,7 +2,7 @@
 // record (contract, section 2). Pure.
 
 import type { SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
-import type { Fault } from '../../protocol/actor/faults.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
@@ -34,15 +34,11 @@ export function targetOf(watched: readonly WatchedUnit[], { scope, unit: name }:
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(scope, name);
   if (scope === 'user') return { ok: true, unit };
-  return {
-    ok: false,
-    fault: 'read-only-scope',
-    detail: `The unit ${name} is the system's: it is only watched`,
-  };
+  return failure('read-only-scope', `The unit ${name} is the system's: it is only watched`);
 }
 
 export function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok: false } {
-  return { ok: false, fault: 'no-such-unit', detail: `No ${scope} unit ${JSON.stringify(name)} is listed` };
+  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is listed`);
 }
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;

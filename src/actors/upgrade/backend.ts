@@ -3,6 +3,7 @@
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
@@ -27,17 +28,8 @@ export interface UpgradeContext {
 /** For files and sockets that hang, below the supervisor's deadline for the whole stop. */
 const STOP_MAX_MS = 800;
 
-const NOT_CONNECTED: Answer = {
-  ok: false,
-  fault: 'unavailable',
-  detail: "The user's systemd is not connected",
-};
-
-const IN_PROGRESS: Answer = {
-  ok: false,
-  fault: 'run-in-progress',
-  detail: 'An upgrade run is in progress',
-};
+const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
+const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
 /** Recalls the last run, and then makes the backend: commands wait for that, which takes a bounded time, and so does the stop. */
 export function openUpgrade(

@@ -2,7 +2,7 @@
 // is run.ts's; how a unit is followed is units/follower.ts's.
 
 import { type Clock, within } from '../../clock.js';
-import type { Fault } from '../../protocol/actor/faults.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import {
   MANAGER_INTERFACE,
@@ -20,7 +20,7 @@ import { isExited } from './run.js';
 /** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */
 const START_MAX_MS = 8_000;
 
-const NO_UNIT: Started = { ok: false, fault: 'no-such-unit', detail: 'No such unit is configured' };
+const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 
 export interface UnitNames {
   readonly check?: string;
@@ -179,5 +179,5 @@ export class UpgradeUnits implements FollowerOwner {
 function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): Started {
   const why = conditionMet ? '' : ', a condition of the unit is not met';
   const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
-  return { ok: false, fault: 'refused', detail };
+  return failure('refused', detail);
 }

@@ -34,3 +34,8 @@ export interface Fault {
   readonly fault: FaultCode;
   readonly detail: string;
 }
+
+/** As the answer to a command. */
+export function failure(fault: FaultCode, detail: string): { readonly ok: false } & Fault {
+  return { ok: false, fault, detail };
+}
