@@ -14,8 +14,8 @@ import {
   type Item,
   type LogFields,
   type LogLevel,
+  type NoticeBatch,
   type Port,
-  type Tidings,
   type ToActor,
   type ToBridge,
   type ToChild,
@@ -58,7 +58,7 @@ export interface Actor<C> {
 
 export interface BridgeActor {
   /** Takes in what it is told. It is told no more before this has returned; a throw ends the thread. */
-  hear(tidings: Tidings): void;
+  hear(batch: NoticeBatch): void;
   /** Called once. When it settles the bridge holds nothing open any more. It may still ask meanwhile. */
   stop(): Promise<void>;
 }

@@ -9,7 +9,14 @@ import {
   type ChildName,
 } from '../protocol/actor/backends.js';
 import { COLLECTIONS, GAUGES } from '../protocol/actor/collections.js';
-import type { Bridges, Change, HEARD, Notice, ServedNotice, Tidings } from '../protocol/actor/messages.js';
+import type {
+  Bridges,
+  Change,
+  HEARD,
+  Notice,
+  NoticeBatch,
+  ServedNotice,
+} from '../protocol/actor/messages.js';
 import { ENTRY_OVERHEAD_BYTES, QUEUE_BYTES_MAX } from './events/queue.js';
 import type { Mirror } from './mirror.js';
 
@@ -56,7 +63,7 @@ export class BridgeFeeds {
     const feed = new Feed({
       hears: this.#parts.heard[bridge],
       whole: () => this.#whole(),
-      tell: (tidings) => this.#parts.bridges.tell(bridge, tidings),
+      tell: (batch) => this.#parts.bridges.tell(bridge, batch),
     });
     this.#feeds.set(bridge, feed);
     return feed;
@@ -83,7 +90,7 @@ interface FeedOptions {
   readonly hears: readonly Notice['kind'][];
   /** All that there is to be told now. */
   readonly whole: () => readonly Notice[];
-  readonly tell: (tidings: Tidings) => void;
+  readonly tell: (batch: NoticeBatch) => void;
 }
 
 /** Of one bridge. */

@@ -14,7 +14,7 @@ import type {
   Item,
   LogFields,
   LogLevel,
-  Tidings,
+  NoticeBatch,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings } from '../protocol/actor/settings.js';
 import { Asks } from './asks.js';
@@ -120,8 +120,8 @@ export class Child {
     });
   }
 
-  tell(tidings: Tidings): void {
-    this.#incarnation?.send({ kind: 'tell', ...tidings });
+  tell(batch: NoticeBatch): void {
+    this.#incarnation?.send({ kind: 'tell', ...batch });
   }
 
   /** Tells the thread whether anybody listens to a gauge of its backend; the next thread is told when it is spawned. */

@@ -6,7 +6,7 @@ import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
 import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type { Backends, Bridges, ChildListener, Tidings } from '../protocol/actor/messages.js';
+import type { Backends, Bridges, ChildListener, NoticeBatch } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { ASK_DEADLINE_MS } from './asks.js';
 import { Child } from './child.js';
@@ -94,8 +94,8 @@ export class Supervisor implements Backends, Bridges {
     return this.#children.get(backend)?.ask(command) ?? Promise.resolve(absent);
   }
 
-  tell(bridge: Bridge, tidings: Tidings): void {
-    this.#children.get(bridge)?.tell(tidings);
+  tell(bridge: Bridge, batch: NoticeBatch): void {
+    this.#children.get(bridge)?.tell(batch);
   }
 
   watch(gauge: GaugeEvent, watched: boolean): void {

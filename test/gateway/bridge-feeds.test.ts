@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BridgeFeeds } from '../../src/gateway/bridge-feeds.js';
 import type { BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
-import type { Change, Notice, Tidings } from '../../src/protocol/actor/messages.js';
+import type { Change, Notice, NoticeBatch } from '../../src/protocol/actor/messages.js';
 import { drop, put } from './scripted-backends.js';
 
 const EVERYTHING: readonly Notice['kind'][] = ['put', 'drop', 'event', 'forget', 'health', 'served'];
@@ -22,14 +22,14 @@ const line = (percent: number): Change => ({
 const health = (child: ChildName, state: BackendHealth): Notice => ({ kind: 'health', child, health: state });
 
 class Node {
-  readonly told: Tidings[] = [];
+  readonly told: NoticeBatch[] = [];
   records: readonly Change[] = [];
   readonly feeds: BridgeFeeds;
 
   constructor(hears = EVERYTHING) {
     this.feeds = new BridgeFeeds({
       heard: { discovery: hears, mqtt: [] },
-      bridges: { tell: (_bridge, tidings) => this.told.push(tidings) },
+      bridges: { tell: (_bridge, batch) => this.told.push(batch) },
       mirror: { records: () => this.records, allHealth: () => new Map([['audio', UP]]) },
       served: () => ({ port: 8018, addresses: ['::1'] }),
     });

@@ -10,7 +10,7 @@ import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Bridge } from '../../src/protocol/actor/backends.js';
-import type { Tidings } from '../../src/protocol/actor/messages.js';
+import type { NoticeBatch } from '../../src/protocol/actor/messages.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
@@ -70,7 +70,7 @@ export interface TestResponse {
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** What bridges were told. */
-  readonly told: (Tidings & { readonly bridge: Bridge })[] = [];
+  readonly told: (NoticeBatch & { readonly bridge: Bridge })[] = [];
   /** Warnings and worse. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
@@ -89,7 +89,7 @@ export class GatewayUnderTest {
       settings,
       node: this.#node(descriptorsMax),
       backends: this.backends,
-      bridges: { tell: (bridge, tidings) => this.told.push({ bridge, ...tidings }) },
+      bridges: { tell: (bridge, batch) => this.told.push({ bridge, ...batch }) },
       interfaces: networkInterfaces,
       version: '1.2.3',
       page: PAGE,

@@ -3,7 +3,7 @@
 // round at a time. It asks nothing of the node.
 
 import { type Clock, Timers } from '../../clock.js';
-import type { ServedNotice, Tidings } from '../../protocol/actor/messages.js';
+import type { NoticeBatch, ServedNotice } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_ENTRY_GROUP,
@@ -71,7 +71,7 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#announcement = new Announcement(this.#bus);
   }
 
-  hear({ notices }: Tidings): void {
+  hear({ notices }: NoticeBatch): void {
     for (const notice of notices) if (notice.kind === 'served') this.#served = notice;
     this.#look();
   }

@@ -8,7 +8,7 @@ import {
   type ChildName,
 } from '../../protocol/actor/backends.js';
 import { COLLECTIONS, type Collection } from '../../protocol/actor/collections.js';
-import type { Notice, Tidings } from '../../protocol/actor/messages.js';
+import type { Notice, NoticeBatch } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
 import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { playerName, topicLevel } from './topics.js';
@@ -83,7 +83,7 @@ export class Branch {
     return this.#port;
   }
 
-  hear({ isWhole, notices }: Tidings): void {
+  hear({ isWhole, notices }: NoticeBatch): void {
     if (isWhole) this.#begin();
     for (const notice of notices) this.#take(notice);
   }

@@ -3,7 +3,7 @@
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
-import type { Tidings } from '../../protocol/actor/messages.js';
+import type { NoticeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 
 import type { BridgeActor, NodeLink } from '../runtime.js';
@@ -72,9 +72,9 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  hear(tidings: Tidings): void {
-    this.#branch.hear(tidings);
-    for (const notice of tidings.notices) {
+  hear(batch: NoticeBatch): void {
+    this.#branch.hear(batch);
+    for (const notice of batch.notices) {
       if (notice.kind === 'event') {
         this.#serving?.say('event', `{"event":${JSON.stringify(notice.type)},"data":${notice.json}}`);
       }

@@ -54,7 +54,7 @@ export type ToActor<B extends Backend = Backend> =
 
 /** From the main thread to a bridge. */
 export type ToBridge =
-  | ({ readonly kind: 'tell' } & Tidings)
+  | ({ readonly kind: 'tell' } & NoticeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
   | ToChild;
 
@@ -84,7 +84,7 @@ export const HEARD: Readonly<Record<Bridge, readonly Notice['kind'][]>> = {
 };
 
 /** Notices of one moment: all of them hold when the last has been taken in. */
-export interface Tidings {
+export interface NoticeBatch {
   /** This is all there is: what was told before counts no more. */
   readonly isWhole: boolean;
   readonly notices: readonly Notice[];
@@ -156,5 +156,5 @@ export interface Backends {
 
 /** How the gateway reaches the bridges. What one without a thread is told is lost: its next thread pulls anew. */
 export interface Bridges {
-  tell(bridge: Bridge, tidings: Tidings): void;
+  tell(bridge: Bridge, batch: NoticeBatch): void;
 }
