@@ -20,11 +20,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'export const PowerRecord',
     'export const BellRecord = Type.Object({ rings: Type.Integer() }, Closed);\n@',
   ],
-  [
-    'src/supervisor/config/keys.ts',
-    '\n  power: {',
-    "\n bell: { enabled: key('boolean', false, 'bell', flag) },@",
-  ],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, flag) },@'],
   [
     'src/protocol/actor/resources.ts',
     'const RESOURCES = {',
@@ -56,11 +52,7 @@ export const BRIDGE_EDITS: typeof EDITS = [
     'interface Settings {',
     '@\n readonly clapper: { readonly enabled: boolean };',
   ],
-  [
-    'src/supervisor/config/keys.ts',
-    '\n  power: {',
-    "\n clapper: { enabled: key('boolean', false, 'clapper', flag) },@",
-  ],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, flag) },@'],
 ];
 
 export const BRIDGE_WORKER_FILE = 'src/actors/clapper/worker.ts';

@@ -1,5 +1,5 @@
-// Every key of the configuration as one table in the shape of the file: type, default, meaning and reader. It drives the walk,
-// the hints for unknown keys, the effective configuration and the documentation. Pure.
+// Every key of the configuration as one table in the shape of the file: default and reader. It drives the walk, the hints for
+// unknown keys and the effective configuration. What each key means stands in README.md and in packaging/config.example.yaml. Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
@@ -41,11 +41,7 @@ export interface Environment {
 
 /** One key, whose value is a `T`; `D` is `T`, or includes `undefined` where a key has no default. */
 export interface KeyRow<T, D = T> {
-  readonly type: string;
-  readonly meaning: string;
   readonly byDefault: (environment: Environment) => D;
-  /** How the default is documented when it depends on the environment. */
-  readonly shownDefault?: string;
   readonly read: ValueReader<T>;
 }
 
@@ -54,136 +50,90 @@ export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
-function key<T>(type: string, byDefault: NoInfer<T>, meaning: string, read: ValueReader<T>): KeyRow<T> {
-  return { type, meaning, byDefault: () => byDefault, read };
+function key<T>(byDefault: NoInfer<T>, read: ValueReader<T>): KeyRow<T> {
+  return { byDefault: () => byDefault, read };
 }
 
-function optionalKey<T>(type: string, meaning: string, read: ValueReader<T>): KeyRow<T, T | undefined> {
-  return { type, meaning, byDefault: () => undefined, read };
+function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
+  return { byDefault: () => undefined, read };
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const readFile = checkedText('an absolute path', filePath);
-const secretFile = hiddenText('an absolute path', filePath);
 const branch = checkedText('a topic', mqttTopic);
 
 export const KEYS = {
-  bind: key(
-    'string or list',
-    ['lo'],
-    'interface names, IP addresses (v4 or v6), or `all`',
-    oneOrMore(checkedText('an interface name, an IP address or "all"', bindTarget)),
-  ),
-  logLevel: key(
-    LOG_LEVELS.map((level) => `\`${level}\``).join(' '),
-    'info',
-    'least level that is logged (any case)',
-    oneOfWords(LOG_LEVELS),
-  ),
+  bind: key(['lo'], oneOrMore(checkedText('an interface name, an IP address or "all"', bindTarget))),
+  logLevel: key('info', oneOfWords(LOG_LEVELS)),
   api: {
-    port: key('1..65535', 8018, 'TCP port', integer(1, 65535)),
+    port: key(8018, integer(1, 65535)),
     cors: {
-      origins: key(
-        'list of origins, `*` allowed',
-        [],
-        'browser origins that may call the API',
-        listOf(checkedText('an origin', corsOrigin)),
-      ),
+      origins: key([], listOf(checkedText('an origin', corsOrigin))),
     },
-    hosts: key(
-      'list of host names',
-      [],
-      'further names under which the node may be addressed',
-      listOf(checkedText('a host name', hostName)),
-    ),
+    hosts: key([], listOf(checkedText('a host name', hostName))),
     sse: {
-      enabled: key('boolean', true, '`GET /events` exists', flag),
-      maxClients: key('1..10000', 256, 'further streams get 503', integer(1, 10000)),
+      enabled: key(true, flag),
+      maxClients: key(256, integer(1, 10000)),
     },
     ui: {
-      enabled: key('boolean', true, 'the page at `/ui` exists', flag),
+      enabled: key(true, flag),
     },
   },
   systemd: {
-    enabled: key('boolean', true, 'service-unit backend', flag),
-    system: key('list of units', [], 'read-only monitored units, system scope', units),
-    user: key('list of units', [], 'controllable units, user scope', units),
+    enabled: key(true, flag),
+    system: key([], units),
+    user: key([], units),
   },
   pulseaudio: {
-    enabled: key('boolean', true, 'audio backend', flag),
-    serve_cookie: key('boolean', false, 'exposes `GET /audio/cookie`', flag),
+    enabled: key(true, flag),
+    serve_cookie: key(false, flag),
   },
   power: {
-    enabled: key('boolean', false, 'power backend', flag),
+    enabled: key(false, flag),
     capabilities: {
-      poweroff: key('boolean', false, 'allows powering off', flag),
-      reboot: key('boolean', false, 'allows rebooting', flag),
+      poweroff: key(false, flag),
+      reboot: key(false, flag),
     },
   },
   upgrade: {
-    enabled: key('boolean', false, 'upgrade backend', flag),
-    resultFile: optionalKey(
-      'absolute path',
-      'required when enabled; alone it gives read-only `GET /upgrade`',
-      readFile,
-    ),
-    checkUnit: optionalKey('unit name', 'enables `POST /upgrade/check`', unit),
-    upgradeUnit: optionalKey('unit name', 'enables `POST /upgrade/start`', unit),
+    enabled: key(false, flag),
+    resultFile: optionalKey(readFile),
+    checkUnit: optionalKey(unit),
+    upgradeUnit: optionalKey(unit),
     progressSocket: {
-      type: 'absolute path',
-      meaning: 'tmpfs: no flash writes',
       byDefault: ({ env, uid }: Environment): string => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
-      shownDefault: '$XDG_RUNTIME_DIR/tonearm/upgrade.sock',
       read: checkedText('an absolute path', socketPath),
     },
     stateFile: {
-      type: 'absolute path',
-      meaning: 'written at run transitions only, never per progress line',
       byDefault: (environment: Environment): string =>
         `${stateDirectory(environment)}/tonearm/upgrade-run.json`,
-      shownDefault: '$XDG_STATE_HOME/tonearm/upgrade-run.json',
       read: readFile,
     },
   },
   players: {
-    enabled: key('boolean', false, 'media players (MPRIS)', flag),
+    enabled: key(false, flag),
   },
   discovery: {
-    enabled: key('boolean', false, 'announces the service by mDNS, through Avahi', flag),
+    enabled: key(false, flag),
     name: {
-      type: '1..63 bytes',
-      meaning: "the service's name on the network",
       byDefault: ({ hostname }: Environment): string => cut(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
-      shownDefault: 'tonearm on HOSTNAME',
       read: checkedText('a name', serviceName),
     },
   },
   mqtt: {
-    enabled: key('boolean', false, 'joins an MQTT broker', flag),
-    url: optionalKey(
-      '`mqtt://` or `mqtts://`',
-      'required when enabled; no user and password in it',
-      checkedText('the address of a broker', brokerUrl),
-    ),
-    username: optionalKey('string', 'the name for the broker', checkedText('a user name', userName)),
-    passwordFile: optionalKey('absolute path', 'the file must be readable by nobody else', secretFile),
-    caFile: optionalKey('absolute path', "certificates; without it the system's", readFile),
+    enabled: key(false, flag),
+    url: optionalKey(checkedText('the address of a broker', brokerUrl)),
+    username: optionalKey(checkedText('a user name', userName)),
+    passwordFile: optionalKey(hiddenText('an absolute path', filePath)),
+    caFile: optionalKey(readFile),
     topic: {
-      type: 'topic without wildcards',
-      meaning: "the node's branch; must be the node's own",
       byDefault: ({ hostname }: Environment): string => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`,
-      shownDefault: 'tonearm/HOSTNAME',
       read: branch,
     },
-    control: key('boolean', true, 'false: publishes, takes no commands', flag),
-    homeAssistant: key('boolean', true, "publishes Home Assistant's discovery", flag),
-    homeAssistantPrefix: key(
-      'topic',
-      'homeassistant',
-      "where Home Assistant's discovery is published",
-      branch,
-    ),
+    control: key(true, flag),
+    homeAssistant: key(true, flag),
+    homeAssistantPrefix: key('homeassistant', branch),
   },
 };
 

@@ -1,4 +1,4 @@
-// The table of keys against the contract's: a row per line of section 1, in its order. Documentation is made from this table.
+// The table of keys against the contract's: a row per line of section 1, in its order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,64 +15,52 @@ function rowsIn(table: KeyTable, path = ''): readonly (readonly [string, KeyRow<
 const ROWS = rowsIn(KEYS);
 const SECTIONS = pathsIn(KEYS).filter((path) => !ROWS.some(([key]) => key === path));
 
-const CONTRACT: readonly (readonly [string, string, unknown])[] = [
-  ['bind', 'string or list', ['lo']],
-  ['logLevel', '`fatal` `error` `warn` `info` `debug` `trace`', 'info'],
-  ['api.port', '1..65535', 8018],
-  ['api.cors.origins', 'list of origins, `*` allowed', []],
-  ['api.hosts', 'list of host names', []],
-  ['api.sse.enabled', 'boolean', true],
-  ['api.sse.maxClients', '1..10000', 256],
-  ['api.ui.enabled', 'boolean', true],
-  ['systemd.enabled', 'boolean', true],
-  ['systemd.system', 'list of units', []],
-  ['systemd.user', 'list of units', []],
-  ['pulseaudio.enabled', 'boolean', true],
-  ['pulseaudio.serve_cookie', 'boolean', false],
-  ['power.enabled', 'boolean', false],
-  ['power.capabilities.poweroff', 'boolean', false],
-  ['power.capabilities.reboot', 'boolean', false],
-  ['upgrade.enabled', 'boolean', false],
-  ['upgrade.resultFile', 'absolute path', undefined],
-  ['upgrade.checkUnit', 'unit name', undefined],
-  ['upgrade.upgradeUnit', 'unit name', undefined],
-  ['upgrade.progressSocket', 'absolute path', '$XDG_RUNTIME_DIR/tonearm/upgrade.sock'],
-  ['upgrade.stateFile', 'absolute path', '$XDG_STATE_HOME/tonearm/upgrade-run.json'],
-  ['players.enabled', 'boolean', false],
-  ['discovery.enabled', 'boolean', false],
-  ['discovery.name', '1..63 bytes', 'tonearm on HOSTNAME'],
-  ['mqtt.enabled', 'boolean', false],
-  ['mqtt.url', '`mqtt://` or `mqtts://`', undefined],
-  ['mqtt.username', 'string', undefined],
-  ['mqtt.passwordFile', 'absolute path', undefined],
-  ['mqtt.caFile', 'absolute path', undefined],
-  ['mqtt.topic', 'topic without wildcards', 'tonearm/HOSTNAME'],
-  ['mqtt.control', 'boolean', true],
-  ['mqtt.homeAssistant', 'boolean', true],
-  ['mqtt.homeAssistantPrefix', 'topic', 'homeassistant'],
+const CONTRACT: readonly (readonly [string, unknown])[] = [
+  ['bind', ['lo']],
+  ['logLevel', 'info'],
+  ['api.port', 8018],
+  ['api.cors.origins', []],
+  ['api.hosts', []],
+  ['api.sse.enabled', true],
+  ['api.sse.maxClients', 256],
+  ['api.ui.enabled', true],
+  ['systemd.enabled', true],
+  ['systemd.system', []],
+  ['systemd.user', []],
+  ['pulseaudio.enabled', true],
+  ['pulseaudio.serve_cookie', false],
+  ['power.enabled', false],
+  ['power.capabilities.poweroff', false],
+  ['power.capabilities.reboot', false],
+  ['upgrade.enabled', false],
+  ['upgrade.resultFile', undefined],
+  ['upgrade.checkUnit', undefined],
+  ['upgrade.upgradeUnit', undefined],
+  ['upgrade.progressSocket', '/$XDG_RUNTIME_DIR/tonearm/upgrade.sock'],
+  ['upgrade.stateFile', '/$XDG_STATE_HOME/tonearm/upgrade-run.json'],
+  ['players.enabled', false],
+  ['discovery.enabled', false],
+  ['discovery.name', 'tonearm on HOSTNAME'],
+  ['mqtt.enabled', false],
+  ['mqtt.url', undefined],
+  ['mqtt.username', undefined],
+  ['mqtt.passwordFile', undefined],
+  ['mqtt.caFile', undefined],
+  ['mqtt.topic', 'tonearm/HOSTNAME'],
+  ['mqtt.control', true],
+  ['mqtt.homeAssistant', true],
+  ['mqtt.homeAssistantPrefix', 'homeassistant'],
 ];
 
 test('the table is the contract', () => {
-  const rows = ROWS.map(([key, row]) => [key, row.type, row.shownDefault ?? row.byDefault(ENVIRONMENT)]);
-  assert.deepEqual(rows, CONTRACT);
-});
-
-test('every row has a meaning that fits a cell of a table', () => {
-  for (const [key, row] of ROWS) assert.match(row.meaning, /^[^|\n]+$/, key);
-});
-
-test('a documented default is the real one with its variable left in', () => {
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
     hostname: 'HOSTNAME',
     uid: 0,
   };
-  for (const [key, row] of ROWS) {
-    if (row.shownDefault === undefined) continue;
-    const shown = row.shownDefault.startsWith('$') ? `/${row.shownDefault}` : row.shownDefault;
-    assert.equal(row.byDefault(environment), shown, key);
-  }
+  const rows = ROWS.map(([key, row]) => [key, row.byDefault(environment)]);
+  assert.deepEqual(rows, CONTRACT);
 });
 
 test('the sections are those of the keys', () => {
