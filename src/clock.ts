@@ -67,6 +67,29 @@ export class Timers<Name extends string> {
   }
 }
 
+const WINDOW_MS = 1_000;
+
+/** At most so many in a second, counted from the first. */
+export class RateLimit {
+  readonly #max: number;
+  #windowStart = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** False when `count` more at the monotonic time `now`, in ms, are too many. */
+  admits(now: number, count = 1): boolean {
+    if (now - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = now;
+      this.#count = 0;
+    }
+    this.#count += count;
+    return this.#count <= this.#max;
+  }
+}
+
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 30_000;
 /** The share of a delay that chance may take away: it only shortens, so the longest delay stays the longest. */

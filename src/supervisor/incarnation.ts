@@ -2,6 +2,7 @@
 // kill it. It does not know whether there was one before or will be one after.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { RateLimit } from '../clock.js';
 import {
   type FromActor,
   type Port,
@@ -31,6 +32,12 @@ const BUSY_UTILIZATION = 0.95;
 /** More than an actor says at its end; a thread that said more had lost its mind before. */
 const LAST_BATCHES_MAX = 1024;
 
+/**
+ * What one thread may say in a second: its messages queue in the main thread's memory, where nothing else limits them. An audio storm of
+ * 1000 changes a second is far below; a thread that loops over `publish` reaches it within the second.
+ */
+const ITEMS_PER_SECOND_MAX = 50_000;
+
 export interface IncarnationOptions {
   readonly threads: Threads;
   readonly entry: string;
@@ -53,7 +60,7 @@ export class Incarnation {
   readonly #rawPort: MessagePort;
   readonly #port: Port<ToActor | ToBridge, FromActor>;
   readonly #thread: Thread;
-  readonly #said = new RateLimit();
+  readonly #said = new RateLimit(ITEMS_PER_SECOND_MAX);
   #awaited: AwaitedPong | undefined;
   #lastPing = 0;
   /** Since the last ping. */
@@ -87,7 +94,7 @@ export class Incarnation {
 
   /** Takes note of `count` items; false when the thread floods. */
   admits(count: number, now: number): boolean {
-    return this.#said.admits(count, now);
+    return this.#said.admits(now, count);
   }
 
   /** Pings unless the thread is too young, at rest, or owes a pong already; true when it was pinged. */
@@ -172,24 +179,4 @@ export function pongVerdict(
   }
   if (missed === 0) return { kind: 'wait' };
   return { kind: 'kill', reason: `deaf: idle and no answer to a ping for ${seconds} s` };
-}
-
-const WINDOW_MS = 1000;
-/** An audio storm of 1000 changes a second is far below; a thread that loops over `publish` reaches it within the window. */
-export const ITEMS_PER_WINDOW_MAX = 50_000;
-
-/** Bounds what one thread may say: its messages queue in the main thread's memory, where nothing else limits them. Times are monotonic ms. */
-export class RateLimit {
-  #windowStart = Number.NEGATIVE_INFINITY;
-  #items = 0;
-
-  /** False when with these `count` items the thread said more than it may within a second. */
-  admits(count: number, now: number): boolean {
-    if (now - this.#windowStart >= WINDOW_MS) {
-      this.#windowStart = now;
-      this.#items = 0;
-    }
-    this.#items += count;
-    return this.#items <= ITEMS_PER_WINDOW_MAX;
-  }
 }

@@ -2,13 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  HEARTBEAT,
-  ITEMS_PER_WINDOW_MAX,
-  isPinged,
-  pongVerdict,
-  RateLimit,
-} from '../../src/supervisor/incarnation.js';
+import { HEARTBEAT, isPinged, pongVerdict } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
@@ -44,15 +38,3 @@ for (const [utilization, beats, pinged] of PING_ROWS) {
     assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged);
   });
 }
-
-test('a storm of ten batches of a thousand items a second is admitted for ever', () => {
-  const limit = new RateLimit();
-  for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admits(1000, now), true);
-});
-
-test('one item above the bound within a second is a flood, and the next second is a new one', () => {
-  const limit = new RateLimit();
-  assert.equal(limit.admits(ITEMS_PER_WINDOW_MAX, 0), true);
-  assert.equal(limit.admits(1, 999), false);
-  assert.equal(limit.admits(ITEMS_PER_WINDOW_MAX, 1000), true);
-});

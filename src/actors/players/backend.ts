@@ -1,6 +1,6 @@
 // The players backend: which players there are, whose signals are heard, and what is asked of one. What a player is stands in player.ts.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, RateLimit, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -10,7 +10,6 @@ import { type BusOptions, type BusOwner, PlayersBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { carryOut } from './commands.js';
 import { CoverReader } from './cover-reader.js';
-import { FloodGauge } from './flood.js';
 import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
 
@@ -21,6 +20,8 @@ const LEFT_OUT_MAX = 256;
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long those that are there at the start are waited for: one that hangs is told of when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
+/** In a second, of one connection. A player that is used says some ten things; each costs this thread a tenth of a millisecond. */
+const SIGNALS_MAX = 200;
 /** How long a connection that says too much is not listened to. Then its players are read. */
 const REST_MS = 1_000;
 /** Per player: one that hangs must not use up what all have together. */
@@ -35,7 +36,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** By bus name. */
   readonly #players = new Map<string, Player>();
   /** By unique name; one connection may own several names. */
-  readonly #gauges = new Map<string, FloodGauge>();
+  readonly #limits = new Map<string, RateLimit>();
   readonly #underWay = new Map<Player, number>();
   /** Connections that are not listened to now, and what ends it. */
   readonly #resting = new Map<string, () => void>();
@@ -98,7 +99,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return;
     }
     const { sender } = signal;
-    if (this.#gauges.get(sender)?.isFlood(this.#clock.monotonic())) this.#rest(sender);
+    if (this.#limits.get(sender)?.admits(this.#clock.monotonic()) === false) this.#rest(sender);
     else for (const player of this.#playersOf(sender)) player.take(signal);
   }
 
@@ -151,7 +152,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     }
     // Heard first, read then: what happens in between asks for another reading.
     if (this.#playersOf(owner).length === 0) {
-      this.#gauges.set(owner, new FloodGauge());
+      this.#limits.set(owner, new RateLimit(SIGNALS_MAX));
       void this.#bus.watch(playerSignals(owner));
     }
     const changed = (player: Player): void => this.#publisher.changed(player);
@@ -164,7 +165,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#players.delete(busName);
     this.#publisher.gone(player);
     if (this.#playersOf(owner).length > 0) return;
-    this.#gauges.delete(owner);
+    this.#limits.delete(owner);
     this.#resting.get(owner)?.();
     this.#resting.delete(owner);
     void this.#bus.unwatch(playerSignals(owner));
@@ -190,7 +191,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     for (const player of this.#players.values()) player.stop();
     for (const cancel of this.#resting.values()) cancel();
     this.#players.clear();
-    this.#gauges.clear();
+    this.#limits.clear();
     this.#resting.clear();
     this.#leftOut.clear();
     this.#publisher.forget();

@@ -1,8 +1,8 @@
-// The reconnect policy as a table: contract, section 7.
+// The reconnect policy as a table (contract, section 7), and what may be said in a second.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backoffMs } from '../src/clock.js';
+import { backoffMs, RateLimit } from '../src/clock.js';
 
 const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [0, 0, 0],
@@ -34,4 +34,12 @@ test('no attempt ever waits longer than 30 s, and chance spreads each but the fi
     assert.ok(backoffMs(attempt, 0) > backoffMs(attempt, 0.5));
     assert.ok(backoffMs(attempt, 0.5) > backoffMs(attempt, 1));
   }
+});
+
+test('a rate limit admits as many as it says in each second, for ever, and not one more', () => {
+  const limit = new RateLimit(10);
+  for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admits(now), true);
+  assert.equal(limit.admits(60_000, 10), true);
+  assert.equal(limit.admits(60_999), false);
+  assert.equal(limit.admits(61_000, 10), true);
 });
