@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange } from './exchange.js';
 import { problem, problemReply } from './problem.js';
-import { type HeaderPair, type HttpReply, isMatch } from './reply.js';
+import { type HeaderPair, type HttpReply, isMatch, REVALIDATE } from './reply.js';
 import { foreignOrigin, originStanding, type TrustRules } from './trust.js';
 
 /** One file in each encoding that it was made in; `identity` always. */
@@ -50,7 +50,6 @@ const ALWAYS: readonly HeaderPair[] = [
 ];
 /** The name changes with the content. */
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
-const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
 /** Where the page is. Kept by browsers: it will not move. */
 const TO_THE_PAGE: HttpReply = { status: 308, headers: [['Location', '/ui']], body: '' };

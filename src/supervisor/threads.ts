@@ -3,7 +3,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { Clock } from '../clock.js';
+import { type Clock, within } from '../clock.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 
 /** How a thread ended. `stack` is for the log only. */
@@ -201,18 +201,8 @@ export class Threads {
   /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
   async #gone(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
-    let isGone = false;
-    const gone = worker.terminate().then(() => {
-      isGone = true;
-      this.#living.delete(worker);
-    });
-    let cancel: (() => void) | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      cancel = this.#clock.after(GONE_WITHIN_MS, resolve);
-    });
-    await Promise.race([gone, deadline]);
-    cancel?.();
-    if (isGone) return;
+    const gone = worker.terminate().then(() => this.#living.delete(worker));
+    if ((await within(this.#clock, GONE_WITHIN_MS, gone)) !== undefined) return;
     this.#count(entry, 1);
     gone.then(() => this.#count(entry, -1));
   }

@@ -46,6 +46,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: [
       ...[
         'node:buffer',
+        'node:events',
         'node:fs',
         'node:fs/promises',
         'node:net',

@@ -5,6 +5,7 @@
 // so of two daemons one wins), nobody can connect before the mode is set, and closing the server, at which libuv unlinks
 // the name that was bound, cannot remove the socket of somebody else.
 
+import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
@@ -190,7 +191,8 @@ async function bindAt(path: string, server: Server): Promise<string> {
   const room = mkdtempSync(`${dirname(path)}/.`);
   try {
     const bound = join(room, 's');
-    await listening(server, shortName(server, room));
+    server.listen({ path: shortName(server, room), backlog: BACKLOG_CONNECTIONS });
+    await once(server, 'listening');
     chmodSync(bound, 0o600);
     linkSync(bound, path);
     return socketIdentity(path);
@@ -208,14 +210,4 @@ function shortName(server: Server, room: string): string {
   const held = openSync(room, 'r');
   server.once('close', () => closeSync(held));
   return `/proc/self/fd/${held}/s`;
-}
-
-function listening(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ path, backlog: BACKLOG_CONNECTIONS }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }

@@ -1,15 +1,6 @@
 // The bus itself (org.freedesktop.DBus) and the standard interface of properties: what is used of them. Data only.
 
-import {
-  type Effect,
-  type Match,
-  type Method,
-  type MethodReply,
-  methodsOf,
-  signalRow,
-  type Values,
-  type VariantValue,
-} from './method.js';
+import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 
@@ -34,15 +25,8 @@ export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss')
 export const PROPERTIES_CHANGED = signalRow(PROPERTIES_INTERFACE, 'PropertiesChanged', 'sa{sv}as');
 
 /** The properties of one object of a service; `''` for the interface means all of them. */
-export function getAll(destination: string): Method<Values<'s'>, MethodReply<'a{sv}'>, 'none'> {
-  return {
-    destination,
-    interface: PROPERTIES_INTERFACE,
-    member: 'GetAll',
-    in: 's',
-    out: 'a{sv}',
-    effect: 'none',
-  };
+export function getAll(destination: string) {
+  return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('GetAll', ['s', 'a{sv}'], 'none');
 }
 
 /** Interface, property, value; called on the path of the object. */
