@@ -1,13 +1,33 @@
-// The discovery bridge's thread: wires the announcer to the runtime, and nothing else.
+// The discovery bridge's thread: wires the announcer to the runtime and to the machine's interfaces, and decides nothing.
 
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import { runBridge } from '../runtime.js';
 import { Announcer } from './announcer.js';
-import { interfacesNow } from './interfaces.js';
+import type { Interface, Interfaces } from './places.js';
 
 export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
   const world = { interfaces: interfacesNow, clock: systemClock };
   return runBridge<'discovery'>(task, (settings, node) => new Announcer(settings, node, world));
+}
+
+/** Throws where the system does not say. */
+function interfacesNow(): Interfaces {
+  return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
+    const addresses = infos.filter(({ internal }) => !internal);
+    const index = addresses.length === 0 ? undefined : indexOf(name);
+    return index === undefined ? [] : [{ name, index, addresses }];
+  });
+}
+
+/** Undefined: it has gone meanwhile. */
+function indexOf(name: string): number | undefined {
+  try {
+    return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
+  } catch {
+    return undefined;
+  }
 }

@@ -5,12 +5,10 @@ import { backoffMs, type Clock, Timers } from '../../clock.js';
 import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
 import type { NoticeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { type AskedTopic, Branch } from './branch.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
-import { lookAround } from './look.js';
 import { clientIdOf, type OtherOwner, otherOwner } from './node-identity.js';
 import { OFFLINE, OwnTopics } from './own-topics.js';
 import { RetainedTree } from './retained-tree.js';
@@ -25,6 +23,10 @@ const OCCUPIED_MS: Readonly<Record<OtherOwner['who'], number>> = {
 };
 /** What nobody announces is asked for again after so long (contract, section 8). */
 const ASK_AGAIN_MS = 600_000;
+
+/** Far above what a node publishes; a branch that holds more is not a node's. */
+const LOOK_TOPICS_MAX = 10_000;
+const LOOK_BYTES_MAX = 16 << 20;
 
 const ASKED: Readonly<Record<AskedTopic, string>> = { server: '/server', power: '/power/' };
 
@@ -207,4 +209,35 @@ export class MqttBridge implements BridgeActor {
       node.log('warn', 'the broker is away', { reason });
     }
   }
+}
+
+/** Retained messages by topic, or why they cannot be had. */
+type Look =
+  | { readonly ok: true; readonly held: ReadonlyMap<string, BrokerMessage> }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * One look at what the broker keeps of this node: over a connection of its own, which has no will and publishes nothing, so that it does
+ * no harm where the branch turns out to be another node's. `dial` begins it.
+ */
+async function lookAround(
+  dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection,
+  filters: readonly string[],
+): Promise<Look> {
+  const held = new Map<string, BrokerMessage>();
+  let bytes = 0;
+  const connection = dial((message) => {
+    if (!message.retained) return;
+    held.set(message.topic, message);
+    bytes += message.text.length;
+    if (held.size > LOOK_TOPICS_MAX || bytes > LOOK_BYTES_MAX)
+      connection.cut('the branch holds more than a node publishes');
+  });
+  // What is retained comes between the two answers, at QoS 0 in one sequence with them.
+  const done =
+    (await connection.ready) &&
+    (await connection.subscribe(filters, { qos: 0 })) &&
+    (await connection.unsubscribe(filters));
+  await connection.end('the look is over');
+  return done ? { ok: true, held } : { ok: false, reason: await connection.ended };
 }

@@ -63,7 +63,7 @@ const COMMANDED: readonly Commanded[] = [
       output: {
         path: 'default',
         sets: 'default',
-        at: (name) => `/audio/outputs/${encodeURIComponent(replyText(name))}`,
+        at: (name) => `/audio/outputs/${encodeURIComponent(pathText(name))}`,
         body: () => undefined,
       },
     },
@@ -167,7 +167,7 @@ function wordsFor({ words, fields }: Commanded, json: unknown, payload: string):
 
 function wordAsk({ words }: Commanded, base: string, queue: string, word: string): CommandAsk {
   const step = words !== undefined && Object.hasOwn(words, word) ? words[word] : undefined;
-  const path = `${base}/${step?.path ?? encodeURIComponent(replyText(word.slice(0, WORD_CHARS_MAX)))}`;
+  const path = `${base}/${step?.path ?? encodeURIComponent(pathText(word.slice(0, WORD_CHARS_MAX)))}`;
   return { path, queue, ...(step?.sets !== undefined && { supersedes: `${base} ${step.sets}` }) };
 }
 
@@ -205,7 +205,7 @@ function fieldAsks(
 }
 
 /** In whole characters: half of one cannot be part of a path. */
-function replyText(value: unknown): string {
+function pathText(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toString();
 }
 
