@@ -2,7 +2,7 @@
 // `audio.level` (contract, section 5). Pure.
 
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
-import type { SinkInfo } from '../../protocol/pulse/records.js';
+import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { SoundState } from './state.js';
 
@@ -22,10 +22,13 @@ const STEPS_PER_UNIT = 1000;
 /** Per channel the highest sample, 0..1, three decimals. */
 export type Peaks = readonly number[];
 
-/** Outputs that something plays to and that do not sleep all the same, by index. */
-export function sounding({ sinks, inputs }: Pick<SoundState, 'sinks' | 'inputs'>): readonly SinkInfo[] {
+/** Outputs that a client for which `counts` plays to and that do not sleep all the same, by index. A muted one may sound any moment. */
+export function sounding(
+  { sinks, inputs }: Pick<SoundState, 'sinks' | 'inputs'>,
+  counts = ({ corked }: SinkInputInfo): boolean => !corked,
+): readonly SinkInfo[] {
   const played = new Set<number | undefined>();
-  for (const { info } of inputs.values()) if (!info.corked) played.add(info.sink);
+  for (const { info } of inputs.values()) if (counts(info)) played.add(info.sink);
   return [...sinks.values()]
     .map(({ info }) => info)
     .filter(({ index, state }) => played.has(index) && state !== SUSPENDED)
@@ -91,17 +94,17 @@ export function louder(a: Peaks, b: Peaks): Peaks {
 type LevelsBySink = ReadonlyMap<number, Peaks>;
 
 /**
- * The level of every output where it is known: 0 where nothing plays; where something does, what was `measured`, which is nothing
- * before the first fragment, or the 0 of before.
+ * The level of every output where it is known: 0 where nothing plays, or only what is muted, which a meter would tell up to 0.2 s later;
+ * where something does, what was `measured`, which is nothing before the first fragment, or the 0 of before.
  */
 export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,
   measured: LevelsBySink,
 ): Map<number, Peaks> {
-  const playing = new Set(sounding(state));
+  const heard = new Set(sounding(state, ({ corked, muted }) => !corked && !muted));
   const levels = new Map<number, Peaks>();
   for (const { info } of [...state.sinks.values()].sort((a, b) => a.info.index - b.info.index)) {
-    const peaks = playing.has(info) ? measured.get(info.index) : info.channelMap.map(() => 0);
+    const peaks = heard.has(info) ? measured.get(info.index) : info.channelMap.map(() => 0);
     if (peaks !== undefined) levels.set(info.index, peaks);
   }
   return levels;

@@ -89,6 +89,14 @@ describe('a level is', () => {
   for (const [what, sinks, measured, text] of rows) {
     test(what, () => assert.equal(levelText(levelsNow(state(sinks, [playing]), measured)), text));
   }
+
+  test('0 where all that plays is muted, whatever a meter still says', () => {
+    const muted = inputInfo(8, 'Song', { sink: 3, muted: true });
+    const told = (...inputs: SinkInputInfo[]) => levelText(levelsNow(state([LIVING], inputs), MEASURED));
+    assert.equal(told(muted), '{"outputs":[{"id":3,"peak":[0,0]}]}');
+    assert.equal(told(muted, playing), '{"outputs":[{"id":3,"peak":[0.5,0.25]}]}');
+    assert.equal(sounding(state([LIVING], [muted])).length, 1, 'and the meter stays');
+  });
 });
 
 describe('a fragment', () => {

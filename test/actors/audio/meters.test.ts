@@ -131,6 +131,28 @@ describe('a meter', DEADLINE, () => {
     assert.equal(told(), living(0, 0));
   });
 
+  test('of what is muted is 0 at once, and stays open', async (t) => {
+    let muted = false;
+    const { server, backend, count, told } = await metered(t, (request, say) => {
+      if (request.command === COMMAND.getInput)
+        return say.reply(request.tag, inputFields(5, 'News', { muted }));
+      return withCaptures(GIVEN)(request, say);
+    });
+    backend.watch('audio.level', true);
+    await until('it is opened', () => count(COMMAND.createRecordStream) === 1);
+    server.say.send(peaks(4, 0.5, 0.25), METERS);
+    await until('it is told', () => told() === living(0.5, 0.25));
+    muted = true;
+    server.say.send(event(EVENT.inputChange, 5), 0);
+    await until('it is silent', () => told() === living(0, 0));
+    muted = false;
+    server.say.send(event(EVENT.inputChange, 5), 0);
+    await until('both are read', () => count(COMMAND.getInput) === 2);
+    server.say.send(peaks(4, 0.25, 0.5), METERS);
+    await until('it is told again', () => told() === living(0.25, 0.5));
+    assert.deepEqual([count(COMMAND.createRecordStream), count(COMMAND.deleteRecordStream)], [1, 0]);
+  });
+
   test('that ends by others is not known, and is opened again', async (t) => {
     const { server, backend, count, told } = await metered(t, withCaptures(GIVEN));
     backend.watch('audio.level', true);

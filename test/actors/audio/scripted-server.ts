@@ -126,17 +126,24 @@ export interface InputFields {
   readonly volume?: readonly number[];
   readonly hasVolume?: boolean;
   readonly corked?: boolean;
+  readonly muted?: boolean;
   readonly sink?: number;
 }
 
 export const inputFields = (
   index: number,
   name: string,
-  { volume = [0x10000, 0x10000], hasVolume = true, corked = false, sink = 0 }: InputFields = {},
+  {
+    volume = [0x10000, 0x10000],
+    hasVolume = true,
+    corked = false,
+    muted = false,
+    sink = 0,
+  }: InputFields = {},
 ): Buffer =>
   Buffer.concat([
     ...[u32(index), string(name), u32(NONE), u32(1), u32(sink), sampleSpec(2, 44_100), channelMap(2)],
-    ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(false)],
+    ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(muted)],
     ...[properties({ 'media.name': name }), boolean(corked), boolean(hasVolume), boolean(true), format()],
   ]);
 
