@@ -51,7 +51,7 @@ async function measure(
   context: Context,
 ): Promise<{ parts: Map<string, readonly Task[]>; ages: number[] }> {
   const node = new NodeWithPage().up({ audio: AUDIO });
-  const browser = await openChromium({ viewport: { width: 360, height: 740 } });
+  const browser = await openChromium({ locale: 'en', viewport: { width: 360, height: 740 } });
   try {
     const page = await browser.context.newPage();
     const devtools = await browser.context.newCDPSession(page);
@@ -68,6 +68,18 @@ async function measure(
     parts.set(
       'loading',
       loading.filter(({ isBeforeScript }) => !isBeforeScript),
+    );
+    const all = page.getByRole('button', { name: 'more streams' });
+    parts.set(
+      'all streams unfolded',
+      await tasksWhile(devtools, async () => {
+        await all.click();
+        await page
+          .locator('.stream')
+          .nth(STREAMS - 1)
+          .waitFor({ state: 'attached' });
+        await pause(REST_MS);
+      }),
     );
     await page.evaluate(watchText('.stream'));
     const told = new Map<string, number>();

@@ -1,7 +1,7 @@
 // The whole page: the node's name and its connection, and a section for each thing that it has.
 
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import { Reporting } from './controls.js';
 import { say } from './language.js';
@@ -13,7 +13,7 @@ import { Players } from './players.js';
 import { useReasons } from './reasons.js';
 import { Services } from './services.js';
 import { Sounding } from './sounding.js';
-import { Streams } from './streams.js';
+import { Streams, Unfolding } from './streams.js';
 import { System } from './system.js';
 import type { Turns } from './turns.js';
 import { UpgradeCard } from './upgrade.js';
@@ -34,6 +34,7 @@ interface AppProps {
 
 export function App({ live, state, isBeating, leaving, levels, turns }: AppProps) {
   const { notices, report, dismiss } = useNotices();
+  const unfolding = useState(false);
   const { connection, server } = state;
   const node = server?.hostname ?? location.hostname;
   const status = connection.status === 'live' && !isBeating ? 'lost' : connection.status;
@@ -49,7 +50,9 @@ export function App({ live, state, isBeating, leaving, levels, turns }: AppProps
         <Header node={node} status={status} leaving={leaving} />
         <main class={status === 'lost' ? 'stale' : ''}>
           <Pacing.Provider value={turns}>
-            {status === 'connecting' ? null : <Sections live={live} state={state} />}
+            <Unfolding.Provider value={unfolding}>
+              {status === 'connecting' ? null : <Sections live={live} state={state} />}
+            </Unfolding.Provider>
           </Pacing.Provider>
         </main>
         <Notices notices={notices} dismiss={dismiss} />

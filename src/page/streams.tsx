@@ -1,5 +1,7 @@
 // The clients of the sound server, each a stream: volume, mute, and the output that it plays to, by a menu or by dragging it there.
+// Of many the first few, and a button for the others: what stands below them on a phone is not far.
 
+import { createContext } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Slider, Toggle, useControl } from './controls.js';
@@ -10,6 +12,14 @@ import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 import type { Turns } from './turns.js';
 
 const ROWS_AT_ONCE = 5;
+/** So many stand before the button. One alone is not put behind it. */
+const FIRST_ROWS = 8;
+
+/** Whether the others are shown, and how to change that: whoever provides it keeps it while the sound server is away. */
+export const Unfolding = createContext<readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void]>([
+  false,
+  () => undefined,
+]);
 
 interface StreamsProps {
   readonly node: Tonearm;
@@ -26,10 +36,11 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
     outputs.map(({ name, description }) => ({ value: name, text: description || name })),
   );
   const [drag, setDrag] = useState<StreamDrag>();
+  const [isUnfolded, unfold] = useContext(Unfolding);
   if (streams.size === 0) return <Empty>{say('noStreams')}</Empty>;
   return (
     <>
-      <StreamList ids={ids} node={node} rows={rows} options={options} onDrag={setDrag} />
+      <StreamList {...{ ids, node, rows, options, isUnfolded, unfold }} onDrag={setDrag} />
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
@@ -100,21 +111,37 @@ class Rows {
   }
 }
 
-interface ListProps {
+interface ListProps extends Omit<RowProps, 'id'> {
   readonly ids: readonly number[];
-  readonly node: Tonearm;
-  readonly rows: Rows;
-  readonly options: readonly Option[];
-  readonly onDrag: (drag: StreamDrag | undefined) => void;
+  readonly isUnfolded: boolean;
+  readonly unfold: (wanted: boolean) => void;
 }
 
-const StreamList = still(({ ids, rows, ...others }: ListProps) => {
-  const drawn = useGrowing(ids.length, ROWS_AT_ONCE);
+/** One list of all, so that a row that comes out from behind the button is still the same one. */
+const StreamList = still(({ ids, isUnfolded, unfold, ...others }: ListProps) => {
+  const first = ids.length > FIRST_ROWS + 1 ? FIRST_ROWS : ids.length;
+  const isFolding = first < ids.length;
+  const wanted = isUnfolded ? ids.length : first;
+  const drawn = useGrowing(wanted, ROWS_AT_ONCE);
+  const rows = ids.slice(0, drawn).map((id) => <StreamRow key={id} id={id} {...others} />);
+  if (isFolding && drawn >= first)
+    rows.splice(
+      first,
+      0,
+      <li key="fold" class="fold">
+        <button
+          type="button"
+          class="button small"
+          aria-expanded={isUnfolded}
+          onClick={() => unfold(!isUnfolded)}
+        >
+          {say('moreStreams', { count: ids.length - first })}
+        </button>
+      </li>,
+    );
   return (
-    <ul class="cards rows" style={{ '--rows': ids.length }}>
-      {ids.slice(0, drawn).map((id) => (
-        <StreamRow key={id} id={id} rows={rows} {...others} />
-      ))}
+    <ul class={`cards rows ${isFolding ? 'folding' : ''}`} style={{ '--rows': wanted }}>
+      {rows}
     </ul>
   );
 });
@@ -126,8 +153,12 @@ function useAlike<T>(value: T): T {
   return kept.current;
 }
 
-interface RowProps extends Omit<ListProps, 'ids'> {
+interface RowProps {
   readonly id: number;
+  readonly node: Tonearm;
+  readonly rows: Rows;
+  readonly options: readonly Option[];
+  readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
 const StreamRow = still(({ id, rows, ...others }: RowProps) => {

@@ -62,7 +62,7 @@ function Progress({ percent, step }: UpgradeRun) {
           aria-label={say('upgrading')}
           {...(percent === undefined ? {} : { value: percent })}
         />
-        {percent === undefined ? null : <span class="number">{say('percent', { value: percent })}</span>}
+        {percent === undefined ? null : <span class="slider-text">{say('percent', { value: percent })}</span>}
       </div>
       {step === undefined ? null : <p class="quiet wrap">{say('upgradeStep', { step: bidi(step) })}</p>}
     </div>

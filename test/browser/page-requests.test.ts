@@ -7,7 +7,7 @@ import type { Locator, Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, player, service, stream } from './node-with-page.js';
+import { NodeWithPage, ORDINARY, player, service, stream } from './node-with-page.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -100,18 +100,50 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change('audio', ...Array.from({ length: 150 }, (_, index) => stream(100 + index)));
     const height = (): Promise<number> => page.evaluate("document.querySelector('.rows').offsetHeight");
     const menu = (name: string): Locator => page.getByRole('combobox', { name: `Output of ${name}` });
+    await page.getByRole('button', { name: '144 more streams' }).click();
     await page.getByText('Stream 249', { exact: true }).waitFor();
     const before = await height();
     await menu('Stream 100').focus();
     assert.equal(await menu('Stream 120').count(), 0);
-    // A menu, a button and a slider in each.
-    for (let pressed = 0; pressed < 20 * 3; pressed += 1) await page.keyboard.press('Tab');
+    // A menu, a button and a slider in each, and the button for the streams behind the first eight.
+    for (let pressed = 0; pressed < 20 * 3 + 1; pressed += 1) await page.keyboard.press('Tab');
     assert.equal(await menu('Stream 120').getAttribute('aria-label'), await focused());
     await page.getByText('Stream 240', { exact: true }).scrollIntoViewIfNeeded();
     await page.getByRole('slider', { name: 'Volume of Stream 240' }).press('Home');
     assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '240' }, volume: 0 });
     assert.equal(await height(), before, 'nothing has moved');
     await page.setViewportSize(VIEWPORT);
+  });
+
+  test('for none of many streams behind the first eight, until all are wanted, and that is kept', async () => {
+    const streams = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, index) => stream(from + index));
+    const shown = (): Promise<number> => page.locator('.stream').count();
+    const shows = (count: number) => until(`${count} streams`, async () => (await shown()) === count);
+    const more = (count: number): Locator => page.getByRole('button', { name: `${count} more streams` });
+    const bottom = (): Promise<number> => page.evaluate("document.querySelector('.rows').offsetHeight");
+    // With the two that are there already.
+    node.change('audio', ...streams(100, 106));
+    await shows(9);
+    assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
+    node.change('audio', ...streams(107, 150));
+    await more(45).waitFor();
+    await shows(8);
+    const folded = await bottom();
+    await more(45).press('Enter');
+    await shows(53);
+    assert.equal(await more(45).getAttribute('aria-expanded'), 'true');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), '45 more streams');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Output of Stream 106', 'what has come is next');
+    node.health('audio', 'connecting');
+    await page.locator('.stream').first().waitFor({ state: 'detached' });
+    node.change('audio', ...(ORDINARY['audio'] ?? []), ...streams(100, 150));
+    node.health('audio', 'up');
+    await shows(53);
+    await more(45).press('Enter');
+    await shows(8);
+    assert.equal(await bottom(), folded, 'and nothing is left below');
   });
 
   test('nothing of units that are only shown', async () => {

@@ -50,6 +50,13 @@ const away = (backend: Backend): State => ({
   },
 });
 
+const CROWD = {
+  audio: [
+    ...(ORDINARY['audio'] ?? []).slice(0, 4),
+    ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
+  ],
+};
+
 export const STATES: Readonly<Record<string, State>> = {
   ordinary: { act: (page) => page.getByText('Checked 1 Jan 2026, 10:00').waitFor() },
   german: {
@@ -97,14 +104,13 @@ export const STATES: Readonly<Record<string, State>> = {
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },
-  crowd: {
-    node: {
-      audio: [
-        ...(ORDINARY['audio'] ?? []).slice(0, 4),
-        ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
-      ],
+  crowd: { node: CROWD, act: (page) => page.getByText('142 more streams').waitFor() },
+  'crowd-unfolded': {
+    node: CROWD,
+    act: async (page) => {
+      await page.getByText('142 more streams').click();
+      await page.locator('.stream').nth(149).waitFor({ state: 'attached' });
     },
-    act: (page) => page.locator('.stream').nth(149).waitFor({ state: 'attached' }),
   },
   wild: {
     node: {
