@@ -1,6 +1,7 @@
 // How long others wait for an answer beside a crowd, to how long they wait at rest: silent connections that come back as they are
-// closed, streams of which some never read, a broker that floods. Everybody asks on a connection of their own, one after another, at a
-// steady rate; each crowd has a process of its own, and silence comes from addresses of its own, in a network that is made for it.
+// closed, streams of which some never read, a broker that floods. Everybody else asks on a connection of their own, one after another, at a
+// steady rate; each crowd has a process of its own, and silence comes from addresses of its own, in a network that is made for it. Beside
+// it stands what the same crowd does to uWebSockets.js alone, with the same answer, that holds as many connections and closes the oldest.
 //   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -11,9 +12,9 @@ import { Daemon } from '../test/contract/daemon.js';
 import { addresses } from '../test/contract/silent-crowd.js';
 import { openCrowd } from '../test/contract/stream-crowd.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { median } from './support/figures.js';
+import { cpuMs, median } from './support/figures.js';
 import { Forked } from './support/fork.js';
-import { measurement } from './support/measurement.js';
+import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const ROUNDS = 4;
@@ -28,6 +29,12 @@ const TOPIC = 'bench/crowds';
 const NODE = '10.9.0.1';
 const FIRST = '10.9.0.2';
 const HOSTS = 50;
+/** How many connections the node lets each of them have, by its defaults (`gateway/connection-limits.ts`). */
+const SILENT_CROWDS = [
+  { from: 'one address', hosts: 1, held: 504 },
+  { from: `${HOSTS} addresses`, hosts: HOSTS, held: 672 },
+];
+const GOAL = { atMost: 2 };
 
 if (process.env['TONEARM_BENCH_NETWORK'] !== '1') {
   const script = fileURLToPath(import.meta.url);
@@ -64,14 +71,14 @@ async function answerTimes(port: number, forMs: number): Promise<readonly number
   return taken;
 }
 
+/** Its orders. */
 interface Crowd {
-  readonly what: string;
-  /** Its process; `begin` and `end` are its orders. */
   readonly begin: () => Promise<unknown>;
   readonly end: () => Promise<unknown>;
 }
 
 const PROCESS = new URL('./support/crowd-process.js', import.meta.url);
+const CONSTANT = new URL('./support/http-constant.js', import.meta.url);
 const sound = await startPulseAudio();
 const broker = await Forked.start(PROCESS, 'broker', TOPIC);
 const daemon = await Daemon.start({
@@ -83,22 +90,14 @@ await daemon.backend('mqtt', 'up');
 const { port } = daemon;
 const forked = [broker.forked];
 
-async function silent(hosts: number): Promise<Crowd> {
-  const { forked: crowd } = await Forked.start(
-    PROCESS,
-    'silent',
-    ...[NODE, port, FIRST, hosts, SILENT].map(String),
-  );
-  forked.push(crowd);
-  return {
-    what: `${SILENT} silent connections from ${hosts === 1 ? 'one address' : `${hosts} addresses`}`,
-    begin: () => crowd.order({ do: 'begin' }),
-    end: () => crowd.order({ do: 'end' }),
-  };
+async function start(module: URL, ...args: readonly (string | number)[]): ReturnType<typeof Forked.start> {
+  const one = await Forked.start(module, ...args.map(String));
+  forked.push(one.forked);
+  return one;
 }
 
 /** Volume changes are what the streams are sent meanwhile. */
-async function streams(): Promise<Crowd> {
+function streams(): Crowd {
   let members: Awaited<ReturnType<typeof openCrowd>> = [];
   let changes = Promise.resolve();
   let isOver = false;
@@ -109,7 +108,6 @@ async function streams(): Promise<Crowd> {
     }
   };
   return {
-    what: `${STREAMS} streams, of which ${NEVER_READ} never read`,
     begin: async () => {
       isOver = false;
       members = [
@@ -126,34 +124,91 @@ async function streams(): Promise<Crowd> {
   };
 }
 
-const flood: Crowd = {
-  what: 'a broker that floods',
-  begin: () => broker.forked.order({ do: 'begin' }),
-  end: () => broker.forked.order({ do: 'end' }),
-};
+function ordered(crowd: Forked): Crowd {
+  return { begin: () => crowd.order({ do: 'begin' }), end: () => crowd.order({ do: 'end' }) };
+}
 
-await measurement(async ({ rounds, ms, wants }) => {
-  const roundMs = ms(ROUND_MS);
-  await answerTimes(port, roundMs);
-  const rows: Row[] = [];
-  for (const crowd of [await silent(1), await silent(HOSTS), await streams(), flood]) {
-    if (!wants(crowd.what)) continue;
-    const [rest, beside]: [number[], number[]] = [[], []];
-    for (let round = rounds(ROUNDS); round > 0; round -= 1) {
-      rest.push(median(await answerTimes(port, roundMs)));
-      await crowd.begin();
-      await pause(GATHERING_MS);
-      beside.push(median(await answerTimes(port, roundMs)));
-      await crowd.end();
-      await pause(GATHERING_MS);
+/** Who is asked, and what it is beside. */
+interface Side {
+  readonly port: number;
+  readonly pid: number;
+  readonly crowd: Crowd;
+}
+
+interface Taken {
+  readonly rest: number[];
+  readonly beside: number[];
+  /** CPU beside the crowd, in ms, without that of the answers. */
+  readonly cpu: number[];
+}
+
+async function takeRound(side: Side, roundMs: number, taken: Taken): Promise<void> {
+  const atFirst = cpuMs(side.pid);
+  taken.rest.push(median(await answerTimes(side.port, roundMs)));
+  const before = cpuMs(side.pid);
+  await side.crowd.begin();
+  await pause(GATHERING_MS);
+  taken.beside.push(median(await answerTimes(side.port, roundMs)));
+  taken.cpu.push(cpuMs(side.pid) - before - (before - atFirst));
+  await side.crowd.end();
+  await pause(GATHERING_MS);
+}
+
+async function take(sides: readonly Side[], { rounds, ms }: Context): Promise<readonly Taken[]> {
+  const taken = sides.map((): Taken => ({ rest: [], beside: [], cpu: [] }));
+  for (const { port } of sides) await answerTimes(port, ms(ROUND_MS));
+  for (let round = rounds(ROUNDS); round > 0; round -= 1) {
+    for (const [at, side] of sides.entries()) {
+      const own = taken[at];
+      if (own !== undefined) await takeRound(side, ms(ROUND_MS), own);
     }
-    rows.push({
-      what: `an answer beside ${crowd.what}, p50`,
+  }
+  return taken;
+}
+
+function answerRow(what: string, { rest, beside }: Taken): Row {
+  return { what, unit: 'ms', taken: beside, against: { what: 'at rest', taken: rest } };
+}
+
+async function silentRows(what: string, hosts: number, held: number, context: Context): Promise<Row[]> {
+  const answer = await daemon.get('/audio');
+  const bare = await start(CONSTANT, JSON.stringify({ headers: [], body: answer.text }), held);
+  const sides: Side[] = [];
+  for (const asked of [
+    { port, pid: daemon.pid },
+    { port: bare.said, pid: bare.forked.pid },
+  ]) {
+    const crowd = await start(PROCESS, 'silent', NODE, asked.port, FIRST, hosts, SILENT);
+    sides.push({ ...asked, crowd: ordered(crowd.forked) });
+  }
+  const [ours, floor] = await take(sides, context);
+  if (ours === undefined || floor === undefined) return [];
+  return [
+    { ...answerRow(`an answer beside ${what}, p50`, ours), goal: GOAL },
+    answerRow(`uWS alone beside ${what}, p50`, floor),
+    {
+      what: `CPU beside ${what}`,
       unit: 'ms',
-      taken: beside,
-      against: { what: 'at rest', taken: rest },
-      goal: { atMost: 2 },
-    });
+      taken: ours.cpu,
+      against: { what: 'uWS alone', taken: floor.cpu },
+    },
+  ];
+}
+
+await measurement(async (context) => {
+  const rows: Row[] = [];
+  for (const { from, hosts, held } of SILENT_CROWDS) {
+    const what = `${SILENT} silent connections from ${from}`;
+    if (context.wants(what)) rows.push(...(await silentRows(what, hosts, held, context)));
+  }
+  const others = {
+    [`${STREAMS} streams, of which ${NEVER_READ} never read`]: streams(),
+    'a broker that floods': ordered(broker.forked),
+  };
+  for (const [what, crowd] of Object.entries(others)) {
+    if (!context.wants(what)) continue;
+    const [taken] = await take([{ port, pid: daemon.pid, crowd }], context);
+    if (taken !== undefined) rows.push({ ...answerRow(`an answer beside ${what}, p50`, taken), goal: GOAL });
   }
   return rows;
 });

@@ -1,13 +1,16 @@
-// Measured against by http.ts: uWebSockets.js alone, answering every GET with the answer that it is given, headers too.
-// Its first argument is that answer as JSON: { headers: [name, value][], body }.
+// Measured against by http.ts and crowds.ts: uWebSockets.js alone, answering every GET with the answer that it is given, headers too.
+// Its first argument is that answer as JSON: { headers: [name, value][], body }. With a second it listens on every address, and of the
+// connections from other machines it holds so many: for each more it closes the oldest.
 
-import { App, us_socket_local_port } from 'uWebSockets.js';
+import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
 
 interface Constant {
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
 }
+
+const LOOPBACK = '127.0.0.1';
 
 const { headers, body } = JSON.parse(process.argv[2] ?? '') as Constant;
 const bytes = Buffer.from(body);
@@ -18,7 +21,43 @@ app.get('/*', (response) => {
   for (const [name, value] of headers) response.writeHeader(name, value);
   response.end(bytes);
 });
-app.listen('127.0.0.1', 0, (socket) => {
+const max = process.argv[3];
+if (max !== undefined) closeBeyond(Number(max));
+app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen');
   obey(us_socket_local_port(socket), { cpu: ownCpu });
 });
+
+/** It is said that a connection has closed, not which: of those that were never answered, one that has no address any more. */
+function closeBeyond(most: number): void {
+  const held = new Set<HttpResponse>();
+  let isClosing = false;
+  const enter = (response: HttpResponse): void => {
+    if (addressOf(response) === LOOPBACK) return;
+    held.add(response);
+    const [oldest] = held;
+    if (held.size <= most || oldest === undefined) return;
+    held.delete(oldest);
+    isClosing = true;
+    oldest.close();
+    isClosing = false;
+  };
+  const leave = (closed: HttpResponse): void => {
+    if (closed.getWriteOffset() > 0) return;
+    for (const one of held) {
+      if (addressOf(one) !== '') continue;
+      held.delete(one);
+      return;
+    }
+  };
+  const onChange = (response: HttpResponse, change: number): void => {
+    if (change > 0) enter(response);
+    else if (!isClosing) leave(response);
+  };
+  app.filter(onChange);
+}
+
+/** Of IPv4; '' once it is closed. */
+function addressOf(response: HttpResponse): string {
+  return Buffer.from(response.getRemoteAddress()).join('.');
+}

@@ -5,9 +5,12 @@
 const CONNECTIONS_BESIDE_STREAMS = 512;
 /** What all else may hold open: the upgrade actor's 2048 progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 2304;
+/** Beyond all others, until somebody gives way for them, where descriptors are left. */
+const WAITING_CONNECTIONS = 512;
 
 export interface ConnectionLimits {
   readonly connections: number;
+  readonly waiting: number;
   readonly streams: number;
 }
 
@@ -15,8 +18,10 @@ export interface ConnectionLimits {
 export function connectionLimits(streamsWanted: number, descriptorsMax: number): ConnectionLimits {
   const wanted = streamsWanted + CONNECTIONS_BESIDE_STREAMS;
   const connections = Math.min(wanted, remaining(descriptorsMax, OTHER_DESCRIPTORS));
+  const left = Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections);
   return {
     connections,
+    waiting: Math.min(WAITING_CONNECTIONS, left),
     streams: Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS)),
   };
 }
@@ -60,12 +65,14 @@ interface Peer {
 
 interface HeldConnection<C> {
   readonly connection: C;
-  readonly peer: Peer;
+  readonly peerName: string;
+  /** Undefined while it waits. */
+  peer: Peer | undefined;
 }
 
 /**
- * Shares the connections among the peers: whoever comes is let in, and when there are too many, whoever has most gives way with
- * the one that has been silent longest. `C` is a connection.
+ * Shares the connections among the peers: whoever comes waits until it is let in, and when there are too many, whoever has most gives
+ * way with the one that has been silent longest. `C` is a connection.
  */
 export class ConnectionShares<C> {
   readonly #max: number;
@@ -73,8 +80,10 @@ export class ConnectionShares<C> {
   readonly #isSilent: (connection: C) => boolean;
   readonly #onFull: (most: string) => void;
   readonly #peers = new Map<string, Peer>();
-  /** In the order in which they came. */
+  /** In the order in which they came: those who wait are the last. */
   readonly #held: HeldConnection<C>[] = [];
+  /** How many of `#held` have been let in. */
+  #admitted = 0;
   /** Of `#held`, where the last one left: when many leave they leave in order, and are found without a search. */
   #lastLeft = 0;
   /** Connections beyond what is reserved for their peers. */
@@ -92,17 +101,38 @@ export class ConnectionShares<C> {
     this.#onFull = onFull;
   }
 
-  /** Takes one in. What must be closed for it, which is forgotten already: nothing, another one, or itself. */
-  entered(connection: C, peerName: string): C | undefined {
-    const peer = this.#peers.get(peerName) ?? {
-      name: peerName,
-      reserved: peerName === LOOPBACK ? this.#reserved : 0,
+  /** There have been too many, and half of them have not gone since. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** How many have come and have not been let in. */
+  get waiting(): number {
+    return this.#held.length - this.#admitted;
+  }
+
+  /** It waits, behind all others. */
+  arrived(connection: C, peerName: string): void {
+    this.#held.push({ connection, peerName, peer: undefined });
+  }
+
+  /**
+   * Lets in who has waited longest. What must be closed for it, which is forgotten already: nothing, another one that has been let in,
+   * or itself.
+   */
+  admit(): C | undefined {
+    const one = this.#held[this.#admitted];
+    if (one === undefined) return undefined;
+    const peer = this.#peers.get(one.peerName) ?? {
+      name: one.peerName,
+      reserved: one.peerName === LOOPBACK ? this.#reserved : 0,
       open: 0,
     };
-    this.#peers.set(peerName, peer);
+    this.#peers.set(peer.name, peer);
+    one.peer = peer;
+    this.#admitted += 1;
     peer.open += 1;
     if (peer.open > peer.reserved) this.#shared += 1;
-    this.#held.push({ connection, peer });
     const isTooMany = peer.open > peer.reserved && this.#shared > this.#max - this.#reserved;
     const hasTooMany = peer.name !== LOOPBACK && peer.open > this.#peerMax;
     if (!isTooMany && !hasTooMany) return undefined;
@@ -135,11 +165,11 @@ export class ConnectionShares<C> {
 
   /** Whose share is largest gives way, with its oldest silent one; without any, the newest of all does, which has just come. */
   #giving(newcomer: Peer, onlyItself: boolean): number {
-    const last = this.#held.length - 1;
+    const last = this.#admitted - 1;
     let [best, bestShare] = [last, -1];
     for (let index = 0; index < last; index += 1) {
       const one = this.#held[index];
-      if (one === undefined || (onlyItself && one.peer !== newcomer)) continue;
+      if (one?.peer === undefined || (onlyItself && one.peer !== newcomer)) continue;
       const share = shareOf(one.peer);
       if (share <= bestShare || share < shareOf(newcomer)) continue;
       if (this.#isSilent(one.connection)) [best, bestShare] = [index, share];
@@ -152,10 +182,15 @@ export class ConnectionShares<C> {
     if (gone === undefined) return;
     this.#lastLeft = index;
     const { peer } = gone;
+    if (peer !== undefined) this.#takeFrom(peer);
+    if (this.#held.length <= this.#max / 2) this.#isFull = false;
+  }
+
+  #takeFrom(peer: Peer): void {
+    this.#admitted -= 1;
     if (peer.open > peer.reserved) this.#shared -= 1;
     peer.open -= 1;
     if (peer.open === 0) this.#peers.delete(peer.name);
-    if (this.#held.length <= this.#max / 2) this.#isFull = false;
   }
 
   #tellFull(): void {

@@ -131,6 +131,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const allowed = limits.connections;
   const server = createServer(handler, clock, {
     max: allowed,
+    waiting: limits.waiting,
     onFull: (most) =>
       log('warn', 'too many connections: the longest silent ones are closed', { allowed, most }),
   });

@@ -18,8 +18,8 @@ const SILENT = 1000;
 const CLOSINGS = 600;
 const REQUESTS = 15;
 const REQUEST = `GET /server HTTP/1.1\r\nHost: ${NODE}\r\nConnection: close\r\n\r\n`;
-/** 256 streams and 512 others are let in. */
-const CONNECTIONS_MAX = 256 + 512;
+/** 256 streams and 512 others are let in, and 512 more wait. */
+const CONNECTIONS_MAX = 256 + 512 + 512;
 /** Opened meanwhile by the process itself. */
 const OWN_MAX = 16;
 /** All those connections, with what is kept of each, take less (5 MB measured). */

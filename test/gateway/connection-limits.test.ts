@@ -11,19 +11,26 @@ import { RawConnection } from './raw-connection.js';
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients and the process's limit; what comes of it. */
-const ROWS: readonly [clients: number, descriptors: number, connections: number, streams: number][] = [
-  [256, 16_384, 768, 256],
-  [10_000, 16_384, 10_512, 10_000],
-  [256, 4096, 768, 256],
-  [256, 1024, 512, 256],
-  [10_000, 4096, 2048, 1536],
-  [10_000, 1024, 512, 256],
-  [256, 100, 50, 25],
-  [1, Number.POSITIVE_INFINITY, 513, 1],
+const ROWS: readonly [
+  clients: number,
+  descriptors: number,
+  connections: number,
+  streams: number,
+  waiting: number,
+][] = [
+  [256, 16_384, 768, 256, 512],
+  [10_000, 16_384, 10_512, 10_000, 512],
+  [256, 4096, 768, 256, 512],
+  [256, 3172, 768, 256, 100],
+  [256, 1024, 512, 256, 0],
+  [10_000, 4096, 2048, 1536, 0],
+  [10_000, 1024, 512, 256, 0],
+  [256, 100, 50, 25, 0],
+  [1, Number.POSITIVE_INFINITY, 513, 1, 512],
 ];
-for (const [clients, descriptors, connections, streams] of ROWS) {
-  test(`maxClients ${clients} and ${descriptors} descriptors: ${connections} connections, ${streams} streams`, () => {
-    assert.deepEqual(connectionLimits(clients, descriptors), { connections, streams });
+for (const [clients, descriptors, connections, streams, waiting] of ROWS) {
+  test(`maxClients ${clients} and ${descriptors} descriptors: ${connections} connections, ${streams} streams, ${waiting} that wait`, () => {
+    assert.deepEqual(connectionLimits(clients, descriptors), { connections, waiting, streams });
   });
 }
 
@@ -63,13 +70,23 @@ class House {
     );
   }
 
-  /** What is closed for these, one after the other. */
-  enter(...names: readonly string[]): string {
-    const closed = names.map((name) => {
+  /** They wait. */
+  arrive(...names: readonly string[]): void {
+    for (const name of names) {
       const peer = name.toLowerCase().replace(/\d+$/, '');
-      return this.shares.entered(name, peer === 'l' ? LOOPBACK : peer);
-    });
+      this.shares.arrived(name, peer === 'l' ? LOOPBACK : peer);
+    }
+  }
+
+  /** What is closed for so many that have waited, one after the other. */
+  admit(count: number): string {
+    const closed = Array.from({ length: count }, () => this.shares.admit());
     return closed.filter((name) => name !== undefined).join(' ');
+  }
+
+  enter(...names: readonly string[]): string {
+    this.arrive(...names);
+    return this.admit(names.length);
   }
 
   leave(...names: readonly string[]): void {
@@ -132,6 +149,21 @@ describe('sharing', () => {
     }
     house.leave('nobody');
     assert.equal(house.enter(...many('b', 5), 'c1', 'c2'), '');
+  });
+
+  test('those who wait cost nobody a place until they are let in, the first first', () => {
+    const house = new House(8);
+    house.enter(...many('a', 5), 'b1', 'b2');
+    assert.equal(house.shares.isFull, false);
+    house.arrive('a6', 'b3', 'b4', 'c1');
+    assert.equal(house.shares.waiting, 4);
+    assert.equal(house.admit(1), 'a1');
+    assert.equal(house.shares.isFull, true);
+    house.leave('b3', 'a6');
+    assert.equal(house.shares.waiting, 2);
+    assert.equal(house.admit(3), 'a2');
+    assert.equal(house.shares.waiting, 0);
+    assert.equal(house.enter('d1'), 'a3');
   });
 
   test('a spell of too many is told once, and is over when half of them have gone', () => {

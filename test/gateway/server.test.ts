@@ -1,10 +1,13 @@
-// Listening and closing.
+// Listening, who waits in a full house, and closing.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import type { Exchange } from '../../src/gateway/exchange.js';
 import { whyRefused } from '../../src/gateway/listening.js';
+import { createServer as createHttpServer } from '../../src/gateway/server.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
+import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
@@ -56,6 +59,57 @@ test('several addresses share one port', async (context) => {
   const result = under.gateway.listen(['127.0.0.2', '127.0.0.3'], 0);
   assert.deepEqual(result.addresses, ['127.0.0.2', '127.0.0.3']);
   assert.notEqual(result.port, 0);
+});
+
+test('in a full house those who come are served, and wait: a few at a time have others closed for them', async (context) => {
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const server = createHttpServer(
+    {
+      serve: (exchange: Exchange) => exchange.answer({ status: 200, headers: [], body: 'served' }),
+      onFault: (_exchange, error) => assert.fail(String(error)),
+    },
+    clock,
+    { max: 16, waiting: 10, onFull: (most) => told.push(most) },
+  );
+  const socket = server.open('127.0.0.1', 0);
+  assert.ok(socket !== undefined);
+  const crowd: RawConnection[] = [];
+  context.after(async () => {
+    for (const one of crowd) one.destroy();
+    await server.close(0);
+  });
+  const ask = async (one: RawConnection): Promise<void> => {
+    const before = one.received.length;
+    one.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await one.until((text) => text.slice(before).includes('served'));
+  };
+  const closed = (first: number, last: number) =>
+    Promise.all(crowd.slice(first - 1, last).map((one) => one.closed()));
+  const come = async (): Promise<void> => {
+    const one = new RawConnection(socket.port);
+    crowd.push(one);
+    await ask(one);
+  };
+  const askFrom = async (first: number): Promise<void> => {
+    for (const one of crowd.slice(first - 1)) await ask(one);
+  };
+
+  while (crowd.length < 17) await come();
+  await closed(1, 1);
+  assert.deepEqual([told, clock.timers], [['loopback'], 0]);
+  while (crowd.length < 27) await come();
+  await askFrom(2);
+  await come();
+  await closed(2, 2);
+  await askFrom(3);
+  clock.advance(20);
+  await closed(3, 10);
+  await askFrom(11);
+  clock.advance(20);
+  await closed(11, 12);
+  await askFrom(13);
+  assert.deepEqual([told, clock.timers], [['loopback'], 0]);
 });
 
 test('closing lets an answer under way end, and refuses what comes meanwhile', async () => {
