@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { DiscoveryDaemon } from './discovery-daemon.js';
 
@@ -78,8 +79,14 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('and so does a name that another service of this host has', async () => {
     const other = daemon.node.spawnRoot('avahi-publish', '-s', 'kitchen', '_http._tcp', '80');
-    other.stdout.resume();
+    let said = '';
+    for (const from of [other.stdout, other.stderr]) {
+      from.on('data', (text: Buffer) => {
+        said += text;
+      });
+    }
     const gone = once(other, 'close');
+    await until('it has the name', () => said.includes("'kitchen'"));
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.is('up', /^announced as kitchen #2$/);
     await daemon.root('kill $(pidof avahi-publish)');

@@ -13,6 +13,8 @@ esac
 `;
 /** Of all that apt could upgrade, which takes it seconds to say. */
 const APT_GET = '#!/bin/sh\necho Inst bash\n';
+/** It reads all of apt's lists, with the least of the processor (Nice=10). */
+const DETECTOR_MS = 120_000;
 const SETTINGS = '[Service]\nEnvironment=PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin\n';
 
 export function pageUpgradeScenarios(on: PageOnNode): void {
@@ -33,7 +35,7 @@ export function pageUpgradeScenarios(on: PageOnNode): void {
     await on.page
       .locator('#upgrade')
       .getByText(/Installed: \W?0\.1\.0-1/)
-      .waitFor();
+      .waitFor({ timeout: DETECTOR_MS });
     await on.page.locator('#upgrade').getByText('Up to date').waitFor();
   });
 

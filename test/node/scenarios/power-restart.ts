@@ -44,10 +44,14 @@ export function restartScenarios(node: () => Node): void {
     const watcher = await watch(node());
     await watcher.until('server.info', /connected/);
     await node().reboot(async () => {
+      // Keeps the node up until both are answered.
+      const lock = node().spawnRoot(...LOCK, 'sh', '-c', 'echo held; cat');
+      await once(lock.stdout, 'data');
       const replies = await Promise.all([
         ask(node(), 'POST', '/power/reboot'),
         ask(node(), 'POST', '/power/reboot'),
       ]);
+      lock.stdin.end();
       assert.deepEqual(replies.map(({ status }) => status).sort(), [202, 409]);
       await watcher.until('server.info', /bye/);
     });

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
+import { SEEN_WITHIN_MS } from './held-daemon.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 
-const SEEN_WITHIN_MS = 20_000;
 const SLEEP = '[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=default.target\n';
 const LISTS = '{system: [away-system.service], user: [away-one.service, away-two.service]}';
 const REFUSE = '/etc/dbus-1/session.d/refuse-subscribe.conf';
@@ -91,9 +91,12 @@ export function systemdOutageScenarios(node: () => Node): void {
     );
     assert.deepEqual(await audioState(), audio);
     for (const service of await daemon.services()) {
-      const told = toldOf(heard, service.name);
-      assert.deepEqual(told.at(-1), service);
-      assert.equal(told.filter((each) => JSON.stringify(each) === JSON.stringify(service)).length, 1);
+      const told = () => toldOf(heard, service.name);
+      await until(`${service.name} is told`, () => {
+        assert.deepEqual(told().at(-1), service);
+        return true;
+      });
+      assert.equal(told().filter((each) => JSON.stringify(each) === JSON.stringify(service)).length, 1);
     }
     await node().root('systemctl', 'stop', 'away-system.service');
     await daemon.systemctl('stop', 'away-two.service');

@@ -16,7 +16,8 @@ export const UNITS: Readonly<Record<string, string>> = {
   'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
   'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
-  'deaf.service': `[Service]\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; while :; do sleep 0.1; done"\n`,
+  // Started when it is deaf.
+  'deaf.service': `[Service]\nType=notify\nNotifyAccess=all\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; systemd-notify --ready; while :; do sleep 0.1; done"\n`,
   'conditional.service': `[Unit]\nConditionPathExists=/nowhere\n[Service]\n${SLEEP}`,
   'dependent.service': `[Unit]\nRequires=bad-oneshot.service\nAfter=bad-oneshot.service\n[Service]\n${SLEEP}`,
   'slow.service': `[Service]\nType=notify\nTimeoutStartSec=500ms\n${SLEEP}`,

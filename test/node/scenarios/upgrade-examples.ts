@@ -36,6 +36,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n',
       '755',
     );
+    // Of all that apt could upgrade, which takes it seconds to say.
+    await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
     await daemon.systemctl('daemon-reload');
   });
 
@@ -47,6 +49,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(UPGRADE);
     const heard = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
+    await daemon.unitEnds('tonearm-detect.service');
     const found = await daemon.sees('the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
     await until('it is told', () =>
