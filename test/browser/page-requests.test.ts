@@ -89,6 +89,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
     assert.deepEqual(node.backends.asked, []);
     await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await dialog.waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     assert.deepEqual(await asked(), { do: 'poweroff' });
