@@ -15,6 +15,7 @@ export interface Listed {
   readonly name?: string;
   /** Of a sink input: the index of its sink. */
   readonly sink?: number;
+  readonly corked?: boolean;
   readonly mute: boolean;
   readonly volume: Readonly<Record<string, { readonly value: number; readonly value_percent: string }>>;
   readonly properties: Readonly<Record<string, string>>;
