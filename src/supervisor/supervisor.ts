@@ -90,8 +90,10 @@ export class Supervisor implements Backends, Bridges {
   }
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
-    const absent = failure('unavailable', `The ${backend} backend is not running`);
-    return this.#children.get(backend)?.ask(command) ?? Promise.resolve(absent);
+    const child = this.#children.get(backend);
+    return (
+      child?.ask(command) ?? Promise.resolve(failure('unavailable', `The ${backend} backend is not running`))
+    );
   }
 
   tell(bridge: Bridge, batch: NoticeBatch): void {

@@ -1,10 +1,10 @@
 // How names become levels of topics and levels of topics parts of a path, and which topics brokers refuse. Pure.
 
-/** How the bus names of players begin; topics and routes do without it. */
-const PLAYER_PREFIX = 'org.mpris.MediaPlayer2.';
+import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
+/** Topics and routes do without what all bus names of players begin with. */
 export function playerName(busName: string): string {
-  return busName.startsWith(PLAYER_PREFIX) ? busName.slice(PLAYER_PREFIX.length) : busName;
+  return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
 
 /**

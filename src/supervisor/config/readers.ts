@@ -1,5 +1,6 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
+import type { UnitEntry } from '../../protocol/actor/settings.js';
 import { type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
 import { type Checked, unitName } from './texts.js';
 import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
@@ -97,12 +98,6 @@ export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** As protocol/actor's UnitEntry. */
-interface Unit {
-  readonly name: string;
-  readonly url?: string;
-}
-
 const UNIT_KEYS = ['name', 'url'];
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
@@ -112,14 +107,14 @@ const url: ValueReader<string> = checkedText('a URL', (value) =>
 );
 
 /** `mpd.service` or `{name, url}`. */
-const listedUnit: ValueReader<Unit> = (node, reading) => {
+const listedUnit: ValueReader<UnitEntry> = (node, reading) => {
   if (node.kind === 'map') return unitWithUrl(node, reading);
   if (node.kind === 'list') return expected('a unit name or a map of name and url', node, reading);
   const name = unit(node, reading);
   return name === undefined ? undefined : { name };
 };
 
-function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): Unit | undefined {
+function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): UnitEntry | undefined {
   for (const [spelled, entry] of entries) {
     if (UNIT_KEYS.includes(spelled)) continue;
     const hint = `unknown key; the nearest known key is ${nearestKey([spelled], UNIT_KEYS)}`;
@@ -135,7 +130,7 @@ function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): 
 }
 
 /** Units of one scope, in their order; the same name twice is a problem. */
-export const units: ValueReader<readonly Unit[]> = (node, reading) => {
+export const units: ValueReader<readonly UnitEntry[]> = (node, reading) => {
   const read = listOf(listedUnit)(node, reading);
   const first = new Map<string, Location>();
   for (const { name, at, key } of soundNames(node)) {

@@ -13,7 +13,6 @@ function rowsIn(table: KeyTable, path = ''): readonly (readonly [string, KeyRow<
 }
 
 const ROWS = rowsIn(KEYS);
-const SECTIONS = pathsIn(KEYS).filter((path) => !ROWS.some(([key]) => key === path));
 
 const CONTRACT: readonly (readonly [string, unknown])[] = [
   ['bind', ['lo']],
@@ -61,23 +60,6 @@ test('the table is the contract', () => {
   };
   const rows = ROWS.map(([key, row]) => [key, row.byDefault(environment)]);
   assert.deepEqual(rows, CONTRACT);
-});
-
-test('the sections are those of the keys', () => {
-  assert.deepEqual(SECTIONS, [
-    'api',
-    'api.cors',
-    'api.sse',
-    'api.ui',
-    'systemd',
-    'pulseaudio',
-    'power',
-    'power.capabilities',
-    'upgrade',
-    'players',
-    'discovery',
-    'mqtt',
-  ]);
 });
 
 // No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
