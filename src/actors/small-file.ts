@@ -4,9 +4,9 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** `bytes` have their memory to themselves, so that sending them to another thread takes nothing else along. */
+/** `bytes` have their memory to themselves, so that sending them to another thread takes nothing else along. `mode` is as `stat` tells it. */
 export type FileBytes =
-  | { readonly ok: true; readonly bytes: Uint8Array }
+  | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
 
 /** How long whoever cannot do without a file waits for it: a disk that sleeps takes seconds to turn again. */
@@ -33,7 +33,7 @@ async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
   try {
     const stats = await file.stat();
     if (!stats.isFile()) return { ok: false, problem: `it is ${kindOfFile(stats)}`, missing: false };
-    return { ok: true, bytes: await bytesOf(file, maxBytes) };
+    return { ok: true, bytes: await bytesOf(file, maxBytes), mode: stats.mode };
   } finally {
     await file.close();
   }

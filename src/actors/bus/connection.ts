@@ -6,11 +6,14 @@ import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
+import { boundMessages, guardStream } from './stream-guard.js';
 
 /** Calls without an answer on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
 /** The answer of GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
 const MESSAGE_MAX_BYTES = 4 << 20;
+/** From a message's first bytes to its last. A bus forwards whole messages: one that stops within one is dead, and no call would be answered. */
+const MESSAGE_DEADLINE_MS = 20_000;
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
@@ -67,13 +70,18 @@ export type ConnectResult = { readonly connection: BusConnection } | { readonly 
 export interface BusConnectionOptions {
   readonly deadlineMs: number;
   /** A larger message is skipped. */
-  readonly messageMaxBytes?: number;
+  readonly messageMaxBytes?: number | undefined;
+  readonly messageDeadlineMs?: number | undefined;
 }
 
 /** Connects to the bus at a socket path. */
 export function connectBus(
   path: string,
-  { deadlineMs, messageMaxBytes = MESSAGE_MAX_BYTES }: BusConnectionOptions,
+  {
+    deadlineMs,
+    messageMaxBytes = MESSAGE_MAX_BYTES,
+    messageDeadlineMs = MESSAGE_DEADLINE_MS,
+  }: BusConnectionOptions,
   hooks: ConnectionHooks,
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
@@ -82,6 +90,9 @@ export function connectBus(
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     guardStream(parts.stream, messageMaxBytes);
+    boundMessages(parts.stream, messageDeadlineMs, () =>
+      connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
+    );
     const connection = new BusConnection(bus, parts, {
       greeted: () => resolve({ connection }),
       signal: hooks.signal,
@@ -91,36 +102,6 @@ export function connectBus(
   })
     .catch((error: unknown) => ({ failed: `${path}: ${messageOf(error)}` }))
     .finally(() => clearTimeout(timer));
-}
-
-/**
- * Anybody may send us a message over the system's bus. One that dbus-next cannot take, or that is too large for us, costs
- * that message, and neither the thread nor the connection. dbus-next's parser runs inside the event `readable` and pulls with
- * read(n): 16 bytes of header, and then all that follows in one piece.
- */
-function guardStream(stream: Socket, messageMaxBytes: number): void {
-  const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
-  stream.emit = (event: string | symbol, ...args: unknown[]): boolean => {
-    for (;;) {
-      try {
-        return emit(event, ...args);
-      } catch (error) {
-        if (event !== 'readable') throw error;
-        // It threw at a message that it has taken (a file descriptor, measured). The next one may lie behind it.
-      }
-    }
-  };
-  const read = stream.read.bind(stream);
-  let skippedBytes = 0;
-  stream.read = (size?: number): unknown => {
-    if (size === undefined || size <= messageMaxBytes) return read(size);
-    const chunk: unknown = read(Math.min(size - skippedBytes, stream.readableLength));
-    if (chunk instanceof Buffer) skippedBytes += chunk.length;
-    if (skippedBytes < size) return null;
-    skippedBytes = 0;
-    // A message without fields: dbus-next refuses it with an `error`.
-    return Buffer.alloc(0);
-  };
 }
 
 interface Hooks {

@@ -45,6 +45,8 @@ export interface BusOptions {
   readonly callDeadlineMs?: number;
   /** A larger message is skipped. */
   readonly messageMaxBytes?: number;
+  /** From a message's first bytes to its last; then the connection is given up. */
+  readonly messageDeadlineMs?: number;
 }
 
 export interface CallOptions {
@@ -190,10 +192,11 @@ export class BusLink<E extends Effect> {
     let reached: ConnectResult = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
-      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS, messageMaxBytes } = this.#options;
+      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS } = this.#options;
+      const { messageMaxBytes, messageDeadlineMs } = this.#options;
       reached = await connectBus(
         path,
-        { deadlineMs, ...(messageMaxBytes && { messageMaxBytes }) },
+        { deadlineMs, messageMaxBytes, messageDeadlineMs },
         {
           signal: (signal) => this.#heard(signal),
           lost: (reason) => this.#lost(reason, performance.now() - triedAt),

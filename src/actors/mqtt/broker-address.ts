@@ -9,6 +9,8 @@ import type { BrokerAddress } from './broker.js';
 /** Where Debian keeps what an administrator trusts; Node looks at its own list instead. */
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_BYTES_MAX = 4 << 20;
+/** A secret must be readable by nobody else (contract, section 1), also one that has been changed since the start. */
+const READ_BY_OTHERS = 0o044;
 
 export type AddressRead =
   | { readonly ok: true; readonly address: BrokerAddress }
@@ -23,7 +25,9 @@ const NONE: TextRead = { ok: true, text: undefined };
 export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
   const { url = '', username, passwordFile, caFile } = settings;
   const password =
-    passwordFile === undefined ? NONE : await readText(passwordFile, 'mqtt.passwordFile', clock);
+    passwordFile === undefined
+      ? NONE
+      : await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
   if (!password.ok) return password;
   const ca = url.startsWith('mqtts:') ? await certificates(caFile, clock) : NONE;
   if (!ca.ok) return ca;
@@ -38,12 +42,13 @@ async function certificates(caFile: string | undefined, clock: Clock): Promise<T
   return system.ok ? system : NONE;
 }
 
-/** A disk that does not answer is a reason like others, and is tried again. */
-async function readText(path: string, key: string, clock: Clock): Promise<TextRead> {
+/** A disk that does not answer is a reason like others, and is tried again. `forbidden` are bits of the file's mode. */
+async function readText(path: string, key: string, clock: Clock, forbidden = 0): Promise<TextRead> {
   const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
   if (!file.ok) return why(file.problem);
+  if ((file.mode & forbidden) !== 0) return why('others can read this file: chmod 600 mends it');
   if (file.bytes.length > FILE_BYTES_MAX) return why(`it is larger than ${FILE_BYTES_MAX} bytes`);
   return { ok: true, text: Buffer.from(file.bytes).toString() };
 }

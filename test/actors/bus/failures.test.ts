@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
 import { BUS_METHODS, BUS_NAME } from '../../../src/protocol/dbus/daemon.js';
 import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../../src/protocol/dbus/systemd.js';
+import { until } from '../../until.js';
 import { NotingOwner } from './noting-owner.js';
 import {
   errorReply,
@@ -22,6 +23,7 @@ import {
 
 /** Enough for a bus that answers, also where the processor is short. */
 const DEADLINE_MS = 1_000;
+const NEVER_MS = 2 ** 31 - 1;
 
 function options(path: string) {
   return {
@@ -143,6 +145,49 @@ for (const [what, answer, expected] of ONE_CALL) {
     assert.equal(bus.connections(), 1);
   });
 }
+
+for (const [what, from] of [
+  ['its header', 7],
+  ['its body', 30],
+] as const) {
+  test(`a bus that falls silent within ${what} is left, whoever waits is told, and the next one serves`, async (t) => {
+    const answer = (serial: number): Buffer => reply(serial, 's', text(':1.9'));
+    const bus = await scripted(t, (connection) =>
+      connection === 1
+        ? { call: (socket, { serial }) => socket.write(answer(serial).subarray(0, from)) }
+        : HONEST,
+    );
+    const owner = new NotingOwner();
+    const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
+    const link = new UserBus({ ...options(bus.path), ...patience }, owner);
+    t.after(() => link.stop());
+    await owner.noted(/^up/);
+    const lost = await link.call(BUS_METHODS.getNameOwner, ['a.b']);
+    assert.deepEqual(lost, { ok: false, error: { kind: 'closed' } });
+    const down = await owner.noted(/^down: a message did not end within 1000 ms/);
+    await owner.noted(/^up/, down);
+    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+  });
+}
+
+test('a bus that pauses within a message and ends it is kept', async (t) => {
+  let rest: () => void = () => assert.fail('nothing was begun');
+  const bus = await scripted(t, () => ({
+    call: (socket, { serial }) => {
+      const whole = reply(serial, 's', text(':1.9'));
+      socket.write(whole.subarray(0, 20));
+      rest = () => socket.write(whole.subarray(20));
+    },
+  }));
+  const { owner, link } = await up(t, bus, NEVER_MS);
+  for (let count = 0; count < 3; count += 1) {
+    const answer = link.call(BUS_METHODS.getNameOwner, ['a.b']);
+    await until('it was asked', () => bus.heard.length > count);
+    rest();
+    assert.deepEqual(await answer, { ok: true, value: ':1.9' });
+  }
+  assert.deepEqual(owner.notes, ['up']);
+});
 
 test('an answer behind a message that dbus-next throws at is read, though nothing more arrives', async (t) => {
   const bus = await scripted(t, () => ({

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -30,17 +30,28 @@ const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
 for (const [content, password] of PASSWORDS) {
   test(`a file of ${JSON.stringify(content)} holds the password ${JSON.stringify(password)}`, async () => {
     const path = join(folder, 'password');
-    writeFileSync(path, content);
+    writeFileSync(path, content, { mode: 0o600 });
     const found = await read(path);
     assert.equal(found.ok && found.address.password, password);
   });
+}
+
+function withMode(path: string, mode: number): void {
+  writeFileSync(path, 'geheim');
+  chmodSync(path, mode);
 }
 
 const UNFIT: readonly (readonly [what: string, make: (path: string) => void, reason: RegExp])[] = [
   ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
   ['a directory', (path) => mkdirSync(path), /: it is a directory$/],
   ['a FIFO, which nobody writes to', (path) => execFileSync('mkfifo', [path]), /: it is not a regular file$/],
-  ['large', (path) => writeFileSync(path, Buffer.alloc((4 << 20) + 1)), /: it is larger than 4194304 bytes$/],
+  [
+    'large',
+    (path) => writeFileSync(path, Buffer.alloc((4 << 20) + 1), { mode: 0o600 }),
+    /: it is larger than 4194304 bytes$/,
+  ],
+  ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: chmod 600 mends it$/],
+  ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: chmod 600 mends it$/],
 ];
 for (const [what, make, reason] of UNFIT) {
   test(`a file that is ${what} is a reason`, async () => {
