@@ -58,6 +58,8 @@ export interface Row {
   readonly verb: string;
   readonly status: number;
   readonly detail?: RegExp;
+  /** It fails behind the end of its job. */
+  readonly isBehind?: boolean;
   readonly record: Partial<ServiceRecord>;
 }
 
@@ -114,6 +116,7 @@ export const ROWS: readonly Row[] = [
     verb: 'start',
     status: 502,
     detail: /done.*exit-code/,
+    isBehind: true,
     record: FAILED,
   },
   {
@@ -122,6 +125,7 @@ export const ROWS: readonly Row[] = [
     verb: 'start',
     status: 502,
     detail: /exit-code/,
+    isBehind: true,
     record: FAILED,
   },
   { what: 'a deaf service starts', unit: 'deaf.service', verb: 'start', status: 202, record: RUNNING },

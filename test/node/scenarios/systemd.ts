@@ -69,30 +69,48 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('dbus.service')).running, true);
   });
 
-  for (const { what, unit, verb, status, detail, record } of ROWS) {
+  /** How many failures were told that come behind the job's end. */
+  let told = 0;
+
+  /**
+   * Starts a unit whose program cannot be executed, or ends at once. That comes behind the end of the start's job, and is waited for 100 ms:
+   * where the processor is short it may come later, once in some starts (seen), and is an answer of 202.
+   */
+  async function startInVain(unit: string, detail: RegExp): Promise<void> {
+    const [status, said] = await daemon.post(unit, 'start');
+    if (status === 202) return;
+    assert.equal(status, 502, said);
+    assert.match(said, detail);
+    told += 1;
+  }
+
+  for (const { what, unit, verb, status, detail, record, isBehind = false } of ROWS) {
     test(`${what}: ${verb} is ${status}`, async () => {
       const heard = await daemon.listen();
       const listed = (await daemon.services()).find(({ name }) => name === unit);
-      const answer = await daemon.post(unit, verb);
-      assert.equal(answer[0], status, answer[1]);
-      if (detail !== undefined) assert.match(answer[1], detail);
+      if (isBehind) await startInVain(unit, detail ?? /./);
+      else {
+        const answer = await daemon.post(unit, verb);
+        assert.equal(answer[0], status, answer[1]);
+        if (detail !== undefined) assert.match(answer[1], detail);
+      }
       if (listed === undefined) return;
       const like = (service: ServiceRecord) => {
         assert.equal(service.name, unit);
         return Object.entries(record).every(([key, value]) => service[key as keyof ServiceRecord] === value);
       };
       if (what === 'a crash loop') await loopIsOver(unit);
-      const final = what === 'a crash loop' ? await daemon.sees(unit, like) : await daemon.service(unit);
+      const final = isBehind ? await daemon.sees(unit, like) : await daemon.service(unit);
       assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
       await daemon.barrier(heard);
-      const told = toldOf(heard, unit);
+      const events = toldOf(heard, unit);
       const changed = JSON.stringify(listed) !== JSON.stringify(final);
-      assert.deepEqual(told.at(-1), changed || told.length > 0 ? final : undefined);
-      const last = told.map((each) => JSON.stringify(each)).filter((each, at, all) => each !== all[at - 1]);
-      assert.equal(last.length, told.length, 'nothing is told twice in a row');
-      assert.ok(told.length <= 8, `${told.length} events`);
-      const finals = told.filter((each) => JSON.stringify(each) === JSON.stringify(final));
-      if (what !== 'a crash loop') assert.equal(finals.length, changed || told.length > 0 ? 1 : 0);
+      assert.deepEqual(events.at(-1), changed || events.length > 0 ? final : undefined);
+      const last = events.map((each) => JSON.stringify(each)).filter((each, at, all) => each !== all[at - 1]);
+      assert.equal(last.length, events.length, 'nothing is told twice in a row');
+      assert.ok(events.length <= 8, `${events.length} events`);
+      const finals = events.filter((each) => JSON.stringify(each) === JSON.stringify(final));
+      if (what !== 'a crash loop') assert.equal(finals.length, changed || events.length > 0 ? 1 : 0);
     });
   }
 
@@ -103,15 +121,15 @@ export function systemdScenarios(node: () => Node): void {
     ['retried.service', 'activating auto-restart'],
   ] as const) {
     test(`a failure that does not end at once, as with ${unit}, is 502`, async () => {
-      const [status, detail] = await daemon.post(unit, 'start');
-      assert.equal(status, 502, detail);
-      assert.match(detail, /exit-code/);
+      await startInVain(unit, /exit-code/);
       await daemon.sees(unit, (now) => `${now.active_state} ${now.sub_state}` === state);
       if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);
       await daemon.sees(unit, ({ active_state: now }) => now !== 'deactivating');
       assert.deepEqual(await daemon.post(unit, 'stop'), [202, '']);
     });
   }
+
+  test('not all failures behind the end of a start are late', () => assert.ok(told > 0));
 
   test('disable of a name that goes with it stops the unit behind the name', async () => {
     const isActive = async (unit: string) =>
