@@ -217,7 +217,7 @@ for (const { kind, start } of SOUND_SERVERS) {
       const restarted = daemon.restart();
       await page.getByText('Connection lost').waitFor();
       await restarted;
-      await page.getByText('Connected').waitFor();
+      await page.getByText('Connected', { exact: true }).waitFor();
       await sound.pactl('set-sink-volume', 'living', '52%');
       await until('52 %', async () => (await volumeOf('Living room').inputValue()) === '52');
     });
@@ -228,7 +228,7 @@ for (const { kind, start } of SOUND_SERVERS) {
       try {
         proxy.sever();
         await cut.getByText('Connection lost').waitFor();
-        await cut.getByText('Connected').waitFor();
+        await cut.getByText('Connected', { exact: true }).waitFor();
         await sound.pactl('set-sink-volume', 'living', '53%');
         await until('53 %', async () => (await volumeOf('Living room', cut).inputValue()) === '53');
       } finally {
@@ -241,7 +241,7 @@ for (const { kind, start } of SOUND_SERVERS) {
       daemon.signal('SIGSTOP');
       await page.getByText('Connection lost').waitFor();
       daemon.signal('SIGCONT');
-      await page.getByText('Connected').waitFor();
+      await page.getByText('Connected', { exact: true }).waitFor();
     });
 
     test('all of it was one document, without a fault, and asked nobody but the node', async () => {

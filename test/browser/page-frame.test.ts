@@ -42,7 +42,7 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
     const page = await browser.context.newPage();
     await page.goto(`${listed.origin}/?${node.url}`);
     const frame = page.frameLocator('iframe');
-    await frame.getByText('Connected').waitFor();
+    await frame.getByText('Connected', { exact: true }).waitFor();
     await frame.getByRole('button', { name: 'Mute Living room' }).click();
     await until('the node is asked', () => node.backends.asked.some(({ command }) => command.do === 'mute'));
     await page.close();

@@ -40,7 +40,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await node?.close();
     node = new NodeWithPage().up();
     await page.goto(node.url);
-    await page.getByText('Connected').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
     await page.locator('#system .button').first().waitFor();
     node.backends.asked.length = 0;
   });
@@ -62,7 +62,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
       await page.getByRole(role, { name, exact: true }).click();
       assert.deepEqual(await asked(), command);
       await page.reload();
-      await page.getByText('Connected').waitFor();
+      await page.getByText('Connected', { exact: true }).waitFor();
       node.backends.asked.length = 0;
       await page.getByRole(role, { name, exact: true }).press('Enter');
       assert.deepEqual(await asked(), command);
@@ -182,7 +182,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change('power', { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
     await page.getByText('living-room\u2069 is restarting.').waitFor();
     await page.unroute('**/server');
-    await page.getByText('Connected').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
   });
 
   test('a position runs by itself', async () => {

@@ -26,21 +26,24 @@ export function pagePowerScenarios(on: PageOnNode): void {
       await dialog.waitFor({ state: 'hidden' });
     }
     assert.match(await shell(on.node, 'systemctl is-system-running || true'), /running|degraded/);
-    await on.page.getByText('Connected').waitFor();
+    await on.page.getByText('Connected', { exact: true }).waitFor();
   });
 
   test('a reboot: the page says that the node is lost, and by itself shows it as it is again', async () => {
     const { page } = on;
     await page.getByRole('switch', { name: 'Autostart of Radio', checked: true }).click();
     await page.getByRole('switch', { name: 'Autostart of Radio', checked: false }).waitFor();
+    // That has stopped it.
+    await page.getByRole('button', { name: 'Start Radio', exact: true }).click();
     await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
+    assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
     await on.node.reboot(async () => {
       await page.getByRole('button', { name: 'Restart node', exact: true }).click();
       await page.getByRole('button', { name: named(/^Restart/) }).click();
       await page.getByText('Connection lost').waitFor();
     });
     await on.node.door();
-    await page.getByText('Connected').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
     await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Stopped').waitFor();
     await page.getByRole('slider', { name: 'Volume of Living' }).waitFor();
     await page.locator('.player').getByText(ANY_TITLE).waitFor();

@@ -91,7 +91,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await on.page.getByText('Connection lost').waitFor();
     await on.systemctl('stop', RADIO);
     await on.systemctl('start', 'tonearm.service');
-    await on.page.getByText('Connected').waitFor();
+    await on.page.getByText('Connected', { exact: true }).waitFor();
     await card('Radio').getByText('Stopped').waitFor();
     await button('Start Radio').click();
     await is('ActiveState', 'active');

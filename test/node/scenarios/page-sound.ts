@@ -195,7 +195,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     const outputs = on.page.locator('#outputs');
     await outputs.getByText('Away, trying again').waitFor();
     assert.equal(await outputs.getByRole('slider').count(), 0);
-    await on.page.getByText('Connected').waitFor();
+    await on.page.getByText('Connected', { exact: true }).waitFor();
     await button('Start Radio').click();
     await button('Stop Radio').click();
     await until(
