@@ -6,6 +6,11 @@ export function capped(text: string, max: number): string {
   return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
 }
 
+/** For people: at most `max` UTF-16 units, and whether there are more. */
+export function clipped(text: string, max: number): string {
+  return text.length <= max ? text : `${capped(text, max)}...`;
+}
+
 /** The bytes of a text whose %XX are bytes; what is no %XX stands for itself. */
 export function percentDecoded(text: string): Buffer {
   const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));

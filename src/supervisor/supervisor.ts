@@ -1,7 +1,7 @@
 // The supervisor: starts the children one after another, listens for the heartbeat of all, and stops them in reverse order.
 // What becomes of one child is its own loop (child.ts); it knows no backend's business.
 
-import { type Clock, systemClock } from '../clock.js';
+import { type Clock, systemClock, Timers } from '../clock.js';
 import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
 import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
@@ -44,20 +44,19 @@ export interface StopReport {
 export class Supervisor implements Backends, Bridges {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
+  readonly #timers: Timers<'next' | 'beat' | 'pongs'>;
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
   readonly #watched = new Set<GaugeEvent>();
   #unstarted: Child[] = [];
   #starting: Child | undefined;
-  #cancelNext: (() => void) | undefined;
-  #cancelBeat: (() => void) | undefined;
-  #cancelPongDue: (() => void) | undefined;
   #stopped: Promise<StopReport> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#timers = new Timers(this.#clock);
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
   }
 
@@ -65,19 +64,10 @@ export class Supervisor implements Backends, Bridges {
   start(listener: ChildListener): void {
     const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
     const { children = CHILDREN, askWithinMs = ASK_DEADLINE_MS } = this.#options;
-    const around = {
-      root,
-      threads,
-      clock: this.#clock,
-      logger,
-      listener,
-      restarts,
-      askWithinMs,
-      watched: this.#watched,
-    };
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
-        ...around,
+        ...{ root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs },
+        watched: this.#watched,
         onSign: () => this.#onSign(child),
       });
       this.#children.set(spec.name, child);
@@ -91,9 +81,8 @@ export class Supervisor implements Backends, Bridges {
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
     const child = this.#children.get(backend);
-    return (
-      child?.ask(command) ?? Promise.resolve(failure('unavailable', `The ${backend} backend is not running`))
-    );
+    if (child !== undefined) return child.ask(command);
+    return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
   }
 
   tell(bridge: Bridge, batch: NoticeBatch): void {
@@ -114,9 +103,7 @@ export class Supervisor implements Backends, Bridges {
 
   async #stopAll(): Promise<StopReport> {
     this.#unstarted = [];
-    this.#cancelNext?.();
-    this.#cancelBeat?.();
-    this.#cancelPongDue?.();
+    this.#timers.cancelAll();
     const late: ChildName[] = [];
     const children = [...this.#children.values()].reverse();
     // First: while one is waited for, no other may come back to life.
@@ -128,11 +115,11 @@ export class Supervisor implements Backends, Bridges {
   }
 
   #startNext(): void {
-    this.#cancelNext?.();
+    this.#timers.cancel('next');
     this.#starting = this.#unstarted.shift();
     if (this.#starting === undefined) return;
     if (this.#unstarted.length > 0) {
-      this.#cancelNext = this.#clock.after(START_SPACING_MS_MAX, () => this.#startNext());
+      this.#timers.set('next', START_SPACING_MS_MAX, () => this.#startNext());
     }
     this.#starting.start();
   }
@@ -144,20 +131,19 @@ export class Supervisor implements Backends, Bridges {
   }
 
   #armBeat(): void {
-    this.#cancelBeat = this.#clock.after(this.#heartbeat.everyMs, () => this.#beat());
+    this.#timers.set('beat', this.#heartbeat.everyMs, () => this.#beat());
   }
 
   #beat(): void {
     this.#armBeat();
     // One round at a time: a second one would put off the deadline of the first.
-    if (this.#cancelPongDue !== undefined) return;
+    if (this.#timers.has('pongs')) return;
     const pinged = [...this.#children.values()].filter((child) => child.ping(this.#heartbeat));
     if (pinged.length > 0) this.#armPongDue();
   }
 
   #armPongDue(): void {
-    this.#cancelPongDue = this.#clock.after(this.#heartbeat.pongWithinMs, () => {
-      this.#cancelPongDue = undefined;
+    this.#timers.set('pongs', this.#heartbeat.pongWithinMs, () => {
       const waiting = [...this.#children.values()].filter((child) => child.checkPong(this.#heartbeat));
       if (waiting.length > 0) this.#armPongDue();
     });
@@ -165,9 +151,8 @@ export class Supervisor implements Backends, Bridges {
 
   /** All pongs are in: the deadline is not waited for, which saves a wake-up per beat. */
   #disarmPongDue(): void {
-    if (this.#cancelPongDue === undefined) return;
+    if (!this.#timers.has('pongs')) return;
     for (const child of this.#children.values()) if (child.owesPong) return;
-    this.#cancelPongDue();
-    this.#cancelPongDue = undefined;
+    this.#timers.cancel('pongs');
   }
 }

@@ -1,6 +1,7 @@
 // How a call over a bus ends, and what its error means to a client: errors -> faults, the same for every actor. Pure.
 
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import { clipped } from '../text.js';
 
 /** Errors of calls are values, and these are all of them. */
 export type BusError =
@@ -94,6 +95,5 @@ function commonCode(error: BusError & { readonly kind: 'dbus' }): FaultCode | un
 function shortLine(text: string): string {
   // Control characters, too: the text goes to logs and clients.
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-  const short = line.length <= QUOTED_MAX_CHARACTERS ? line : `${line.slice(0, QUOTED_MAX_CHARACTERS)}...`;
-  return short.replace(/(?<!\.)\.$/, '');
+  return clipped(line, QUOTED_MAX_CHARACTERS).replace(/(?<!\.)\.$/, '');
 }

@@ -1,7 +1,7 @@
 // What is told of the players, and when: records that differ from what was told last, gathered for a moment, and positions that
 // nobody could reckon.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, Timers } from '../../clock.js';
 import type { Publisher } from '../runtime.js';
 import type { Player } from './player.js';
 
@@ -18,27 +18,24 @@ interface Published {
 
 export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
-  readonly #clock: Clock;
+  readonly #timers: Timers<'gather' | 'look'>;
   readonly #told = new Map<Player, Published>();
   /** Players with changes that are gathered. */
   readonly #waiting = new Set<Player>();
-  #cancel: (() => void) | undefined;
-  #cancelLook: (() => void) | undefined;
 
   constructor(publish: Pick<Publisher, 'put' | 'drop'>, clock: Clock) {
     this.#publish = publish;
-    this.#clock = clock;
+    this.#timers = new Timers(clock);
   }
 
   changed(player: Player): void {
     this.#waiting.add(player);
-    this.#cancel ??= this.#clock.after(GATHER_MS, () => this.tell());
+    if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.tell());
   }
 
   /** Tells what waits. */
   tell(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#timers.cancel('gather');
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const player of waiting) this.#tellOf(player);
@@ -52,20 +49,16 @@ export class PlayersPublisher {
 
   /** Nothing is published any more: leaving `up` has emptied the mirror. */
   forget(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#timers.cancelAll();
     this.#waiting.clear();
     this.#told.clear();
-    this.#cancelLook?.();
-    this.#cancelLook = undefined;
   }
 
   /** A record is made anew when its date cannot be reckoned from any more, and is told only then. */
   #lookAtClock(): void {
     const playing = [...this.#told.keys()].filter(({ plays }) => plays);
-    if (playing.length === 0 || this.#cancelLook !== undefined) return;
-    this.#cancelLook = this.#clock.after(CLOCK_LOOK_MS, () => {
-      this.#cancelLook = undefined;
+    if (playing.length === 0 || this.#timers.has('look')) return;
+    this.#timers.set('look', CLOCK_LOOK_MS, () => {
       for (const player of this.#told.keys()) if (player.plays) this.#tellOf(player);
       this.#lookAtClock();
     });

@@ -5,6 +5,7 @@ import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type BusError, faultOf } from '../bus/fault.js';
+import { clipped } from '../text.js';
 
 export type PowerAction = Exclude<PowerCommand['do'], 'status'>;
 
@@ -68,8 +69,7 @@ export function blocking(inhibitors: readonly Inhibitor[]): readonly Inhibitor[]
 
 /** Another program's words on one line, short enough to be repeated. */
 function shortQuote(text: string): string {
-  const isShort = text.length <= QUOTED_MAX_CHARACTERS;
-  return JSON.stringify(isShort ? text : `${text.slice(0, QUOTED_MAX_CHARACTERS)}...`);
+  return JSON.stringify(clipped(text, QUOTED_MAX_CHARACTERS));
 }
 
 export function inhibited({ noun }: ActionRow, locks: readonly Inhibitor[]): Fault {

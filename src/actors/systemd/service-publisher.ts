@@ -1,7 +1,7 @@
 // What is told of the units, and when: records that differ from what was told last, throttled; and whether the backend is up,
 // which it is when every scope is. Records come in as they are now, each is encoded when it leaves.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
@@ -58,8 +58,6 @@ class PublishedService {
   /** Undefined for one that is not known, or not to be known. */
   record: ServiceRecord | undefined;
   told: string | undefined;
-  /** There while changes are gathered. */
-  cancel: (() => void) | undefined;
   readonly throttle = new Throttle();
 
   constructor(rank: number) {
@@ -70,6 +68,8 @@ class PublishedService {
 export class ServicePublisher {
   readonly #publish: Publisher;
   readonly #clock: Clock;
+  /** By unit, there while its changes are gathered. */
+  readonly #windows: Timers<string>;
   /** In whitelist order. */
   readonly #entries: ReadonlyMap<string, PublishedService>;
   readonly #scopes = new Map<UnitScope, ScopeState>();
@@ -81,6 +81,7 @@ export class ServicePublisher {
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
     this.#clock = clock;
+    this.#windows = new Timers(clock);
     this.#entries = new Map(watched.map(({ key }, rank) => [key, new PublishedService(rank)]));
     for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
     if (watched.length === 0) this.#goUp(undefined);
@@ -103,10 +104,9 @@ export class ServicePublisher {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.record = record;
-    if (entry.cancel !== undefined) return;
+    if (this.#windows.has(key)) return;
     const windowMs = entry.throttle.windowMs(this.#clock.monotonic());
-    entry.cancel = this.#clock.after(windowMs, () => {
-      entry.cancel = undefined;
+    this.#windows.set(key, windowMs, () => {
       if (this.#tell(key, entry)) entry.throttle.told(windowMs, this.#clock.monotonic());
     });
   }
@@ -116,12 +116,12 @@ export class ServicePublisher {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.record = record;
-    cancelWindow(entry);
+    this.#windows.cancel(key);
     this.#tell(key, entry);
   }
 
   stop(): void {
-    for (const entry of this.#entries.values()) cancelWindow(entry);
+    this.#windows.cancelAll();
   }
 
   #scopeIs(scope: UnitScope, state: ScopeState): void {
@@ -136,10 +136,8 @@ export class ServicePublisher {
   #goUp(detail: string | undefined): void {
     if (!this.#up) {
       // The collection is empty while the backend is not up: everything is told again.
-      for (const [key, entry] of this.#entries) {
-        cancelWindow(entry);
-        this.#tell(key, entry, 'again');
-      }
+      this.#windows.cancelAll();
+      for (const [key, entry] of this.#entries) this.#tell(key, entry, 'again');
     } else if (detail === this.#toldDetail) return;
     this.#up = true;
     this.#toldDetail = detail;
@@ -169,10 +167,4 @@ export class ServicePublisher {
     this.#logged.set(scope, message);
     this.#publish.log(level, message, { scope, ...(detail !== undefined && { detail }) });
   }
-}
-
-/** Ends the gathering. */
-function cancelWindow(entry: PublishedService): void {
-  entry.cancel?.();
-  entry.cancel = undefined;
 }
