@@ -73,7 +73,7 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
 
 /** Of an image that is written into its URL only what it is: half of one is of no use to anybody. */
 function shownText(key: string, value: unknown): string {
-  const text = textOf(value);
+  const text = plainText(value);
   if (key === 'mpris:artUrl' && isDataUrl(text))
     return capped(text.slice(0, text.indexOf(',') + 1), VALUE_MAX_UNITS);
   return capped(text, VALUE_MAX_UNITS);
@@ -84,8 +84,8 @@ export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map(textOf).join(', ');
+function plainText(value: unknown): string {
+  if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map(plainText).join(', ');
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return String(value);
   if (value instanceof Uint8Array) return '';

@@ -18,32 +18,22 @@ function jsonArray(collection: Collection): (texts: RecordTexts) => string {
   return (texts) => `[${texts(collection).join(',')}]`;
 }
 
-/** For collections that hold one record. */
-function single(collection: Collection): (texts: RecordTexts) => string | undefined {
-  return (texts) => texts(collection)[0];
-}
-
-const kind = single('audio.kind');
-const server = single('audio.server');
+const server = (texts: RecordTexts): string | undefined => texts('audio.server')[0];
 const outputs = jsonArray('audio.outputs');
 const clients = jsonArray('audio.clients');
 
 function audio(texts: RecordTexts): string | undefined {
-  const [kindText, serverText] = [kind(texts), server(texts)];
-  if (kindText === undefined || serverText === undefined) return undefined;
-  return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
+  const [kind, serverText] = [texts('audio.kind')[0], server(texts)];
+  if (kind === undefined || serverText === undefined) return undefined;
+  return `{"kind":${kind},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
 }
 
-const status = single('upgrade.status');
-const run = single('upgrade.run');
-const step = single('upgrade.step');
-const abilities = single('upgrade.abilities');
+const UPGRADE = ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'] as const;
 
 function upgrade(texts: RecordTexts): string | undefined {
-  const [statusText, runText, stepText] = [status(texts), run(texts), step(texts)];
-  const abilitiesText = abilities(texts);
-  if (!statusText || !runText || !stepText || !abilitiesText) return undefined;
-  return merged(statusText, `{"run":${merged(runText, stepText)}}`, abilitiesText);
+  const [status, run, step, abilities] = UPGRADE.map((collection) => texts(collection)[0]);
+  if (!status || !run || !step || !abilities) return undefined;
+  return merged(status, `{"run":${merged(run, step)}}`, abilities);
 }
 
 /** One JSON object with the members of all. */
@@ -62,11 +52,7 @@ export const RESOURCES = {
   'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
-  upgrade: {
-    backend: 'upgrade',
-    collections: ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'],
-    join: upgrade,
-  },
+  upgrade: { backend: 'upgrade', collections: UPGRADE, join: upgrade },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
 } as const satisfies Record<string, ResourceSpec>;
 
