@@ -18,14 +18,20 @@ function jsonArray(collection: Collection): (texts: RecordTexts) => string {
   return (texts) => `[${texts(collection).join(',')}]`;
 }
 
-const server = (texts: RecordTexts): string | undefined => texts('audio.server')[0];
+/** For collections that hold one record. */
+function single(collection: Collection): (texts: RecordTexts) => string | undefined {
+  return (texts) => texts(collection)[0];
+}
+
+const kind = single('audio.kind');
+const server = single('audio.server');
 const outputs = jsonArray('audio.outputs');
 const clients = jsonArray('audio.clients');
 
 function audio(texts: RecordTexts): string | undefined {
-  const [kind, serverText] = [texts('audio.kind')[0], server(texts)];
-  if (kind === undefined || serverText === undefined) return undefined;
-  return `{"kind":${kind},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
+  const [kindText, serverText] = [kind(texts), server(texts)];
+  if (kindText === undefined || serverText === undefined) return undefined;
+  return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
 }
 
 const UPGRADE = ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'] as const;
