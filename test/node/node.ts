@@ -10,7 +10,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { until } from '../until.js';
 import { connectInto } from './http-door.js';
 import { Keeper } from './keeper.js';
-import { childrenOf, findLeader } from './process-tree.js';
+import { childrenOf, findLeader, terminate } from './process-tree.js';
 import { type Ran, toTheEnd } from './run.js';
 
 export type { Ran } from './run.js';
@@ -268,15 +268,6 @@ class NspawnNode implements Node {
   async close(): Promise<void> {
     await this.#closeDoors();
     await this.#keeper.close();
-  }
-}
-
-/** The node that goes down ends it at the same time. */
-function terminate(pid: number): void {
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-// Finds the node's PID 1 among the processes of this machine. Reads /proc, changes nothing.
+// The node's processes among those of this machine: finds its PID 1, and ends what was started inside.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
@@ -15,6 +15,15 @@ function readProc(path: string): string | undefined {
 export function childrenOf(pid: number): number[] {
   const text = readProc(`${pid}/task/${pid}/children`) ?? '';
   return text.split(' ').filter(Boolean).map(Number);
+}
+
+/** One that has ended meanwhile, as when the node goes down, is no trouble. */
+export function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** The process's ids, from the PID namespace of our /proc to its own. */
