@@ -50,6 +50,15 @@ exit "$(cat ~/verdict)"
 const RESULT =
   '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}\n';
 
+const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
+/** It has a default output, and who listens is told what another has written. */
+const PIPEWIRE_TELLS = `${PIPEWIRE_ANSWERS}
+stdbuf -oL pw-metadata -m 0 > ~/told & listener=$!
+until grep -q default.audio.sink ~/told; do sleep 0.1; done
+pw-metadata 0 faults.word $$ > /dev/null
+until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
+kill $listener`;
+
 export class FaultedNode extends PageOnNode {
   /** The sound server's. */
   readonly soundUnit: string;
@@ -136,6 +145,26 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
     await this.asRoot(`kill -${name} ${pid}`);
     return pid;
+  }
+
+  /**
+   * A PipeWire that is locked up or deaf is restarted where that helps; whether it had to be. Neither is the daemon's doing, and one
+   * that answers and tells is left as it is. Seen with PipeWire's and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
+   * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager until that has answered, and
+   *   nothing of a session manager that sets up a stream until the stream's connection has. From then on it answers nobody, pw-cli
+   *   neither: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
+   * - Deaf: once a client has gone before the session manager has answered for it, nobody is told of another default output any more,
+   *   and only who comes anew knows it: after 40 pw-metadata that were killed, 5 of 8 times.
+   */
+  async freeSound(): Promise<boolean> {
+    if (this.soundUnit !== 'pipewire-pulse.service') return false;
+    const units = `pipewire-pulse.socket ${this.soundUnit}`;
+    const said = await this.asUser(`for try in 1 2 3; do
+  ! timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' || exit 0
+  systemctl --user stop ${units}; systemctl --user restart wireplumber.service
+  timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}'; systemctl --user start ${units}; echo restarted
+done`);
+    return said !== '';
   }
 
   /** Has the saboteur do it, in the daemon. */

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
-import type { Fault } from './fault.js';
+import { CHILDREN, type Fault } from './fault.js';
 import type { FaultedNode } from './faulted-node.js';
 import { Load } from './load.js';
 import { type Asked, Requests } from './requests.js';
+import { RTKIT_MS } from './services.js';
 import { KeptStreams } from './streams.js';
 import { everybodyKnows, type Health, read } from './truth.js';
 
@@ -79,22 +80,32 @@ export class Series {
     await this.#beginUpgrade();
     this.#load.begin();
     const scene = { on: this.#on, load: this.#load, random: this.#random };
+    const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILDREN : fault.mayGo);
+    const freed = async (): Promise<boolean> => {
+      if (!(await this.#on.freeSound())) return false;
+      mayGo.add('audio');
+      t.diagnostic('PipeWire was locked up or deaf, and has been restarted');
+      return true;
+    };
     try {
       this.#streams.pause();
       await fault.do(scene);
       await fault.undo?.(scene);
+      const withinMs = (await freed()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
       this.#streams.resume();
-      await this.#allIsUp(fault.upWithinMs ?? UP_WITHIN_MS);
+      await this.#allIsUp(withinMs);
     } finally {
       await this.#load.end();
     }
+    // What the load has killed since may have made it deaf again.
+    if (await freed()) await this.#allIsUp(RTKIT_MS);
     await this.#endUpgrade();
     await this.#truth();
     this.#answersWereFine(fault);
     if ((await this.#pid()) !== this.#before?.pid) this.#before = await this.#taken();
     if (fault.mayGo !== 'all') {
       assert.equal(await this.#pid(), pid, 'the daemon has ended');
-      this.#nobodyElseWentAway(fault, mark);
+      this.#nobodyElseWentAway(mayGo, mark);
       await this.#nobodyElseDied(fault, restarts);
     }
     this.#hasFailed = false;
@@ -168,10 +179,10 @@ export class Series {
     );
   }
 
-  #nobodyElseWentAway({ mayGo }: Fault, mark: number): void {
+  #nobodyElseWentAway(mayGo: ReadonlySet<string>, mark: number): void {
     const gone = this.#streams.states(mark).filter(({ state }) => state !== 'up');
     assert.deepEqual(
-      gone.filter(({ backend }) => !(mayGo as readonly string[]).includes(backend)),
+      gone.filter(({ backend }) => !mayGo.has(backend)),
       [],
     );
   }

@@ -21,6 +21,8 @@ interface ServiceRow {
   readonly noticedBy?: Child;
   /** Who may go when it stands still, besides. */
   readonly mayGoStill?: readonly Child[];
+  /** Who may go when it is restarted, besides. */
+  readonly mayGoRestarted?: readonly Child[];
   /** Nobody else starts it after a kill. */
   readonly stays?: boolean;
   /** What others need after its restart, who do not find it again by themselves. */
@@ -31,7 +33,7 @@ interface ServiceRow {
 /** A broker's silence is noticed by what it does not acknowledge, 20 s; then it is tried backed off, up to 30 s. */
 export const CUT_MS = 60_000;
 /** PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen). */
-const RTKIT_MS = 60_000;
+export const RTKIT_MS = 60_000;
 
 const ROWS: readonly ServiceRow[] = [
   {
@@ -39,6 +41,9 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'user',
     unit: 'dbus.service',
     mayGo: ['systemd', 'upgrade', 'players'],
+    // PipeWire's unit of Debian 13 requires it, and systemd restarts both.
+    mayGoRestarted: ['audio'],
+    upWithinMs: RTKIT_MS,
     stays: true,
   },
   {
@@ -68,7 +73,18 @@ const ROWS: readonly ServiceRow[] = [
 ];
 
 function faultsOf(row: ServiceRow): Fault[] {
-  const { part, scope, unit, mayGo, noticedBy, mayGoStill = [], stays, mend, upWithinMs } = row;
+  const {
+    part,
+    scope,
+    unit,
+    mayGo,
+    noticedBy,
+    mayGoStill = [],
+    mayGoRestarted = [],
+    stays,
+    mend,
+    upWithinMs,
+  } = row;
   const name = `${part} (${unit})`;
   const bound = upWithinMs === undefined ? {} : { upWithinMs };
   const still = { part, mayGo: [...mayGo, ...mayGoStill], undo: signalled('CONT', scope, unit), ...bound };
@@ -98,7 +114,7 @@ function faultsOf(row: ServiceRow): Fault[] {
       part,
       do: systemctl(scope, 'restart', unit),
       undo: async (scene) => mend?.(scene),
-      mayGo,
+      mayGo: [...mayGo, ...mayGoRestarted],
       ...bound,
     },
   ];
@@ -116,6 +132,25 @@ function faultsOf(row: ServiceRow): Fault[] {
   return [...rows, long];
 }
 
+const SESSION_MANAGER = 'wireplumber.service';
+
+/** Whoever plays locks it up (`freeSound`). */
+const LOCKED: Fault = {
+  name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
+  part: 'the sound server',
+  do: async (scene) => {
+    const { on } = scene;
+    await on.signal('STOP', 'user', on.soundUnit);
+    await on.systemctl('restart', SESSION_MANAGER);
+    await rounds(scene);
+    await on.signal('CONT', 'user', on.soundUnit);
+    await rounds(scene);
+  },
+  mayGo: ['audio'],
+  upWithinMs: RTKIT_MS,
+  slow: true,
+};
+
 /** Those of the sound server depend on which there is. */
 export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map(
@@ -124,9 +159,12 @@ export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
       scope: 'user',
       unit,
       mayGo: ['audio'],
-      ...(unit === 'wireplumber.service' ? {} : { upWithinMs: RTKIT_MS }),
+      upWithinMs: RTKIT_MS,
       ...(/pulse/.test(unit) ? { noticedBy: 'audio' } : {}),
     }),
   );
-  return [...sound, ...ROWS].flatMap(faultsOf);
+  return [
+    ...[...sound, ...ROWS].flatMap(faultsOf),
+    ...(soundUnits.includes(SESSION_MANAGER) ? [LOCKED] : []),
+  ];
 }
