@@ -132,6 +132,23 @@ describe('rows', () => {
     assert.equal(state.units.size, 0);
   });
 
+  test('a mark that no stream begins with forgets nothing', () => {
+    const mark = ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }] as const;
+    assert.equal(told(['audio.updated', [record(1)]], mark).state.clients.size, 1, 'before any stream');
+    const { state } = told(
+      ['server.info', 'connected'],
+      mark,
+      ['audio.updated', [record(1)]],
+      ['server.info', 'love'],
+      mark,
+    );
+    assert.equal(state.clients.size, 1, 'in the midst of one');
+  });
+
+  test('nothing is known at first but since when', () => {
+    assert.deepEqual(new Store(5).state.connection, { status: 'connecting', since: 5 });
+  });
+
   test('a replay, and an event of a later version, forget nothing', () => {
     const { state } = told(
       ['audio.updated', [record(1)]],
