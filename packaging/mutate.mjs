@@ -26,7 +26,7 @@ const SUBJECTS = {
   'actors/upgrade/run': ['actors/upgrade/run'],
   'supervisor/lifecycle': ['supervisor/lifecycle'],
   'gateway/events/queue': ['gateway/events/queue'],
-  'gateway/events/ring': ['gateway/events/ring', 'gateway/events/tombstones'],
+  'gateway/events/ring': ['gateway/events/ring', 'gateway/events/tombstones', 'gateway/events/hub'],
   'actors/systemd/commands': ['actors/systemd/verdict'],
   'actors/units/jobs': ['actors/units/jobs'],
   'client/store': ['client/store'],

@@ -1,11 +1,9 @@
-// How many connections there may be: the arithmetic, the counting, and real sockets.
+// How many connections there may be: the arithmetic and the counting. With real sockets: server.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { ConnectionShares, connectionLimits, LOOPBACK, peerOf } from '../../src/gateway/connection-limits.js';
-import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
-import { RawConnection } from './raw-connection.js';
 
 /** build/test/gateway/connection-limits.test.js -> the project's root. */
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
@@ -177,24 +175,4 @@ describe('sharing', () => {
     assert.equal(house.enter(...many('d', 4)), 'd1');
     assert.deepEqual(house.told, ['a', 'd']);
   });
-});
-
-test('streams leave connections for requests where descriptors are few, and the log says so', async (context) => {
-  const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
-  const under = new GatewayUnderTest({ ...SETTINGS, api }, 20);
-  context.after(() => under.close());
-  assert.deepEqual(under.logged, [
-    'warn the limit of open files allows fewer event streams than the configuration',
-  ]);
-  const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-  for (let times = 0; times < 5; times += 1) {
-    const seated = new RawConnection(under.port).write(stream);
-    assert.match(await seated.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
-  }
-  // Refused streams do not stay as connections: more of them than there is room for leave all of it to requests.
-  for (let times = 0; times < 20; times += 1) {
-    const refused = new RawConnection(under.port).write(stream);
-    assert.match(await refused.closed(), /^HTTP\/1\.1 503 /);
-  }
-  assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });

@@ -9,7 +9,7 @@ import { createServer as createHttpServer } from '../../src/gateway/server.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 const NEVER_MS = 2 ** 31 - 1;
@@ -110,6 +110,26 @@ test('in a full house those who come are served, and wait: a few at a time have 
   await closed(11, 12);
   await askFrom(13);
   assert.deepEqual([told, clock.timers], [['loopback'], 0]);
+});
+
+test('streams leave connections for requests where descriptors are few, and the log says so', async (context) => {
+  const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
+  const under = new GatewayUnderTest({ ...SETTINGS, api }, 20);
+  context.after(() => under.close());
+  assert.deepEqual(under.logged, [
+    'warn the limit of open files allows fewer event streams than the configuration',
+  ]);
+  const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  for (let times = 0; times < 5; times += 1) {
+    const seated = new RawConnection(under.port).write(stream);
+    assert.match(await seated.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
+  }
+  // Refused streams do not stay as connections: more of them than there is room for leave all of it to requests.
+  for (let times = 0; times < 20; times += 1) {
+    const refused = new RawConnection(under.port).write(stream);
+    assert.match(await refused.closed(), /^HTTP\/1\.1 503 /);
+  }
+  assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });
 
 test('closing lets an answer under way end, and refuses what comes meanwhile', async () => {
