@@ -1,5 +1,6 @@
 // One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants of the same
-// size to as many. Two processes, measured in turns; the streams are read by this one.
+// size to as many, and what that takes when it ends each event's chunk, as the gateway does. Three processes, measured in turns; the
+// streams are read by this one.
 //   node build/bench/fanout.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,6 +16,7 @@ const CROWDS = [
   { count: 100, rounds: 3, goals: {} },
   { count: 1000, rounds: 7, goals: { cpu: { atMost: 1.1 }, p99: { of: 'result', atMost: 20 } } },
 ] as const;
+const CONSTANTS = new URL('./support/fanout-constants.js', import.meta.url);
 const WARM_UP_MS = 500;
 const MEASURED_MS = 2500;
 
@@ -58,13 +60,15 @@ async function round(
 
 await measurement(async (context) => {
   const ours = await Forked.start(new URL('./support/fanout-gateway.js', import.meta.url));
-  const constants = await Forked.start(new URL('./support/fanout-constants.js', import.meta.url));
+  const constants = await Forked.start(CONSTANTS);
+  const ended = await Forked.start(CONSTANTS, 'ended');
   const rows: Row[] = [];
   for (const { count, rounds, goals } of CROWDS) {
-    const taken = { ours: none(), uws: none() };
+    const taken = { ours: none(), uws: none(), ended: none() };
     for (let left = context.rounds(rounds); left > 0; left -= 1) {
       await round(ours, count, taken.ours, context);
       await round(constants, count, taken.uws, context);
+      await round(ended, count, taken.ended, context);
     }
     const row = (what: keyof Taken, unit: string): Row => ({
       what: `an event to ${count} streams, ${what === 'cpu' ? 'CPU' : what}`,
@@ -73,9 +77,11 @@ await measurement(async (context) => {
       against: { what: 'uWS writing constants', taken: taken.uws[what] },
       ...(what in goals ? { goal: goals[what as keyof typeof goals] } : {}),
     });
-    rows.push(row('cpu', 'us'), row('p50', 'ms'), row('p99', 'ms'));
+    const { goal: _ours, ...cpu } = row('cpu', 'us');
+    const floor = { ...cpu, what: `uWS ending each chunk, ${count} streams, CPU`, taken: taken.ended.cpu };
+    rows.push(row('cpu', 'us'), row('p50', 'ms'), row('p99', 'ms'), floor);
   }
-  await Promise.all([ours.forked.end(), constants.forked.end()]);
+  await Promise.all([ours, constants, ended].map(({ forked }) => forked.end()));
   return rows;
 });
 

@@ -1,14 +1,15 @@
 // What memory the daemon has a minute after 500 streams and a storm of changes, against its own at rest: streams come on a real
-// PulseAudio, their volumes change while some listen, and all go. Each way of starting Node has a server and a daemon of its own.
+// PulseAudio, their volumes change while some listen, and all go. The same of the bare program that makes JSON of each record and
+// keeps none: what Node holds on to when it has only done that. Each has a sound server of its own, and all run at once.
 //   node build/bench/memory.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { Daemon } from '../test/contract/daemon.js';
 import { Mixer } from '../test/contract/stream-mixer.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
 import { memoryMb } from './support/figures.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
+import { type Program, startBare, startDaemon } from './support/listened.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 import { StreamReaders } from './support/stream-readers.js';
@@ -23,24 +24,46 @@ const CHANGES_AT_ONCE = 50;
 const LEVELS = 97;
 const CREATED_WITHIN_MS = 60_000;
 
-async function measure({ what, flags, env }: Launch, { ms }: Context): Promise<readonly Row[]> {
+interface Side {
+  readonly what: string;
+  readonly start: typeof startDaemon;
+  /** Fulfils when the program knows of so many streams. */
+  readonly knows: (program: Program, streams: number) => Promise<unknown>;
+  readonly goal?: Row['goal'];
+}
+
+const DAEMON: Side = {
+  what: 'Rss',
+  start: startDaemon,
+  knows: ({ port }, streams) =>
+    until(
+      `${streams} streams are listed`,
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/audio/clients`);
+        return ((await answer.json()) as object[]).length === streams;
+      },
+      CREATED_WITHIN_MS,
+    ),
+  goal: { atMost: 5 },
+};
+const BARE: Side = {
+  what: "Rss of the bare program with the record's JSON",
+  start: (sound, launch) => startBare(sound, launch, 'record'),
+  knows: () => Promise.resolve(),
+};
+
+async function measure({ what, start, knows, goal }: Side, launch: Launch, { ms }: Context): Promise<Row[]> {
   const sound = await startPulseAudio();
-  const daemon = await Daemon.start({
-    env: { ...sound.env, ...env },
-    config: 'systemd: {enabled: false}\n',
-    nodeArguments: flags,
-  });
-  await daemon.backend('audio', 'up');
+  const program = await start(sound, launch);
   await pause(ms(REST_MS));
-  const rest = memoryMb(daemon.pid).rss;
-  const clients = async (): Promise<number> => (await daemon.read<object[]>('/audio/clients')).length;
+  const rest = memoryMb(program.pid).rss;
   const player = await sound.streams('player');
   const streams = await player.open(
     Array.from({ length: STREAMS }, (_, at) => ({ sink: OUTPUTS[at % OUTPUTS.length] ?? '' })),
   );
-  await until('all streams are listed', async () => (await clients()) === STREAMS, CREATED_WITHIN_MS);
+  await knows(program, STREAMS);
   const listeners = new StreamReaders();
-  await listeners.open(daemon.port, LISTENERS);
+  await listeners.open(program.port, LISTENERS);
   const mixer = await Mixer.connect(sound.socketPath);
   const end = performance.now() + ms(STORM_MS);
   for (let round = 0; performance.now() < end; round += 1) {
@@ -51,17 +74,17 @@ async function measure({ what, flags, env }: Launch, { ms }: Context): Promise<r
     });
     await Promise.all(some);
   }
-  const most = memoryMb(daemon.pid).rss;
+  const most = memoryMb(program.pid).rss;
   listeners.close();
   mixer.close();
   await player.close();
-  await until('all streams are gone', async () => (await clients()) === 0, CREATED_WITHIN_MS);
+  await knows(program, 0);
   await pause(ms(REST_MS));
-  const after = memoryMb(daemon.pid).rss;
-  await daemon.stop();
+  const after = memoryMb(program.pid).rss;
+  await program.end();
   await sound.stop();
   const row = (when: string, value: number): Row => ({
-    what: `Rss ${when}, ${what}`,
+    what: `${what} ${when}, ${launch.what}`,
     unit: 'MB',
     taken: [value],
     against: { what: 'itself at rest', taken: [rest] },
@@ -69,11 +92,11 @@ async function measure({ what, flags, env }: Launch, { ms }: Context): Promise<r
   });
   return [
     row(`after a storm with ${STREAMS} streams`, most),
-    { ...row('a minute after they are gone', after), goal: { atMost: 5 } },
+    { ...row('a minute after they are gone', after), ...(goal && { goal }) },
   ];
 }
 
 await measurement(async (context) => {
-  const rows = await Promise.all(LAUNCHES.map((launch) => measure(launch, context)));
-  return rows.flat();
+  const sides = LAUNCHES.flatMap((launch) => [DAEMON, BARE].map((side) => measure(side, launch, context)));
+  return (await Promise.all(sides)).flat();
 });

@@ -1,4 +1,4 @@
-// Measured against by change.ts: what no program of two threads can do without when a stream changes. A thread hears the sound
+// Measured against by change.ts and memory.ts: what no program of two threads can do without when a stream changes. A thread hears the sound
 // server's event, makes one request and posts 600 bytes of the reply; the main thread writes them to its listeners. It decodes
 // nothing, compares nothing and remembers nothing. With `record` for a second argument it does besides what JSON and events with ids
 // take, and nothing to know what they were before: decodes the reply, posts the record's text, and frames that. Argument: the server's socket.
@@ -41,8 +41,9 @@ function wordsOf(telling: Telling): (packet: Buffer) => string {
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (packet) => {
     const reader = new Reader(packet.subarray(HEADER_BYTES), PROTOCOL_VERSION, texts);
-    // The command and its tag; without more it is the answer to the subscription.
-    reader.u32();
+    // A refusal says that the stream has gone.
+    if (reader.u32() !== COMMAND.reply) return '';
+    // The tag; without more it is the answer to the subscription.
     reader.u32();
     if (reader.atEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);

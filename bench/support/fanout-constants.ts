@@ -1,5 +1,6 @@
 // Measured against by fanout.ts: uWebSockets.js alone, writing the same bytes to every stream each 50 ms. What it writes is
-// made once; only the time in it is new.
+// made once; only the time in it is new. With `ended` for an argument it writes a comment behind, as the gateway does, without which a
+// client that takes whole chunks only would see each event one event late.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
@@ -10,6 +11,7 @@ const BYTES = Buffer.from(
   `id: mi86h3nd9tw8q3-1234\nevent: audio.output.updated\ndata: [${stampedOutput(0)}]\n\n`,
 );
 
+const isEnded = process.argv[2] === 'ended';
 const streams = new Set<HttpResponse>();
 const app = App();
 app.get('/events', (response) => {
@@ -29,7 +31,12 @@ app.listen('127.0.0.1', 0, (socket) => {
     begin: () => {
       timer = setInterval(() => {
         stamp(BYTES, nowUs());
-        for (const response of streams) response.cork(() => response.write(BYTES));
+        for (const response of streams) {
+          response.cork(() => {
+            response.write(BYTES);
+            if (isEnded) response.write(':\n');
+          });
+        }
       }, EVERY_MS);
       return undefined;
     },

@@ -46,7 +46,7 @@ export interface Listened {
   end(): Promise<void>;
 }
 
-interface Program {
+export interface Program {
   readonly pid: number;
   readonly port: number;
   end(): Promise<unknown>;
