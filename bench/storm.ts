@@ -1,5 +1,6 @@
 // GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100 open streams.
-// GETs are asked at a steady rate, whatever the answers take; storm, streams and GETs have a process each.
+// GETs are asked at a steady rate, whatever the answers take; storm, streams and GETs have a process each. Beside it uWebSockets.js with a
+// constant answer, which hears nothing of the storm: what it takes longer is what the storm takes of the machine.
 //   node build/bench/storm.js [--quick] [--json]
 
 import { connect } from 'node:net';
@@ -48,6 +49,10 @@ interface Figures {
   readonly p99: number[];
 }
 
+function none(): Figures {
+  return { p50: [], p99: [] };
+}
+
 function note(into: Figures, latencies: readonly number[]): void {
   into.p50.push(quantile(latencies, 0.5));
   into.p99.push(quantile(latencies, 0.99));
@@ -59,6 +64,7 @@ interface Output {
 }
 
 const READERS = new URL('./support/stream-reader-process.js', import.meta.url);
+const CONSTANT = new URL('./support/http-constant.js', import.meta.url);
 const STORM = new URL('./support/storm-process.js', import.meta.url);
 
 await measurement(async ({ rounds, ms }) => {
@@ -69,17 +75,26 @@ await measurement(async ({ rounds, ms }) => {
   const living = outputs.find(({ name }) => name === 'living')?.id ?? 0;
   const readers = await Forked.start(READERS, String(daemon.port), String(STREAMS));
   const storm = await Forked.start(STORM, sound.socketPath, String(living));
-  const rest: Figures = { p50: [], p99: [] };
-  const blown: Figures = { p50: [], p99: [] };
+  const { text: body } = await daemon.get('/audio');
+  const constant = await Forked.start(CONSTANT, JSON.stringify({ headers: [], body }));
+  const ours = { rest: none(), blown: none() };
+  const bare = { rest: none(), blown: none() };
   const [rates, cores, events] = [[] as number[], [] as number[], [] as number[]];
   const roundMs = ms(ROUND_MS);
+  /** Of both at once: one request each in `GET_EVERY_MS` is nothing to the other. */
+  const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
+    const ports = [daemon.port, constant.said];
+    const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));
+    note(ours[when], first);
+    note(bare[when], second);
+  };
   await getLatencies(daemon.port, ms(WARM_UP_MS));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
-    note(rest, await getLatencies(daemon.port, roundMs));
+    await get('rest', roundMs);
     const before = { cpu: cpuMs(daemon.pid), events: await readers.forked.order({ do: 'chunks' }) };
     // One a millisecond, and a little longer than it is watched.
     const blowing = storm.forked.order({ do: 'blow', with: roundMs });
-    note(blown, await getLatencies(daemon.port, roundMs * WATCHED_PART));
+    await get('blown', roundMs * WATCHED_PART);
     rates.push(await blowing);
     cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);
     const agree = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
@@ -87,18 +102,20 @@ await measurement(async ({ rounds, ms }) => {
     const told = (await readers.forked.order({ do: 'chunks' })) - before.events;
     events.push((told * 1000) / STREAMS / roundMs);
   }
-  await Promise.all([readers.forked.end(), storm.forked.end()]);
+  await Promise.all([readers, storm, constant].map(({ forked }) => forked.end()));
   await daemon.stop();
   await sound.stop();
-  const get = (what: keyof Figures) => ({
-    what: `GET /audio while volumes change, ${what}`,
+  const row = (whose: string, { rest, blown }: typeof ours, what: keyof Figures) => ({
+    what: `${whose} while volumes change, ${what}`,
     unit: 'ms',
     taken: blown[what],
     against: { what: 'itself at rest', taken: rest[what] },
   });
   return [
-    get('p50'),
-    { ...get('p99'), goal: { atMost: 3 } },
+    row('GET /audio', ours, 'p50'),
+    { ...row('GET /audio', ours, 'p99'), goal: { atMost: 3 } },
+    row('GET of a constant of uWS', bare, 'p50'),
+    row('GET of a constant of uWS', bare, 'p99'),
     { what: 'volumes changed', unit: '/s', taken: rates },
     { what: `events told to each of ${STREAMS} streams, the last state to all`, unit: '/s', taken: events },
     { what: 'CPU meanwhile', unit: 'cores', taken: cores },
