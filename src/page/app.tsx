@@ -173,10 +173,14 @@ function Sections({ live, state: told }: { readonly live: Live; readonly state: 
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => isShown(state, section));
   const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
+  const names: readonly string[] = [...state.backends.keys()];
+  /** Also while its backend is away: nothing else moves into its place. */
+  const isKept = (column: number): boolean =>
+    SECTIONS.some((each) => each.column === column && names.includes(each.backend ?? ''));
   return (
     <>
       {[0, 1, 2].map((column) => (
-        <div key={column} class="column">
+        <div key={column} class={`column ${isKept(column) ? 'kept' : ''}`}>
           {drawn
             .filter((section) => section.column === column)
             .map(({ id, backend, draw }) => (

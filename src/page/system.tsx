@@ -130,7 +130,7 @@ function Power({ node, power, name }: PowerProps) {
             {say('cancel')}
           </button>
           <button type="button" class="button danger" aria-busy={isUnderWay} onClick={begin}>
-            {say(yes, names)}
+            <span class="clip">{say(yes, names)}</span>
           </button>
         </div>
       </dialog>

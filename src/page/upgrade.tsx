@@ -35,9 +35,11 @@ export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
               class={`button ${upgrade_available ? 'main' : ''}`}
               send={() => node.startUpgrade()}
             >
-              {upgrade_available && latest !== ''
-                ? say('upgradeNow', { version: bidi(latest) })
-                : say('upgradeAny')}
+              <span class="clip">
+                {upgrade_available && latest !== ''
+                  ? say('upgradeNow', { version: bidi(latest) })
+                  : say('upgradeAny')}
+              </span>
             </ActionButton>
           ) : null}
           {can_check ? <ActionButton send={() => node.checkUpgrade()}>{say('check')}</ActionButton> : null}
@@ -54,7 +56,7 @@ function bidi(text: string): string {
 
 function Progress({ percent, step }: UpgradeRun) {
   return (
-    <div role="status">
+    <div class="under-way" role="status">
       <div class="row">
         <progress
           class="grow"

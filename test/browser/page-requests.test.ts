@@ -135,6 +135,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await shows(53);
     assert.equal(await more(45).getAttribute('aria-expanded'), 'true');
     assert.equal(await page.evaluate('document.activeElement.textContent'), '45 more streams');
+    await page.getByRole('combobox', { name: 'Output of Stream 106' }).waitFor();
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Output of Stream 106', 'what has come is next');
     node.health('audio', 'connecting');
@@ -145,6 +146,14 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await more(45).press('Enter');
     await shows(8);
     assert.equal(await bottom(), folded, 'and nothing is left below');
+  });
+
+  test('and keeps each thing in its column while the sound server is away', async () => {
+    const place = (): Promise<number> => page.evaluate("document.querySelector('#services').offsetLeft");
+    const before = await place();
+    node.health('audio', 'connecting');
+    await page.locator('#streams').waitFor({ state: 'detached' });
+    assert.equal(await place(), before);
   });
 
   test('nothing of units that are only shown', async () => {

@@ -193,7 +193,7 @@ async function findings(page: Page): Promise<readonly string[]> {
   );
 }
 
-/** What sticks out at the side, and what a thumb would miss. */
+/** What sticks out at the side, what has more text than room, and what a thumb would miss. */
 function misfits(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const seen = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
@@ -202,7 +202,8 @@ function misfits(page: Page): Promise<readonly string[]> {
       const { width, height } = each.getBoundingClientRect();
       return each.matches('button, select, input, summary, a:not(.skip)') && Math.min(width, height) < ${TOUCH_MIN} - 0.1;
     });
-    return [...sticking.map((each) => 'sticks out: ' + each.outerHTML.slice(0, 200)), ...small.map((each) => 'too small: ' + each.outerHTML.slice(0, 200))];
+    const spilling = seen.filter((each) => each.matches('button, a, p, h1, h2, dd') && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible');
+    return [...sticking.map((each) => 'sticks out: ' + each.outerHTML.slice(0, 200)), ...spilling.map((each) => 'spills its text: ' + each.outerHTML.slice(0, 200)), ...small.map((each) => 'too small: ' + each.outerHTML.slice(0, 200))];
   })()`) as Promise<readonly string[]>;
 }
 
