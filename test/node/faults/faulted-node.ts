@@ -162,7 +162,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     const said = await this.asUser(`for try in 1 2 3; do
   ! timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
-  timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}'; systemctl --user start ${units}; echo restarted
+  timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
     return said !== '';
   }
