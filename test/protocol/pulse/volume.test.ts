@@ -6,8 +6,8 @@ import {
   balanceOf,
   fractionOf,
   levelOf,
+  loudestOf,
   partsOf,
-  RAW_MAX,
   rawOf,
 } from '../../../src/protocol/pulse/volume.js';
 
@@ -24,7 +24,7 @@ const RAW = [
   [0.5, 0x8000],
   [1.53, 100270],
   [-1, 0],
-  [1e9, RAW_MAX],
+  [1e9, 0x7fffffff],
 ] as const;
 for (const [fraction, raw] of RAW) {
   test(`${fraction} is raw ${raw}`, () => assert.equal(rawOf(fraction), raw));
@@ -34,11 +34,12 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
   assert.equal(levelOf([0x8000, 0x10000]), 1);
   assert.equal(levelOf([98304, 0]), 1.5);
   assert.equal(levelOf([]), 0);
+  assert.equal(loudestOf([]), 0);
 });
 
 const [FULL, HALF] = [0x10000, 0x8000];
 const STEREO = [1, 2];
-const BALANCE: readonly (readonly [volume: number[], map: number[], balance: number])[] = [
+const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],
   [[FULL, HALF], STEREO, -0.5],
   [[HALF, FULL], STEREO, 0.5],
@@ -49,6 +50,15 @@ const BALANCE: readonly (readonly [volume: number[], map: number[], balance: num
   [[FULL, 5], [1, 3], 0],
   [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
   [[FULL, 43691], STEREO, -0.33],
+  ...[
+    [5, 6],
+    [8, 9],
+    [10, 11],
+    [45, 46],
+    [48, 49],
+  ].map((sides) => [[FULL, HALF], sides, -0.5] as const),
+  [[FULL, FULL, FULL], [1, 5, 2], 0],
+  [[FULL, HALF], [2], 0],
 ];
 const PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
   [0, STEREO, [1, 1]],
