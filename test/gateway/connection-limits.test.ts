@@ -164,6 +164,22 @@ describe('sharing', () => {
     assert.equal(house.enter('d1'), 'a3');
   });
 
+  test('where all have something under way, whoever is let in goes, and not who waits behind it', () => {
+    const house = new House(8);
+    house.enter('A1', 'A2', 'A3', 'A4', 'B1', 'B2', 'C1');
+    house.arrive('d1', 'e1');
+    assert.equal(house.admit(1), 'd1');
+    assert.equal(house.shares.waiting, 1);
+  });
+
+  test('what leaves the part for loopback makes no room elsewhere', () => {
+    const house = new House(16);
+    house.enter('l1', 'l2');
+    house.leave('l2', 'l1');
+    assert.equal(house.enter(...many('a', 10), ...many('b', 4)), '');
+    assert.equal(house.enter('b5'), 'a1');
+  });
+
   test('a spell of too many is told once, and is over when half of them have gone', () => {
     const house = new House(8);
     house.enter(...many('a', 5), 'b1', 'b2');
