@@ -36,7 +36,7 @@ const LOOK_EVERY_MS = 8_000;
 const NAMES_MAX = 32;
 
 export interface AnnouncerWorld {
-  /** Of this moment. */
+  /** Of this moment. May throw. */
   readonly interfaces: () => Interfaces;
   readonly clock: Clock;
 }
@@ -165,8 +165,10 @@ export class Announcer implements BridgeActor, BusOwner {
       return undefined;
     }
     const { port, addresses } = this.#served;
-    const places = placesOf(addresses, this.#world.interfaces());
     this.#timers.set('look', LOOK_EVERY_MS, () => this.#look());
+    const interfaces = this.#interfacesNow();
+    if (interfaces === undefined) return undefined;
+    const places = placesOf(addresses, interfaces);
     if (places.length === 0) return this.#announceNothing();
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return sentence(state.error);
@@ -182,6 +184,16 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#isNameTaken = true;
     this.#isDue = true;
     return undefined;
+  }
+
+  /** Undefined where the system does not say: what is announced stays, and the next look asks again. */
+  #interfacesNow(): Interfaces | undefined {
+    try {
+      return this.#world.interfaces();
+    } catch (error) {
+      this.#node.log('warn', 'the network interfaces cannot be read', { error: String(error) });
+      return undefined;
+    }
   }
 
   async #announceNothing(): Promise<string | undefined> {

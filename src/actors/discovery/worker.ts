@@ -14,7 +14,7 @@ export default function work(task: ActorTask<DiscoverySettings>): Promise<void> 
   return runBridge<'discovery'>(task, (settings, node) => new Announcer(settings, node, world));
 }
 
-/** Throws where the system does not say. */
+/** @throws where the system does not say, as without a free descriptor */
 function interfacesNow(): Interfaces {
   return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
     const addresses = infos.filter(({ internal }) => !internal);
@@ -27,7 +27,8 @@ function interfacesNow(): Interfaces {
 function indexOf(name: string): number | undefined {
   try {
     return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
-  } catch {
-    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }

@@ -28,7 +28,7 @@ const answers =
     else socket.write(reply(serial));
   };
 
-function announce(t: TestContext, bus: ScriptedBus): { readonly told: string[]; readonly logged: string[] } {
+function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
   const [told, logged]: [string[], string[]] = [[], []];
   const announcer = new Announcer(
@@ -37,11 +37,13 @@ function announce(t: TestContext, bus: ScriptedBus): { readonly told: string[]; 
       status: (state, detail) => void told.push(`${state}: ${detail}`),
       log: (_level, message) => void logged.push(message),
     },
-    { interfaces: () => INTERFACES, clock: systemClock },
+    { interfaces, clock: systemClock },
   );
   t.after(() => announcer.stop());
-  announcer.hear({ notices: [{ kind: 'served', port: 8018, addresses: ['0.0.0.0'] }] } as never);
-  return { told, logged };
+  const serve = (): void =>
+    announcer.hear({ notices: [{ kind: 'served', port: 8018, addresses: ['0.0.0.0'] }] } as never);
+  serve();
+  return { told, logged, serve };
 }
 
 test('a bus that goes before it has told of avahi-daemon says nothing about it', async (t) => {
@@ -72,4 +74,19 @@ test('an avahi-daemon to which every name is taken is given time', async (t) => 
   await until('it has given up once', () => told.length > 0);
   assert.match(told[0] ?? '', /^connecting: avahi-daemon: .*32 names are taken/);
   assert.equal(logged.length, 32);
+});
+
+test('interfaces that cannot be read, as without a free descriptor, are looked at again', async (t) => {
+  const bus = await scriptedBus(() => ({ call: answers('nothing', () => undefined) }));
+  t.after(() => bus.close());
+  let hasDescriptors = false;
+  const { told, logged, serve } = announce(t, bus, () => {
+    if (!hasDescriptors) throw new Error('EMFILE');
+    return INTERFACES;
+  });
+  await until('it has looked', () => logged.length > 0);
+  assert.deepEqual([told, logged], [[], ['the network interfaces cannot be read']]);
+  hasDescriptors = true;
+  serve();
+  await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
 });
