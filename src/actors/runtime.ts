@@ -10,12 +10,13 @@ import {
   type ActorTask,
   type BridgeReply,
   type BridgeRequest,
-  type FromActor,
   type Item,
   type LogFields,
   type LogLevel,
   type NoticeBatch,
+  type Parcel,
   type Port,
+  packed,
   type ToActor,
   type ToBridge,
   type ToChild,
@@ -65,11 +66,11 @@ export interface BridgeActor {
 
 /** Collects what is said until the turn ends. */
 class BatchPublisher implements Publisher {
-  readonly #port: Port<FromActor, unknown>;
+  readonly #port: Port<Parcel, unknown>;
   #items: Item[] = [];
   #leaves: NodeJS.Immediate | undefined;
 
-  constructor(port: Port<FromActor, unknown>) {
+  constructor(port: Port<Parcel, unknown>) {
     this.#port = port;
   }
 
@@ -106,7 +107,7 @@ class BatchPublisher implements Publisher {
     if (this.#items.length === 0) return;
     const batch = this.#items;
     this.#items = [];
-    this.#port.send(batch);
+    this.#port.send(packed(batch));
   }
 }
 
@@ -147,7 +148,7 @@ class Questions {
 
 /** Serves the port until the actor is told to stop, or until nobody holds the other end. */
 function served<In extends { readonly kind: string }>(
-  port: Port<FromActor, In | ToChild>,
+  port: Port<Parcel, In | ToChild>,
   publisher: BatchPublisher,
   take: (message: In) => void,
 ): Promise<void> {
@@ -173,7 +174,7 @@ export async function runActor<B extends Backend>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
 ): Promise<void> {
-  const port = typedPort<FromActor, ToActor<B>>(task.port);
+  const port = typedPort<Parcel, ToActor<B>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
@@ -194,7 +195,7 @@ export async function runBridge<B extends Bridge>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], node: NodeLink) => BridgeActor,
 ): Promise<void> {
-  const port = typedPort<FromActor, ToBridge>(task.port);
+  const port = typedPort<Parcel, ToBridge>(task.port);
   const publisher = new BatchPublisher(port);
   const questions = new Questions(publisher);
   try {

@@ -5,10 +5,12 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:wor
 import { RateLimit } from '../clock.js';
 import {
   type FromActor,
+  type Parcel,
   type Port,
   type ToActor,
   type ToBridge,
   typedPort,
+  unpacked,
 } from '../protocol/actor/messages.js';
 import type { Death, Thread, Threads } from './threads.js';
 
@@ -58,7 +60,7 @@ interface AwaitedPong {
 export class Incarnation {
   readonly #bornAt: number;
   readonly #rawPort: MessagePort;
-  readonly #port: Port<ToActor | ToBridge, FromActor>;
+  readonly #port: Port<ToActor | ToBridge, Parcel>;
   readonly #thread: Thread;
   readonly #said = new RateLimit(ITEMS_PER_SECOND_MAX);
   #awaited: AwaitedPong | undefined;
@@ -71,9 +73,12 @@ export class Incarnation {
     const { port1: here, port2: there } = new MessageChannel();
     this.#bornAt = now;
     this.#rawPort = here;
-    this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
+    this.#port = typedPort<ToActor | ToBridge, Parcel>(here);
     // Its end is told by the thread, not by the port: the port may close first.
-    this.#port.listen(onBatch, () => undefined);
+    this.#port.listen(
+      (parcel) => onBatch(unpacked(parcel)),
+      () => undefined,
+    );
     this.#thread = threads.run(entry, { port: there, settings });
     this.#thread.ended.then(onEnded);
   }
@@ -141,9 +146,9 @@ export class Incarnation {
   close(): FromActor[] {
     const last: FromActor[] = [];
     while (!this.#killed && last.length < LAST_BATCHES_MAX) {
-      const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
+      const found: { message: Parcel } | undefined = receiveMessageOnPort(this.#rawPort);
       if (found === undefined) break;
-      last.push(found.message);
+      last.push(unpacked(found.message));
     }
     this.#port.close();
     return last;

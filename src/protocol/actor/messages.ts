@@ -39,8 +39,25 @@ export type Item =
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
-/** From an actor to the main thread. */
+/** From an actor to the main thread: what one turn has to say. */
 export type FromActor = readonly Item[];
+
+/** A batch as it travels: most are one record, which as three texts takes the main thread half the time of an object with names (measured). */
+export type Parcel = FromActor | readonly [collection: Collection, key: string, json: string];
+
+export function packed(items: FromActor): Parcel {
+  const [item] = items;
+  const isRecord = items.length === 1 && item?.kind === 'put' && item.rank === undefined;
+  return isRecord ? [item.collection, item.key, item.json] : items;
+}
+
+export function unpacked(parcel: Parcel): FromActor {
+  return isItems(parcel) ? parcel : [{ kind: 'put', collection: parcel[0], key: parcel[1], json: parcel[2] }];
+}
+
+function isItems(parcel: Parcel): parcel is FromActor {
+  return typeof parcel[0] !== 'string';
+}
 
 /** From the main thread to every actor. */
 export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
