@@ -243,10 +243,9 @@ export class Child {
   #spawn(): void {
     const { threads, root, clock } = this.#around;
     const incarnation = new Incarnation({
-      threads,
+      ...{ threads, clock },
       entry: fileURLToPath(new URL(this.#spec.entry, root)),
       settings: this.#settings,
-      now: clock.monotonic(),
       onBatch: (items) => this.#receive(incarnation, items),
       onEnded: (death) => this.#ended(incarnation, death),
     });

@@ -1,8 +1,10 @@
 // One thread: how its silence is judged, and how much it may say.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { HEARTBEAT, isPinged, pongVerdict } from '../../src/supervisor/incarnation.js';
+import { type TestContext, test } from 'node:test';
+import type { MessagePort } from 'node:worker_threads';
+import type { FromActor, Parcel } from '../../src/protocol/actor/messages.js';
+import { HEARTBEAT, Incarnation, isPinged, pongVerdict } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
@@ -37,4 +39,75 @@ for (const [utilization, beats, pinged] of PING_ROWS) {
   test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () => {
     assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged);
   });
+}
+
+/** A thread that says what the test says, at a time that the test sets. */
+function thread(t: TestContext) {
+  const clock = { now: 0, monotonic: () => clock.now };
+  const told: string[][] = [];
+  let speaker: MessagePort | undefined;
+  let heard = (): void => undefined;
+  const incarnation = new Incarnation({
+    threads: {
+      run: (_entry, task) => {
+        speaker = task.port;
+        const nothing = () => undefined;
+        return { ended: new Promise(nothing), kill: nothing, measure: nothing, utilization: nothing };
+      },
+    },
+    ...{ entry: '', settings: {}, clock },
+    onBatch: (items) => {
+      told.push(texts(items));
+      heard();
+    },
+    onEnded: () => undefined,
+  });
+  t.after(() => speaker?.close());
+  /** Fulfils when so many texts have been told. */
+  const until = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      heard = () => told.flat().length >= count && resolve();
+      heard();
+    });
+  const say = (...parcels: Parcel[]): void => {
+    for (const parcel of parcels) speaker?.postMessage(parcel);
+  };
+  return { incarnation, clock, told, until, say };
+}
+
+const texts = (items: FromActor): string[] => items.map((item) => ('json' in item ? item.json : item.kind));
+const record = (json: string): Parcel => ['audio.clients', '1', json];
+const DEADLINE = { timeout: 30_000 };
+
+test('what comes after a pause is told at once, a storm as one', DEADLINE, async (t) => {
+  const { clock, told, until, say } = thread(t);
+  say(record('a'), record('b'), [{ kind: 'status', state: 'up' }], record('c'));
+  await until(4);
+  assert.deepEqual(told, [['a'], ['b', 'status', 'c']]);
+  clock.now += 2;
+  say(record('d'));
+  await until(5);
+  assert.deepEqual(told.at(-1), ['d']);
+});
+
+for (const killed of [false, true]) {
+  test(
+    `a thread that ${killed ? 'is killed' : 'ends'} in a storm has said ${killed ? 'nothing more' : 'all of it'}`,
+    DEADLINE,
+    async (t) => {
+      const { incarnation, told, until, say } = thread(t);
+      say(record('a'));
+      await until(1);
+      say(record('b'), record('c'));
+      // The messages are taken in, and the turn in which they are has not ended.
+      const last = await new Promise<FromActor[]>((resolve) => {
+        setImmediate(() => {
+          if (killed) incarnation.kill('for a test');
+          resolve(incarnation.close());
+        });
+      });
+      assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c']);
+      assert.deepEqual(told, [['a']]);
+    },
+  );
 }
