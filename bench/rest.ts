@@ -33,6 +33,7 @@ const MORE: Readonly<Record<string, (port: number) => string>> = {
   mqtt: (port) => `url: "mqtt://127.0.0.1", topic: bench/${port}`,
 };
 const FOUR = 'tonearm, 4 backends';
+const BARE_NODE = 'bare Node, 4 threads';
 /** Instead of something more: two backends less. */
 const FEWER = 'audio and units alone';
 const MS_PER_MINUTE = 60_000;
@@ -102,10 +103,16 @@ async function ours(node: Node, { what, flags, env }: Launch, more: string, port
   return { what: name, node: what, pid };
 }
 
-function bare({ what, flags, env }: Launch): { resting: Resting; child: ChildProcess } {
-  const arguments_ = [...flags, fileURLToPath(BARE), String(THREADS)];
+interface BareNode {
+  readonly resting: Resting;
+  readonly child: ChildProcess;
+}
+
+function bare({ what, flags, env }: Launch, ...loaded: readonly string[]): BareNode {
+  const arguments_ = [...flags, fileURLToPath(BARE), String(THREADS), ...loaded];
   const child = spawn(process.execPath, arguments_, { env: { ...process.env, ...env }, stdio: 'ignore' });
-  return { resting: { what: 'bare Node, 4 threads', node: what, pid: child.pid ?? 0 }, child };
+  const name = loaded.length === 0 ? BARE_NODE : `${BARE_NODE} with our code`;
+  return { resting: { what: name, node: what, pid: child.pid ?? 0 }, child };
 }
 
 /** What a process took in each window. */
@@ -133,16 +140,16 @@ async function watch(all: readonly Resting[], { rounds, ms }: Context): Promise<
 /** Only what the goals speak of has them: four backends. */
 function rowsOf(
   { of, wakeUps: woken, cpu }: Watched,
-  bare: Resting | undefined,
+  [bare, loaded]: readonly Resting[],
   uws: Watched | undefined,
 ): readonly Row[] {
   const isGoal = of.what === FOUR;
   const name = `${of.what}, ${of.node}`;
-  const memory = (what: 'rss' | 'privateDirty', shown: string): Row => ({
+  const memory = (what: 'rss' | 'privateDirty', shown: string, beside = bare): Row => ({
     what: `${shown} at rest: ${name}`,
     unit: 'MB',
     taken: [memoryMb(of.pid)[what]],
-    ...(bare && { against: { what: bare.what, taken: [memoryMb(bare.pid)[what]] } }),
+    ...(beside && { against: { what: beside.what, taken: [memoryMb(beside.pid)[what]] } }),
   });
   const rate = (what: string, unit: string, taken: readonly number[], theirs: readonly number[]): Row => ({
     what: `${what} at rest: ${name}`,
@@ -152,6 +159,7 @@ function rowsOf(
   });
   return [
     { ...memory('rss', 'Rss'), ...(isGoal && { goal: { atMost: 1.1 } }) },
+    ...(isGoal ? [memory('rss', 'Rss', loaded)] : []),
     memory('privateDirty', 'Private_Dirty'),
     {
       ...rate('wake-ups', '/s', woken, uws?.wakeUps ?? []),
@@ -184,7 +192,7 @@ await measurement(async (context) => {
   }
   const node = await bootNode();
   const uws = await Forked.start(UWS, JSON.stringify({ headers: [], body: '' }));
-  const bares = LAUNCHES.map(bare);
+  const bares = LAUNCHES.flatMap((launch) => [bare(launch), bare(launch, dirname(ENTRY))]);
   try {
     const all = await startAll(node);
     await pause(context.ms(REST_MS));
@@ -193,7 +201,7 @@ await measurement(async (context) => {
     return watched.slice(0, -1).flatMap((each) =>
       rowsOf(
         each,
-        bares.map(({ resting }) => resting).find((resting) => resting.node === each.of.node),
+        bares.map(({ resting }) => resting).filter((resting) => resting.node === each.of.node),
         watched.at(-1),
       ),
     );

@@ -40,7 +40,7 @@ const TEST_DEADLINE_MS = process.env.TONEARM_FAULTS ? SOAK_DEADLINE_MS : 10 * 60
 const CONCURRENCY = 4;
 const OTHER_NODE = 22;
 /** More files that fail in one step are no accident. */
-const SECOND_CHANCES = 2;
+const SECOND_CHANCES = 3;
 const SOAK_MINUTES = 10;
 /** How a compiled test file says that it is seeded. */
 const IMPORTS_SEED = /^import \{[^}]*\bSEED\b[^}]*\} from ".*\/seeded-random\.js";$/m;

@@ -1,8 +1,17 @@
-// Measured against by rest.ts: Node with as many threads as the first argument says, which wait for a message that never comes.
+// Measured against by rest.ts: Node with as many threads as the first argument says, which wait for a message that never comes. With a
+// second, the folder of the shipped bundles, it has loaded uWebSockets.js and the code of the backends, and runs none of it.
 
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-for (let left = Number(process.argv[2]); left > 0; left -= 1) {
-  new Worker("require('node:worker_threads').parentPort.on('message', () => undefined)", { eval: true });
+const BACKENDS = ['audio', 'systemd', 'power', 'upgrade'];
+
+const [, , threads, bundles] = process.argv;
+if (bundles !== undefined) (await import('uWebSockets.js')).App();
+for (let left = Number(threads); left > 0; left -= 1) {
+  const code = bundles === undefined ? '' : join(bundles, 'actors', BACKENDS[left - 1] ?? '', 'worker.js');
+  const load = code === '' ? '' : `require(${JSON.stringify(code)});`;
+  const wait = "require('node:worker_threads').parentPort.on('message', () => undefined)";
+  new Worker(`${load}${wait}`, { eval: true });
 }
 process.send?.(0);

@@ -1,22 +1,25 @@
 // Measured against by http.ts and crowds.ts: uWebSockets.js alone, answering every GET with the answer that it is given, headers too.
-// Its first argument is that answer as JSON: { headers: [name, value][], body }. With a second it listens on every address, and of the
-// connections from other machines it holds so many: for each more it closes the oldest.
+// Its first argument is that answer as JSON: { headers: [name, value][], body, reads }, where `reads` are the headers that it reads of each
+// request and does nothing with. With a second it listens on every address, and of the connections from other machines it holds so
+// many: for each more it closes the oldest.
 
-import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
+import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
 
 interface Constant {
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
+  readonly reads?: readonly string[];
 }
 
 const LOOPBACK = '127.0.0.1';
 
-const { headers, body } = JSON.parse(process.argv[2] ?? '') as Constant;
+const { headers, body, reads } = JSON.parse(process.argv[2] ?? '') as Constant;
 const bytes = Buffer.from(body);
 
 const app = App();
-app.get('/*', (response) => {
+app.get('/*', (response, request) => {
+  if (reads !== undefined) read(request, reads);
   response.writeStatus('200 OK');
   for (const [name, value] of headers) response.writeHeader(name, value);
   response.end(bytes);
@@ -27,6 +30,14 @@ app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen');
   obey(us_socket_local_port(socket), { cpu: ownCpu });
 });
+
+/** As whoever trusts nobody: each header's name, once, and the values of these. */
+function read(request: HttpRequest, names: readonly string[]): void {
+  request.getCaseSensitiveMethod();
+  request.getUrl();
+  request.forEach(() => undefined);
+  for (const name of names) request.getHeader(name);
+}
 
 /** It is said that a connection has closed, not which: of those that were never answered, one that has no address any more. */
 function closeBeyond(most: number): void {

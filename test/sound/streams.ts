@@ -73,6 +73,7 @@ export interface StreamClient {
 }
 
 interface Waiting {
+  readonly command: number;
   readonly resolve: (fields: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -107,6 +108,7 @@ class Connection {
         act();
       };
       this.#waiting.set(requestTag, {
+        command,
         resolve: (reply) => settle(() => resolve(reply)),
         reject: (error) => settle(() => reject(error)),
       });
@@ -131,7 +133,7 @@ class Connection {
       const waiting = this.#waiting.get(payload.readUInt32BE(6));
       if (command === COMMAND.reply) waiting?.resolve(payload.subarray(10));
       if (command === COMMAND.error) {
-        waiting?.reject(new Error(`the sound server answered error ${payload.readUInt32BE(11)}`));
+        waiting?.reject(new Error(`command ${waiting.command}: error ${payload.readUInt32BE(11)}`));
       }
     }
   }
