@@ -51,6 +51,11 @@ export class BridgeFeeds {
     this.#add([this.#served()]);
   }
 
+  /** The last word: what waits is told whether it was pulled or not, as after it a bridge is only told to stop. */
+  end(): void {
+    for (const feed of this.#feeds.values()) feed.end();
+  }
+
   /** A child that is no bridge is not listened to. */
   pulled(child: ChildName, isFirst: boolean): void {
     const bridge = BRIDGES.find((name) => name === child);
@@ -111,6 +116,11 @@ class Feed {
   pulled(isFirst: boolean): void {
     this.#isReady = true;
     if (isFirst) this.#tellWholeNext();
+    this.#flush();
+  }
+
+  end(): void {
+    this.#isReady = true;
     this.#flush();
   }
 

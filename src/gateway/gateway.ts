@@ -147,7 +147,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     close: (withinMs) => {
       sockets?.stop();
-      end ??= shutDown({ handler, answers, streams: hub, server, clock }, withinMs);
+      end ??= shutDown({ handler, answers, streams: hub, server, clock }, withinMs).then(() => feeds.end());
       return end;
     },
   };

@@ -118,6 +118,8 @@ export class Threads {
   readonly #living = new Map<Worker, string>();
   /** Entry -> how many of its threads were to go and are still there long after. */
   readonly #lingering = new Map<string, number>();
+  /** Their ends, which may never come. */
+  readonly #late = new Set<Promise<void>>();
   #preloaded: Preloaded | undefined;
 
   constructor(limits: HeapLimits, clock: Clock) {
@@ -128,6 +130,11 @@ export class Threads {
   /** Whether a thread that was to go is still there. Node cannot end a process in which one is: it waits for it (measured). */
   get stuck(): boolean {
     return this.#lingering.size > 0;
+  }
+
+  /** Fulfils when none is: where many share the processor, a thread may only be late. */
+  async unstuck(): Promise<void> {
+    await Promise.all(this.#late);
   }
 
   /**
@@ -204,7 +211,11 @@ export class Threads {
     const gone = worker.terminate().then(() => this.#living.delete(worker));
     if ((await within(this.#clock, GONE_WITHIN_MS, gone)) !== undefined) return;
     this.#count(entry, 1);
-    gone.then(() => this.#count(entry, -1));
+    const late = gone.then(() => {
+      this.#count(entry, -1);
+      this.#late.delete(late);
+    });
+    this.#late.add(late);
   }
 
   #count(entry: string, change: number): void {

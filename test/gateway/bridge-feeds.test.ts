@@ -66,6 +66,15 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, notices: [output(3), gone(2)] });
   });
 
+  test('that is slow is told what waits when all ends, as of a reboot', () => {
+    const node = slow();
+    const reboot: Change = { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' };
+    node.feeds.changed([reboot]);
+    assert.equal(node.told.length, 1);
+    node.feeds.end();
+    assert.deepEqual(node.told.at(-1), { isWhole: false, notices: [reboot] });
+  });
+
   test('is told only what it hears', () => {
     const node = new Node(['served']);
     assert.deepEqual(node.pulled(true), [SERVED]);
