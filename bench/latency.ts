@@ -1,5 +1,6 @@
 // From the sound server's event, as a bare probe gets it, to the SSE bytes at a client: the daemon's, against those of the bare program of two
-// threads. Each has a real sound server of its own, and they take turns. One process takes all times, so they share a clock.
+// threads; and that one's when it also tells the record as JSON. Each has a real sound server of its own, and they take turns. One process
+// takes all times, so they share a clock.
 //   node build/bench/latency.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { SOUND_SERVERS } from '../test/sound/servers.js';
@@ -45,21 +46,26 @@ await measurement(async (context) => {
     const sides = [
       await listened(STREAMS, start, (sound) => startDaemon(sound, launch)),
       await listened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
+      await listened(STREAMS, start, (sound) => startBare(sound, launch, 'record')),
     ];
     for (const side of sides) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
     for (const spacing of SPACINGS) {
-      const [ours = [], bare = []] = await taken(sides, spacing, context);
+      const [ours = [], bare = [], record = []] = await taken(sides, spacing, context);
       for (const { what, part, goal } of QUANTILES) {
+        const when = `${kind}, one each ${spacing.everyMs} ms, ${what}`;
+        const of = (side: readonly (readonly number[])[]) => side.map((delays) => quantile(delays, part));
+        const against = { what: 'a bare program of two threads', taken: of(bare) };
+        const compared = { unit: 'ms', against, compare: 'ours - theirs' } as const;
         rows.push({
-          what: `event to SSE bytes, ${kind}, one each ${spacing.everyMs} ms, ${what}`,
-          unit: 'ms',
-          taken: ours.map((delays) => quantile(delays, part)),
-          against: {
-            what: 'a bare program of two threads',
-            taken: bare.map((delays) => quantile(delays, part)),
-          },
-          compare: 'ours - theirs',
+          what: `event to SSE bytes, ${when}`,
+          taken: of(ours),
+          ...compared,
           goal: { atMost: goal },
+        });
+        rows.push({
+          what: `the same of the bare program with the record's JSON, ${when}`,
+          taken: of(record),
+          ...compared,
         });
       }
     }
