@@ -58,7 +58,9 @@ const ONE_DEBIAN_TESTS =
   /^(browser\b|contract\/trace-pavucontrol|tools\/fresh-checkout|packaging\/(arm|client-package))/;
 
 class StepFailed extends Error {
-  /** The test files that have not passed, where tests were run. */
+  /** All that the command printed. */
+  output = '';
+  /** The test files that have not passed, where nothing else is amiss with the run. */
   files = [];
 }
 
@@ -85,7 +87,10 @@ async function command(file, args, { env = {}, live = false } = {}) {
   const closed = new Promise((resolve) => child.once('close', resolve));
   const { status, reason } = await ending(child);
   if (status !== 127) await closed;
-  if (status !== 0) throw new StepFailed(live ? reason : `${output.trimEnd()}\n${reason}`);
+  if (status !== 0) {
+    const failed = new StepFailed(live ? reason : `${output.trimEnd()}\n${reason}`);
+    throw Object.assign(failed, { output });
+  }
   return output;
 }
 
@@ -143,31 +148,38 @@ async function runTests(runner, files, scenario) {
     TONEARM_REQUIRE_ALL: REQUIRE_ALL ? '1' : '',
     TONEARM_TESTED_ON: place,
   };
-  let output;
+  let failure;
   let leftovers;
+  let names;
+  let output;
   try {
     output = await command(file, [...before, ...options, ...files], {
       env: { ...env, ...marked },
       live: true,
     });
   } catch (error) {
-    if (error instanceof StepFailed) {
-      const names = readFileSync(passed, 'utf8').split('\n');
-      error.files = files.filter((name) => !names.includes(join(ROOT, name)));
-    }
-    throw error;
+    if (!(error instanceof StepFailed)) throw error;
+    failure = error;
+    output = error.output;
   } finally {
-    rmSync(passed, { force: true });
+    names = readFileSync(passed, 'utf8').split('\n');
+    rmSync(passed);
     leftovers = await run.close();
     for (const line of leftovers) console.log(`left behind - ${line}`);
+  }
+  const skipped = Number(/^# skipped (\d+)$/m.exec(output)?.[1] ?? 0);
+  const isIncomplete = REQUIRE_ALL && skipped > 0;
+  if (failure !== undefined) {
+    if (leftovers.length === 0 && !isIncomplete)
+      failure.files = files.filter((name) => !names.includes(join(ROOT, name)));
+    throw failure;
   }
   if (leftovers.length > 0) throw new StepFailed('the tests left something behind');
   if (scenario !== undefined) {
     if (/^# pass 0$/m.test(output)) throw new StepFailed(`nothing has run that is called '${scenario}'`);
     return;
   }
-  const skipped = Number(/^# skipped (\d+)$/m.exec(output)?.[1] ?? 0);
-  if (REQUIRE_ALL && skipped > 0) throw new StepFailed(`${skipped} skipped, and here nothing may be`);
+  if (isIncomplete) throw new StepFailed(`${skipped} skipped, and here nothing may be`);
 }
 
 /** All of these files, and once more those that run real programs and failed. */
