@@ -241,7 +241,6 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
-      .then(() => threads.unstuck())
       .catch((error: unknown) => logger.log('error', 'ending went wrong', { reason: String(error) }))
       .then(leave);
   };

@@ -95,7 +95,10 @@ export class Supervisor implements Backends, Bridges {
     this.#children.get(GAUGES[gauge])?.watch(gauge);
   }
 
-  /** Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive. Never rejects. */
+  /**
+   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: also a thread that is late has
+   * gone. Never rejects, and never fulfils while one is stuck.
+   */
   stop(): Promise<StopReport> {
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
@@ -111,6 +114,7 @@ export class Supervisor implements Backends, Bridges {
     for (const child of children) {
       if (!(await child.stop())) late.push(child.name);
     }
+    await this.#options.threads.unstuck();
     return { late };
   }
 

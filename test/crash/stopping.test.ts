@@ -5,6 +5,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/clock.js';
+import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
 import { type Cast, prepare, stage } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
@@ -36,6 +38,20 @@ test(
     assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
   },
 );
+
+test('a thread that takes longer to go than one is given is waited for', DEADLINE, async () => {
+  // Every deadline is over at once: no thread has gone by then.
+  const after = (_ms: number, callback: () => void) => {
+    queueMicrotask(callback);
+    return () => undefined;
+  };
+  const threads = new Threads(HEAP_LIMITS, { ...systemClock, after });
+  const { supervisor, witness } = prepare({ audio: 'obedient', power: 'obedient' }, { threads });
+  supervisor.start(witness);
+  for (const backend of ['audio', 'power'] as const) await witness.untilState(backend, 'up');
+  assert.deepEqual(await supervisor.stop(), { late: [] });
+  assert.equal(threads.stuck, false);
+});
 
 test('a stop that ends with an error is told, and is not late', DEADLINE, async (t) => {
   const { supervisor, witness } = stage(t, { audio: 'rejects-stop' });
