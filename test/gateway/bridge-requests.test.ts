@@ -95,9 +95,15 @@ describe('a bridge that asks', () => {
     assert.equal(await status(POST(MUTE)), 202);
   });
 
-  test('is refused when the service ends', async () => {
+  test('is refused when the service ends, and told what waits for it', async () => {
+    const { listener } = under.gateway;
+    listener.pulled('mqtt', true);
+    const reboot = { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' } as const;
+    listener.changes('power', [reboot]);
+    assert.equal(under.told.length, 1, 'it has not taken in the first message');
     const closed = under.gateway.close(1000);
     assert.equal(await status(GET('/server')), 503);
     await closed;
+    assert.deepEqual(under.told.at(-1), { bridge: 'mqtt', isWhole: false, notices: [reboot] });
   });
 });
