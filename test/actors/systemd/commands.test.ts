@@ -1,0 +1,71 @@
+// A start over a scripted manager, behind the end of its job: a program that cannot be executed is told only then. Verdicts: verdict.test.ts.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { UnitCommands } from '../../../src/actors/systemd/commands.js';
+import { UnitFollower } from '../../../src/actors/units/follower.js';
+import { ManualClock } from '../../manual-clock.js';
+import { JOB_PATH, ScriptedManager } from '../units/scripted-manager.js';
+
+/** Lets promises settle that wait for nothing outside. */
+async function settle(): Promise<void> {
+  for (let each = 0; each < 20; each += 1) await turn();
+}
+
+/** A start, after its job has ended with the unit as `now`. */
+async function started(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
+  const clock = new ManualClock();
+  const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
+  const made: ScriptedManager[] = [];
+  const follower = new UnitFollower({ names: [name], interest: 'state', clock }, owner, (bus) => {
+    made.push(new ScriptedManager(bus));
+    // It stands for the user's bus.
+    return made[0] as never;
+  });
+  t.after(() => follower.stop());
+  const [manager] = made;
+  assert.ok(manager);
+  manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
+  await follower.up();
+  const said: string[] = [];
+  const answered = new UnitCommands(follower, clock).run('start', name);
+  void answered.then((answer) => said.push(answer.ok ? 'ok' : answer.detail));
+  await settle();
+  manager.changed(name, now);
+  manager.jobRemoved(JOB_PATH, name, 'done');
+  await settle();
+  return { clock, manager, said };
+}
+
+const RUNS = { ActiveState: 'active', SubState: 'running', InvocationID: Uint8Array.of(2) };
+
+test('a service that has just begun to run is given 100 ms to fail, and no more', async (t) => {
+  const { clock, said } = await started(t, 'x.service', RUNS);
+  clock.advance(99);
+  await settle();
+  assert.deepEqual(said, []);
+  clock.advance(1);
+  await settle();
+  assert.deepEqual([said, clock.timers], [['ok'], 0]);
+});
+
+test('one that fails meanwhile is refused at once', async (t) => {
+  const { clock, manager, said } = await started(t, 'x.service', RUNS);
+  manager.changed('x.service', { ActiveState: 'failed', SubState: 'failed' });
+  await settle();
+  assert.match(said.join(), /^The unit has failed: /);
+  assert.equal(clock.timers, 0);
+});
+
+const AT_ONCE: readonly [what: string, name: string, now: typeof RUNS][] = [
+  ['a unit that is no service', 'x.target', RUNS],
+  ['a service that ran already', 'x.service', { ...RUNS, InvocationID: Uint8Array.of(1) }],
+  ['a service whose program has ended', 'x.service', { ...RUNS, SubState: 'exited' }],
+];
+for (const [what, name, now] of AT_ONCE) {
+  test(`the start of ${what} is answered at once`, async (t) => {
+    const { said } = await started(t, name, now);
+    assert.deepEqual(said, ['ok']);
+  });
+}
