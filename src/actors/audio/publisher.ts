@@ -2,6 +2,7 @@
 // It may not talk to the server and decides nothing about the records' content (view.ts does).
 
 import type { Collection } from '../../protocol/actor/collections.js';
+import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
@@ -13,7 +14,7 @@ import { audioServerRecord, clientRecord, kindOfServer, outputRecord, ShownProps
  */
 const JSON_MAX_UNITS = 16 * 1024;
 
-type Sink = Pick<Publisher, 'put' | 'drop'>;
+type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
 export class SoundPublisher {
   readonly #publish: Sink;
@@ -21,6 +22,8 @@ export class SoundPublisher {
   readonly #shown = new ShownProps();
   /** What each client was last called. */
   readonly #names = new Map<number, string>();
+  /** Of what as many are known as may be, or half of them have not gone since. */
+  readonly #full = new Set<'outputs' | 'streams'>();
 
   constructor(publish: Sink) {
     this.#publish = publish;
@@ -59,6 +62,18 @@ export class SoundPublisher {
       this.#names.set(id, name);
       this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }, this.#shown));
     }
+    this.#tellFull('outputs', state.sinks.size);
+    this.#tellFull('streams', state.inputs.size);
+  }
+
+  #tellFull(what: 'outputs' | 'streams', known: number): void {
+    if (known <= RECORDS_MAX / 2) this.#full.delete(what);
+    if (known < RECORDS_MAX || this.#full.has(what)) return;
+    this.#full.add(what);
+    const shown = RECORDS_MAX;
+    this.#publish.log('warn', `the sound server has as many ${what} as are shown: more are left out`, {
+      shown,
+    });
   }
 
   #putOutput(sink: HeldRecord<SinkInfo> | undefined, defaultSink: HeldRecord<SinkInfo> | undefined): void {

@@ -12,6 +12,7 @@ function setUp() {
   const publisher = new SoundPublisher({
     put: (collection, key) => said.push(`put ${collection} ${key}`),
     drop: (collection, key) => said.push(`drop ${collection} ${key}`),
+    log: (level, message, fields) => said.push(`${level} ${message} ${JSON.stringify(fields)}`),
   });
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
@@ -100,12 +101,32 @@ test('after it has forgotten everything, a new state is published whole', () => 
   assert.deepEqual(update(), ALL);
 });
 
+test('that as many are known as may be is told once, until half of them have gone', () => {
+  const { state, update } = setUp();
+  const told = (count: number) => {
+    state.replaceSinks(
+      Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`)),
+      new Set(),
+    );
+    state.replaceInputs(
+      Array.from({ length: count }, (_, index) => inputInfo(index, `stream ${index}`)),
+      new Set(),
+    );
+    return update().filter((line) => line.startsWith('warn'));
+  };
+  const full = ['outputs', 'streams'].map(
+    (what) => `warn the sound server has as many ${what} as are shown: more are left out {"shown":512}`,
+  );
+  assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(told), [[], full, [], [], [], [], [], full]);
+});
+
 test('properties that JSON makes six times as long are left out of what is told', () => {
   const told: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
     put: (collection, _key, json) => void (collection === 'audio.clients' && told.push(json)),
     drop: () => undefined,
+    log: () => undefined,
   });
   state.putServer(serverInfo());
   const props = (text: string) => Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
