@@ -60,6 +60,8 @@ export class Announcer implements BridgeActor, BusOwner {
   #namesTaken = 0;
   #isUnderWay = false;
   #isDue = false;
+  /** As they were last asked for. */
+  #areInterfacesKnown = true;
 
   constructor(settings: DiscoverySettings, node: AnnouncerNode, world: AnnouncerWorld) {
     this.#settings = settings;
@@ -188,10 +190,16 @@ export class Announcer implements BridgeActor, BusOwner {
 
   /** Undefined where the system does not say: what is announced stays, and the next look asks again. */
   #interfacesNow(): Interfaces | undefined {
+    const wereKnown = this.#areInterfacesKnown;
     try {
-      return this.#world.interfaces();
+      const interfaces = this.#world.interfaces();
+      this.#areInterfacesKnown = true;
+      if (!wereKnown) this.#node.log('info', 'the network interfaces can be read again');
+      return interfaces;
     } catch (error) {
-      this.#node.log('warn', 'the network interfaces cannot be read', { error: String(error) });
+      this.#areInterfacesKnown = false;
+      if (wereKnown)
+        this.#node.log('warn', 'the network interfaces cannot be read', { error: String(error) });
       return undefined;
     }
   }

@@ -76,17 +76,23 @@ test('an avahi-daemon to which every name is taken is given time', async (t) => 
   assert.equal(logged.length, 32);
 });
 
-test('interfaces that cannot be read, as without a free descriptor, are looked at again', async (t) => {
+test('interfaces that cannot be read, as without a free descriptor, are looked at again, and told of once', async (t) => {
   const bus = await scriptedBus(() => ({ call: answers('nothing', () => undefined) }));
   t.after(() => bus.close());
-  let hasDescriptors = false;
+  let [hasDescriptors, looks] = [false, 0];
   const { told, logged, serve } = announce(t, bus, () => {
+    looks += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
   });
-  await until('it has looked', () => logged.length > 0);
-  assert.deepEqual([told, logged], [[], ['the network interfaces cannot be read']]);
+  for (const times of [1, 2, 3]) {
+    serve();
+    await until('it has looked', () => looks >= times);
+  }
+  const failed = 'the network interfaces cannot be read';
+  assert.deepEqual([told, logged], [[], [failed]]);
   hasDescriptors = true;
   serve();
   await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  assert.deepEqual(logged, [failed, 'the network interfaces can be read again']);
 });
