@@ -32,10 +32,18 @@ const SUBJECTS = {
   'client/store': ['client/store'],
   'gateway/connection-limits': ['gateway/connection-limits'],
   'actors/mqtt/command-queues': ['actors/mqtt/command-queues'],
-  'protocol/pulse/frame': ['protocol/pulse/frame'],
+  'protocol/pulse/frame': ['protocol/pulse/frame', 'protocol/pulse/condenser'],
+  'protocol/pulse/reader': ['protocol/pulse/records', 'protocol/pulse/list-cache', 'protocol/pulse/golden'],
+  'protocol/pulse/writer': ['protocol/pulse/commands', 'protocol/pulse/writer'],
+  'protocol/pulse/list-cache': ['protocol/pulse/list-cache'],
+  'protocol/pulse/property-budget': ['protocol/pulse/records'],
   'protocol/pulse/volume': ['protocol/pulse/volume'],
   'protocol/pulse/pending': ['protocol/pulse/session'],
-  'protocol/pulse/session': ['protocol/pulse/session', 'protocol/pulse/subscription'],
+  'protocol/pulse/session': [
+    'protocol/pulse/session',
+    'protocol/pulse/subscription',
+    'protocol/pulse/commands',
+  ],
 };
 
 /** Where the rest of a file is no decision, but the doing of it, which is tried on the real node. */
@@ -250,8 +258,10 @@ async function work(name, mutations, live, withinMs) {
 
 /** The rows of test/mutants.md: file and line, as it is when it is mutated. */
 function explained() {
-  const rows = readFileSync(TABLE, 'utf8').matchAll(/^\| `([^`]+)` \| `` (.+?) `` \| .+ \|$/gm);
-  return [...rows].map(([, file, shown]) => ({ file, shown: shown.replaceAll('\\|', '|') }));
+  const rows = [...readFileSync(TABLE, 'utf8').matchAll(/^\| `([^`]+)` \| (.+``) \| .+ \|$/gm)];
+  return rows.flatMap(([, file, lines]) =>
+    [...lines.matchAll(/`` (.+?) ``/g)].map(([, shown]) => ({ file, shown: shown.replaceAll('\\|', '|') })),
+  );
 }
 
 async function main(names) {

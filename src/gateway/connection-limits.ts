@@ -137,7 +137,7 @@ export class ConnectionShares<C> {
     const hasTooMany = peer.name !== LOOPBACK && peer.open > this.#peerMax;
     if (!isTooMany && !hasTooMany) return undefined;
     this.#tellFull();
-    const index = this.#giving(peer, hasTooMany);
+    const index = this.#giving(peer);
     const giver = this.#held[index]?.connection;
     this.#remove(index);
     return giver;
@@ -163,13 +163,16 @@ export class ConnectionShares<C> {
     return Math.max(1, Math.floor((this.#max - this.#reserved) * PEER_PART));
   }
 
-  /** Whose share is largest gives way, with its oldest silent one; without any, the newest of all does, which has just come. */
-  #giving(newcomer: Peer, onlyItself: boolean): number {
+  /**
+   * Whose share is largest gives way, with its oldest silent one; without any, the newest of all does, which has just come. Whoever has
+   * more than one peer may has the largest.
+   */
+  #giving(newcomer: Peer): number {
     const last = this.#admitted - 1;
     let [best, bestShare] = [last, -1];
     for (let index = 0; index < last; index += 1) {
       const one = this.#held[index];
-      if (one?.peer === undefined || (onlyItself && one.peer !== newcomer)) continue;
+      if (one?.peer === undefined) continue;
       const share = shareOf(one.peer);
       if (share <= bestShare || share < shareOf(newcomer)) continue;
       if (this.#isSilent(one.connection)) [best, bestShare] = [index, share];

@@ -48,7 +48,13 @@ const PEERS: readonly (readonly [address: number[], peer: string, why: string])[
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000001', 'a /64'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 8, 7, 6, 5, 4, 3, 2, 1], '20010db800000001', 'the same /64'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000002', 'another /64'],
+  [
+    [0x2a, 0x81, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8],
+    '2a810db800000001',
+    'a /64 that begins otherwise',
+  ],
   [[0xfe, 0x80, ...Array(13).fill(0), 9], `fe80${'0'.repeat(26)}09`, 'link-local'],
+  [[0xfe, 0xbf, ...Array(13).fill(0), 9], `febf${'0'.repeat(26)}09`, 'link-local, all of fe80::/10'],
 ];
 for (const [address, peer, why] of PEERS) {
   test(`the peer of ${address.join('.')} is ${peer}: ${why}`, () =>
@@ -102,6 +108,15 @@ describe('sharing', () => {
     assert.equal(house.enter(...many('a', 21)), '');
     assert.equal(house.enter('a22', 'a23'), 'a1 a2');
     assert.equal(house.enter('b1', 'c1'), '');
+    assert.equal(new House(2).enter('a1', 'a2'), 'a1');
+  });
+
+  test('one peer is one, also after all but one of its connections have left', () => {
+    const house = new House(8);
+    house.enter(...many('a', 5));
+    house.leave('a1', 'a2', 'a3', 'a4');
+    assert.equal(house.enter('a6', 'a7', 'a8', 'a9'), '');
+    assert.equal(house.enter('a10'), 'a5');
   });
 
   test('in a full house whoever has most gives way, whoever comes', () => {
@@ -120,6 +135,8 @@ describe('sharing', () => {
     assert.equal(house.enter('c1'), 'b3');
     assert.equal(house.enter('a5', 'b4'), 'a5 b4');
     assert.equal(house.enter('d1'), 'c1');
+    house.enter('D2');
+    assert.equal(house.enter('E1'), 'E1');
   });
 
   test('a house full of single connections lets the next one in', () => {
@@ -133,6 +150,9 @@ describe('sharing', () => {
     house.enter(...many('a', 10), ...many('b', 4));
     assert.equal(house.enter('l1', 'l2'), '');
     assert.equal(house.enter('l3'), 'a1');
+    const crowded = new House(16);
+    crowded.enter('l1', 'l2', ...[...'abcdefghijkmno'].map((peer) => `${peer}1`));
+    assert.equal(crowded.enter('p1'), 'a1');
     const alone = new House(16);
     assert.equal(alone.enter(...many('l', 16)), '');
     assert.equal(alone.enter('l17', 'a1'), 'l1 l2');
@@ -178,6 +198,15 @@ describe('sharing', () => {
     house.leave('l2', 'l1');
     assert.equal(house.enter(...many('a', 10), ...many('b', 4)), '');
     assert.equal(house.enter('b5'), 'a1');
+  });
+
+  test('of peers that have as many, who came first is named; who has gone has not come', () => {
+    const house = new House(8);
+    house.enter('a1', 'b1');
+    house.leave('a1');
+    house.enter('b2', 'b3', 'a2', 'a3', 'a4', 'c1');
+    assert.equal(house.enter('d1'), 'b1');
+    assert.deepEqual(house.told, ['b']);
   });
 
   test('a spell of too many is told once, and is over when half of them have gone', () => {

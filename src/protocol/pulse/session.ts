@@ -82,7 +82,6 @@ export class Session {
 
   /** Takes bytes from the socket, in chunks of any size. Never throws because of them: it ends the session instead. */
   receive(chunk: Uint8Array, now: number): void {
-    if (this.#state.kind === 'closed') return;
     this.#receivedAt = now;
     try {
       this.#framer.push(chunk, (payload, channel) => this.#frame(payload, channel));
@@ -117,15 +116,13 @@ export class Session {
 
   /** When `expire` must be called next; undefined: nothing is waited for. */
   nextDeadline(): number | undefined {
-    return this.#state.kind === 'handshake' ? this.#state.deadline : this.#pending.nextDeadline();
+    return this.#pending.nextDeadline();
   }
 
   /** Settles what is overdue. An overdue handshake ends the session, an overdue request does not. */
   expire(now: number): void {
-    if (this.#state.kind === 'handshake') {
-      if (this.#state.deadline <= now) this.close({ kind: 'timeout', command: this.#state.command });
-      return;
-    }
+    if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
+      this.close({ kind: 'timeout', command: this.#state.command });
     this.#pending.expire(now);
   }
 
@@ -206,7 +203,7 @@ export class Session {
   }
 
   #frame(payload: Uint8Array, channel: number): void {
-    // A receiver of an earlier frame in the same chunk may have closed us.
+    // What comes behind the end is nothing to us, also in the chunk that brought it.
     if (this.#state.kind === 'closed') return;
     if (channel === CONTROL_CHANNEL) this.#command(payload);
     else this.#events.onData?.(channel, payload);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FramedEvent } from '../../../src/gateway/events/event.js';
 import { bitsOf, filterOf, parseEventQuery } from '../../../src/gateway/events/query.js';
-import { History, Ring } from '../../../src/gateway/events/ring.js';
+import { History, Replay, Ring } from '../../../src/gateway/events/ring.js';
 import { type Beginning, beginning } from '../../../src/gateway/events/snapshot.js';
 
 const MIB = 1024 * 1024;
@@ -68,12 +68,31 @@ test('1024 events of 8 kB are all held', () => {
   assert.equal(filled(1024, 8 * 1024).reaches(0), true);
 });
 
+const ACTION = bitsOf('power.action', 'power');
+const STATE = bitsOf('audio.updated', 'audio');
+const ALL = filterOf(() => true);
+
+for (const [what, bits, at, mib] of [
+  ['states', STATE, 0, 8],
+  ['actions', ACTION, 1, 4],
+] as const) {
+  test(`of ${what} ${mib} MiB are kept, and not a byte more`, () => {
+    const history = new History();
+    for (let sequence = 1; sequence <= mib; sequence += 1) history.push({ ...event(sequence, MIB), bits });
+    const ring = history.ringsFor(ALL)[at];
+    assert.equal(ring?.reaches(0), true);
+    history.push({ ...event(mib + 1), bits });
+    assert.equal(ring?.reaches(0), false);
+  });
+}
+
 /** A history of so many events, of which every tenth is an action. */
 function historyOf(count: number): History {
   const history = new History();
-  const bits = bitsOf('power.action', 'power');
   for (let sequence = 1; sequence <= count; sequence += 1) {
-    history.push(sequence % 10 === 0 ? { ...event(sequence), bits } : event(sequence));
+    const frame = Buffer.from(`${sequence} `);
+    const bits = sequence % 10 === 0 ? ACTION : STATE;
+    history.push({ ...event(sequence), frame, bits });
   }
   return history;
 }
@@ -81,7 +100,7 @@ function historyOf(count: number): History {
 test('actions have a ring of their own', () => {
   const history = historyOf(10_241);
   assert.equal(history.newest, 10_241);
-  const [states, actions] = history.ringsFor(filterOf(() => true));
+  const [states, actions] = history.ringsFor(ALL);
   assert.equal(actions?.next(0)?.sequence, 10);
   assert.equal(states?.next(0)?.sequence, 9104);
   assert.deepEqual(
@@ -91,6 +110,12 @@ test('actions have a ring of their own', () => {
   assert.deepEqual(history.ringsFor(bitsOf('upgrade.progress', 'upgrade')).length, 1);
   assert.deepEqual(history.ringsFor(bitsOf('backend.updated', 'power')).length, 1);
   assert.deepEqual(history.ringsFor(0), []);
+});
+
+test('a replay tells states and actions in the order in which they happened', () => {
+  const replay = new Replay(historyOf(31), ALL, 7);
+  assert.equal(String(replay.take()), Array.from({ length: 24 }, (_, at) => `${at + 8} `).join(''));
+  assert.equal(replay.take(), undefined);
 });
 
 /** The newest is 30 000: states are held after 28 862, actions after 19 760. */

@@ -77,6 +77,23 @@ test('however much has been removed in a lifetime, what came back weighs nothing
   assert.deepEqual(node.removed(), [0]);
 });
 
+test('of records that had one key after the other each comes back for itself, and weighs nothing then', () => {
+  const node = new ComingAndGoing();
+  for (let times = 0; times < 300; times += 1) {
+    // Their texts differ.
+    for (const bytes of [8192, 8193]) {
+      node.come(1, bytes);
+      node.go(1);
+    }
+  }
+  assert.deepEqual(node.removed(), [1, 1]);
+  for (let id = 2; id < 200; id += 1) {
+    node.come(id, EXACT);
+    node.go(id);
+  }
+  assert.deepEqual(node.removed(), lastOf(200, 128));
+});
+
 test('what made room for others is forgotten, and small removals are kept again behind large ones', () => {
   const node = new ComingAndGoing();
   for (let id = 0; id < 500; id += 1) {

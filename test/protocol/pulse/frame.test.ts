@@ -56,6 +56,23 @@ test('frames are the same in chunks of every small size', () => {
   }
 });
 
+test('large frames are the same in chunks of any size, and behind a beginning of any', () => {
+  const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
+  const stream = join(framed([1, 2, 3]), framed(payload));
+  const expected = [
+    [CONTROL_CHANNEL, [1, 2, 3]],
+    [CONTROL_CHANNEL, payload],
+  ];
+  for (const size of [1, 1000, 4096]) {
+    const count = Math.ceil(stream.length / size);
+    const chunks = Array.from({ length: count }, (_, at) => stream.subarray(at * size, (at + 1) * size));
+    assert.deepEqual(payloads(...chunks), expected, `chunks of ${size}`);
+  }
+  for (let cut = 1; cut < 24; cut += 1) {
+    assert.deepEqual(payloads(stream.subarray(0, cut), stream.subarray(cut)), expected, `cut at ${cut}`);
+  }
+});
+
 test('a frame that lies in one chunk is not copied', () => {
   const chunk = framed([1, 2, 3]);
   new Framer().push(chunk, (payload) => assert.equal(payload.buffer, chunk.buffer));
@@ -80,9 +97,11 @@ const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['length 0 on another channel', framed([], { channel: 1 })],
   ['length just above the limit', framed([1], { length: PAYLOAD_MAX_BYTES + 1 })],
   ['length 2^32 - 1', framed([1], { length: 0xffffffff })],
-  ['too much audio data', framed([1], { length: WHOLE_MAX_BYTES + 1, channel: 1 })],
+  ['too much audio data', framed([], { length: WHOLE_MAX_BYTES + 1, channel: 1 })],
   ['flags', framed([1], { flags: 0x80000000 })],
   ['an offset', framed([1], { offset: 1 })],
+  ['an offset of 16 MiB', framed([1], { offset: 2 ** 24 })],
+  ['an offset far beyond 4 GiB', framed([1]).with(12, 1)],
   ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
 ];
 for (const [what, bytes] of HEADERS) {

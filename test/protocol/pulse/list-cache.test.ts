@@ -39,6 +39,17 @@ test('readings of a stream that say the same share their properties; one that sa
   assert.equal(first.props['media.name'], 'One');
 });
 
+test('as many streams as are known share their properties with what they said before', () => {
+  const texts = new TextCache();
+  const read = () =>
+    Array.from({ length: 512 }, (_, index) => one(texts, { index, props: song(`${index}`) }));
+  const first = read();
+  for (const [index, { props, format }] of read().entries()) {
+    assert.equal(props, first[index]?.props);
+    assert.equal(format.props, first[index]?.format.props);
+  }
+});
+
 test('streams whose numbers fall on one place have each their own properties', () => {
   const texts = new TextCache();
   for (let round = 0; round < 3; round += 1) {

@@ -213,6 +213,8 @@ test('texts that look alike are not confused, however often they are read', () =
     'abce',
     'abcdefgh',
     'abcXefgh',
+    'abcdefghijkl',
+    'abcdEFGHijkl',
     'é'.repeat(32),
     'x'.repeat(64),
     'x'.repeat(65),
@@ -296,6 +298,14 @@ test('a sink says none by absence: state, card, monitor, description', () => {
   );
 });
 
+test('positions of many channels are read in their order', () => {
+  const server = [
+    ...[wire.text('p'), wire.text('1'), wire.text('u'), wire.text('h'), wire.spec(3, 4, 44100)],
+    ...[wire.text(null), wire.text(null), wire.u32(1), wire.map(9, 5, 7, 3)],
+  ].flat();
+  assert.deepEqual(decode('GET_SERVER_INFO', server).channelMap, [9, 5, 7, 3]);
+});
+
 test('a list ends with its frame', () => {
   const records = [wire.sinkInput({ index: 1 }), wire.sinkInput({ index: 2 }), wire.sinkInput({ index: 2 })];
   const read = decode('GET_SINK_INPUT_INFO_LIST', records.flat());
@@ -361,6 +371,14 @@ const VIOLATIONS: readonly (readonly [what: string, command: RequestName, payloa
       'GET_SINK_INPUT_INFO',
       wire.sinkInput({ props: [0x50, ...wire.text('k'), ...wire.u32(1e9), 0x78, 0x3b, 0x9a, 0xca, 0] }),
       /ends within/,
+    ],
+    [
+      'a property whose length is of another type',
+      'GET_SINK_INPUT_INFO',
+      wire.sinkInput({
+        props: [0x50, ...wire.text('k'), 0x56, ...wire.u32(1).slice(1), ...wire.blob([97]), 0x4e],
+      }),
+      /expected u32, got volume/,
     ],
     [
       'a property with two lengths',

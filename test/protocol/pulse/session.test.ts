@@ -195,6 +195,32 @@ test('an error thrown by a receiver is not taken for one of the wire', () => {
   assert.deepEqual(closed, []);
 });
 
+test('nor is one that arguments throw', () => {
+  const { session } = ready();
+  const args = {
+    get name(): string {
+      throw new TypeError('a bug of the sender');
+    },
+  };
+  assert.throws(() => session.request('SET_DEFAULT_SINK', args, 0, () => assert.fail()), TypeError);
+});
+
+test('records are read in the version that was agreed on', () => {
+  const bytes = (version: number) => [
+    ...[wire.text('line-out'), wire.text(null), u32(0), u32(0)],
+    ...(version < 34 ? [] : [wire.text(null), u32(0)]),
+  ];
+  for (const version of [33, 34]) {
+    const { session } = ready(version);
+    const names: string[] = [];
+    session.request('GET_SINK_INFO', { index: 3 }, 0, (result) => {
+      if (result.ok) names.push(...result.value.ports.map(({ name }) => name));
+    });
+    session.receive(reply(2, wire.sink([bytes(version).flat()])), 0);
+    assert.deepEqual(names, ['line-out']);
+  }
+});
+
 test('a reply that cannot be decoded fails its request and ends the session', () => {
   const { session, closed } = ready();
   const errors: RequestError[] = [];
@@ -248,7 +274,8 @@ for (const [what, answers, reason] of HANDSHAKES) {
   test(`${what} ends the session`, () => {
     const conversation = converse();
     shake(conversation, ...answers);
-    assert.deepEqual([conversation.closed, conversation.versions], [[reason], []]);
+    const { session, closed, versions } = conversation;
+    assert.deepEqual([closed, versions, written(session)], [[reason], [], []]);
   });
 }
 
@@ -283,6 +310,7 @@ const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: R
   ['an error nobody asked for', error(0xffffffff, 1), /tag 4294967295/],
   ['an event that is none', event(0x1f, 1), /unknown kind/],
   ['an event cut short', wire.command(66, 0xffffffff, u32(0)), /expected u32/],
+  ['the end of a stream with more', wire.command(65, 0xffffffff, u32(4), u32(0)), /left over/],
   ['an event with more', wire.command(66, 0xffffffff, u32(0), u32(0), u32(0)), /left over/],
   ['a frame without a tag', wire.framed(wire.u32(2)), /expected u32/],
   ['a frame of one byte', wire.framed([0]), /expected u32/],
