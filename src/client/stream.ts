@@ -166,7 +166,7 @@ export class ReconnectingStream {
     const { signal } = this.#closing;
     page.addEventListener?.('offline', () => this.#attempt.abort(ownProblem('offline')), { signal });
     page.addEventListener?.('online', () => this.#hurry(), { signal });
-    // Timers stand still while a phone sleeps.
+    // Timers stand still while a phone sleeps, and so may the monotonic clock: it is the date that goes on.
     const { document } = page;
     document?.addEventListener(
       'visibilitychange',

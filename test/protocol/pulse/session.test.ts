@@ -163,16 +163,17 @@ test('a session that was never opened closes too', () => {
 });
 
 test('a receiver may ask again, and may end the session, from within', () => {
-  const { session, closed, events } = ready();
+  const { session, closed, events, data } = ready();
   const log: string[] = [];
   session.request('SET_SINK_MUTE', { index: 1, muted: true }, 0, () => {
     ask(session, log, 'follow-up');
     session.close({ kind: 'stopped' });
     ask(session, log, 'too late');
   });
-  session.receive(join(reply(2), event(0x10, 1), reply(3), wire.framed([1], { flags: 1 })), 0);
+  const sound = [wire.framed([1, 2, 3], { channel: 4 }), wire.command(65, 0xffffffff, u32(4))];
+  session.receive(join(reply(2), ...sound, event(0x10, 1), reply(3), wire.framed([1], { flags: 1 })), 0);
   assert.deepEqual(log, ['follow-up closed', 'too late closed']);
-  assert.deepEqual([closed, events], [[{ kind: 'stopped' }], []]);
+  assert.deepEqual([closed, events, data], [[{ kind: 'stopped' }], [], []]);
 });
 
 test('a receiver of a time-out that ends the session leaves nothing to settle twice', () => {
