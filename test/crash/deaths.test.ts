@@ -5,13 +5,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
+import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.js';
 
 const DEADLINE = { timeout: 60_000 };
 /** Each of fifty threads takes a second to start where twenty processes want two cores (measured). */
 const FIFTY_DEADLINE = { timeout: 180_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
-const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
+const QUICK_PULSE = { everyMs: 20, pongWithinMs: 2000, idleBeats: 3 };
 
 function textOf(answer: Answer): string {
   assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);
@@ -41,7 +42,7 @@ const DEATHS_ON_COMMAND: Readonly<Record<string, DeathRow>> = {
   exit: { detail: /^thread ended: exit code 7$/ },
   exhaust: {
     detail: /^thread ended: out of memory$/,
-    options: { heapLimits: { maxOldGenerationSizeMb: 16 } },
+    options: { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } },
   },
   hang: {
     detail: /^thread ended: hung: busy and no answer to a ping for \d+ s$/,
@@ -125,6 +126,13 @@ test(
     assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
   },
 );
+
+test('what a thread keeps for the young does not grow beyond its limit', DEADLINE, async (t) => {
+  const { say, witness } = stage(t, { audio: 'obedient' });
+  await witness.untilState('audio', 'up');
+  const kept = Number(textOf(await say('audio', 'grow')));
+  assert.ok(kept > 0 && kept <= HEAP_LIMITS.maxYoungGenerationSizeMb * 1024 * 1024, `${kept} bytes`);
+});
 
 test('a long speech before the death is heard to its end', DEADLINE, async (t) => {
   const { say, witness } = stage(t, { audio: 'obedient' });

@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
+import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
 import { stage } from './harness.js';
@@ -31,6 +32,7 @@ test('out of descriptors, threads die as they load, and the child is back when t
 
 /** Node asks for the limits in `new Worker`: there it throws, as it does when the system has no thread to give (EAGAIN). */
 class Refusal {
+  readonly maxYoungGenerationSizeMb = HEAP_LIMITS.maxYoungGenerationSizeMb;
   refuses = false;
   get maxOldGenerationSizeMb(): number {
     if (this.refuses) throw new Error('no more threads');

@@ -9,10 +9,10 @@ import { type Backlog, PORTION_BYTES_MAX } from './queue.js';
 const RING_EVENTS_MAX = 1024;
 /**
  * A record may have 130 kB, and 1024 of them are more than a small node's whole memory. An ordinary event has 0.3 to
- * 3 kB, so these bounds act only when events are huge; a client that they hurt gets a snapshot, as for any expired id.
+ * 3 kB, so this bound acts only when events are huge, as in a storm, which leaves so much behind; a client that it hurts gets a
+ * snapshot, as for any expired id.
  */
-const STATE_BYTES_MAX = 8 * 1024 * 1024;
-const ACTION_BYTES_MAX = 4 * 1024 * 1024;
+const RING_BYTES_MAX = 4 * 1024 * 1024;
 const TOMBSTONES_MAX = 1024;
 /** In the bytes of a queue, where a removal weighs its words twice. */
 const TOMBSTONE_BYTES_MAX = 2 * 1024 * 1024;
@@ -77,8 +77,8 @@ export class Ring {
 
 /** Two rings, so that what a client has missed does not depend on how much it did not want to hear (contract, section 5). */
 export class History {
-  readonly #states = new Ring(STATE_BYTES_MAX);
-  readonly #actions = new Ring(ACTION_BYTES_MAX);
+  readonly #states = new Ring(RING_BYTES_MAX);
+  readonly #actions = new Ring(RING_BYTES_MAX);
   #newest = 0;
 
   /** The sequence number of the newest event; 0 before the first. */
