@@ -1,11 +1,13 @@
 // The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it answers, how fast it
-// answers, and into how many events many changes go; the last state must be the true one, else it ends with an error.
+// answers, and into how many events many changes go; the last state must be the true one, else it ends with an error. Beside the start
+// uWebSockets.js with one bare thread, which the first answer waits for as ours waits for the sound server's, and with as many as there are backends.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
 import { memoryMb, quantile } from './support/figures.js';
+import { firstAnswer, startable } from './support/first-answer.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
@@ -16,8 +18,63 @@ const GETS = 100;
 const CHANGES = 400;
 const EVERY_MS = 50;
 const CAUGHT_UP_MS = 20_000;
+const START_ROUNDS = 5;
+/** Of four backends. */
+const THREADS = 4;
+/** While it listens and has nothing to say yet, each question costs it CPU, of which it has little. */
+const POLL_MS = 25;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function rowOf(launch: string, of: string, unit: string, taken: readonly number[]): Row {
+  return { what: `in 10 % of a core and 96 MB, ${launch}: ${of}`, unit, taken };
+}
+
+/** In turns: the daemon, and the least program with one thread and with all. A board holds one of them at a time. */
+async function measureStarts(
+  { what, flags, env }: Launch,
+  board: SmallBoard,
+  { rounds }: Context,
+): Promise<readonly Row[]> {
+  const sound = await startPulseAudio();
+  const client = await sound.streams('player');
+  await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+  const program = await startable();
+  const sides = [program.ours, program.barely(1), program.barely(THREADS)].map((args) => ({
+    command: [...board.launcher, process.execPath, ...flags, ...args],
+    ms: [] as number[],
+    cpuMs: [] as number[],
+    rss: [] as number[],
+  }));
+  for (let round = rounds(START_ROUNDS); round > 0; round -= 1) {
+    for (const { command, ...taken } of sides) {
+      const started = await firstAnswer(command, { ...sound.env, ...env }, program.port, POLL_MS);
+      taken.ms.push(started.ms);
+      taken.cpuMs.push(started.cpuMs);
+      taken.rss.push(memoryMb(started.pid).rss);
+      await started.end();
+    }
+  }
+  program.remove();
+  await client.close();
+  await sound.stop();
+  const [ours, one, all] = sides;
+  const row = (
+    of: string,
+    unit: string,
+    taken: readonly number[] = [],
+    bare: readonly number[] = [],
+  ): Row => ({
+    ...rowOf(what, of, unit, taken),
+    against: { what: 'uWS and one bare thread', taken: bare },
+  });
+  return [
+    { ...row('first 200', 'ms', ours?.ms, one?.ms), goal: { of: 'result', atMost: 1000 } },
+    row('CPU until then', 'ms', ours?.cpuMs, one?.cpuMs),
+    rowOf(what, `uWS and ${THREADS} bare threads, first 200`, 'ms', all?.ms ?? []),
+    rowOf(what, `uWS and ${THREADS} bare threads, Rss`, 'MB', all?.rss ?? []),
+  ];
+}
 
 async function measure(
   { what, flags, env }: Launch,
@@ -27,7 +84,6 @@ async function measure(
   const sound = await startPulseAudio();
   const client = await sound.streams('player');
   const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
-  const begun = performance.now();
   const daemon = await Daemon.start({
     env: { ...sound.env, ...env },
     config: 'power: {enabled: true}\nupgrade: {enabled: true, resultFile: /nowhere/result.json}\n',
@@ -35,7 +91,6 @@ async function measure(
     nodeArguments: flags,
   });
   await until('GET /audio is 200', async () => (await daemon.get('/audio')).status === 200);
-  const started = performance.now() - begun;
   const stream = await daemon.events('?snapshot=1');
   const gets: number[] = [];
   for (let at = 0; at < ms(GETS); at += 1) {
@@ -57,13 +112,8 @@ async function measure(
   await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);
   const told = stream.dataOf('audio.updated').length;
-  const row = (of: string, unit: string, value: number): Row => ({
-    what: `in 10 % of a core and 96 MB, ${what}: ${of}`,
-    unit,
-    taken: [value],
-  });
+  const row = (of: string, unit: string, value: number): Row => rowOf(what, of, unit, [value]);
   const rows = [
-    { ...row('first 200', 'ms', started), goal: { of: 'result', atMost: 1000 } as const },
     row('GET /audio, p50', 'ms', quantile(gets, 0.5)),
     row('GET /audio, p99', 'ms', quantile(gets, 0.99)),
     { ...row('Rss behind the changes', 'MB', rss), goal: { of: 'result', atMost: 80 } as const },
@@ -87,7 +137,7 @@ await measurement(async (context) => {
     const board = new SmallBoard(String(at));
     // Also when the measurement fails: the process ends its children on its own way out, and then the group is empty.
     process.once('exit', () => board.remove());
-    rows.push(...(await measure(launch, board, context)));
+    rows.push(...(await measureStarts(launch, board, context)), ...(await measure(launch, board, context)));
   }
   return rows;
 });

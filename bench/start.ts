@@ -1,76 +1,47 @@
 // From spawn to the first 200 on `/audio`, with a real sound server, against a Node that does nothing, from spawn to exit: the time, and
-// the CPU, which other programs disturb less. In turns. All four backends are enabled; those that need a bus find none here, and nobody
-// waits for them. Also what any flag of V8 would cost: Node refuses its own code cache then.
+// the CPU, which other programs disturb less. In turns. Also what any flag of V8 would cost: Node refuses its own code cache then; and the
+// least program that has a thread to wait for, as the first answer waits for that of the sound server.
 //   node build/bench/start.js [--quick] [--json]
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { ENTRY } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
-import { freePort } from '../test/tools/free-port.js';
-import { cpuMs } from './support/figures.js';
+import { firstAnswer, type Started, startable } from './support/first-answer.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
 import { measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const ROUNDS = 15;
-const STARTS: readonly { readonly launch: Launch; readonly atMost?: number }[] = [
-  { launch: LAUNCHES[0], atMost: 3 },
-  { launch: LAUNCHES[1], atMost: 4 },
-  { launch: { what: 'with a flag of V8', flags: ['--max-semi-space-size=1'], env: {} } },
-];
 /** Says its own CPU time in microseconds, and ends. */
 const NOTHING = 'const { user, system } = process.cpuUsage(); process.stdout.write(String(user + system))';
 const POLL_MS = 2;
-const DEADLINE_MS = 10_000;
 
 const sound = await startPulseAudio();
-const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
-const port = await freePort();
-const config = join(directory, 'config.yaml');
-writeFileSync(
-  config,
-  `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\nupgrade: {enabled: true, resultFile: ${directory}/result.json}\n`,
-);
+const program = await startable();
 
-/** Whether `GET /audio` is answered with 200 now. */
-function answers(): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => resolve(false));
-    socket.on('data', (head) => {
-      resolve(head.toString('latin1').startsWith('HTTP/1.1 200 '));
-      socket.destroy();
-    });
-    socket.write('GET /audio HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  });
+interface Start {
+  /** Of the program, where it is not the daemon. */
+  readonly whose?: string;
+  readonly launch: Launch;
+  readonly args: readonly string[];
+  readonly atMost?: number;
 }
 
-interface Took {
-  readonly ms: number;
-  readonly cpuMs: number;
-}
+const [plain, packaged] = LAUNCHES;
+const STARTS: readonly Start[] = [
+  { launch: plain, args: program.ours, atMost: 3 },
+  { launch: packaged, args: program.ours, atMost: 4 },
+  { launch: { what: 'with a flag of V8', flags: ['--max-semi-space-size=1'], env: {} }, args: program.ours },
+  { whose: 'uWS and one bare thread: ', launch: plain, args: program.barely(1) },
+];
 
-async function timeOurs({ flags, env }: Launch): Promise<Took> {
-  const begun = performance.now();
-  const child = spawn(process.execPath, [...flags, ENTRY, '--allow-root', '--config', config], {
-    env: { ...sound.env, ...env },
-    stdio: 'ignore',
-  });
-  while (!(await answers())) {
-    if (performance.now() - begun > DEADLINE_MS) throw new Error('no answer');
-    await pause(POLL_MS);
-  }
-  const taken = { ms: performance.now() - begun, cpuMs: cpuMs(child.pid ?? 0) };
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
-  return taken;
+type Took = Pick<Started, 'ms' | 'cpuMs'>;
+
+async function time({ launch: { flags, env }, args }: Start): Promise<Took> {
+  const command = [process.execPath, ...flags, ...args];
+  const started = await firstAnswer(command, { ...sound.env, ...env }, program.port, POLL_MS);
+  await started.end();
+  return started;
 }
 
 async function timeNothing(): Promise<Took> {
@@ -88,15 +59,15 @@ await measurement(async ({ rounds }) => {
   const taken = STARTS.map((start) => ({ start, ours: [] as Took[], nothing: [] as Took[] }));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     for (const { start, ours, nothing } of taken) {
-      ours.push(await timeOurs(start.launch));
+      ours.push(await time(start));
       nothing.push(await timeNothing());
     }
   }
   await sound.stop();
-  rmSync(directory, { recursive: true, force: true });
-  return taken.flatMap(({ start: { launch, atMost }, ours, nothing }): Row[] => {
+  program.remove();
+  return taken.flatMap(({ start: { whose = '', launch, atMost }, ours, nothing }): Row[] => {
     const row = (what: string, of: keyof Took): Row => ({
-      what: `${what}, ${launch.what}`,
+      what: `${whose}${what}, ${launch.what}`,
       unit: 'ms',
       taken: ours.map((took) => took[of]),
       against: { what: 'a Node that does nothing', taken: nothing.map((took) => took[of]) },

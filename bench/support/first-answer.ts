@@ -1,0 +1,104 @@
+// A program as it is started: how long until it answers `GET /audio` with 200, and what CPU that took; the daemon's, and that of the least
+// program of its kind: uWebSockets.js, and threads of which it waits for one word before it listens.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ENTRY } from '../../test/contract/daemon.js';
+import type { Environment } from '../../test/sound/program.js';
+import { freePort } from '../../test/tools/free-port.js';
+import { cpuMs } from './figures.js';
+
+const DEADLINE_MS = 30_000;
+
+const THREAD = `
+  const { parentPort } = require('node:worker_threads');
+  parentPort.on('message', () => undefined);
+  parentPort.postMessage(0);`;
+const BARE = `
+  const { Worker } = require('node:worker_threads');
+  const [, uws, port, threads] = process.argv;
+  const app = require(uws).App().get('/*', (response) => response.end());
+  let silent = Number(threads);
+  for (let at = 0; at < Number(threads); at += 1)
+    new Worker(${JSON.stringify(THREAD)}, { eval: true }).once('message', () => {
+      silent -= 1;
+      if (silent === 0) app.listen('127.0.0.1', Number(port), () => undefined);
+    });`;
+
+/** All four backends are enabled; those that need a bus find none here, and nobody waits for them. */
+export interface Startable {
+  readonly port: number;
+  /** What Node is given to run the daemon on this port. */
+  readonly ours: readonly string[];
+  /** What it is given to run the least program on it, with at least one thread. */
+  barely(threads: number): readonly string[];
+  remove(): void;
+}
+
+export async function startable(): Promise<Startable> {
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
+  const config = join(directory, 'config.yaml');
+  const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
+  writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
+  // As the daemon loads it.
+  const uws = join(dirname(ENTRY), `uws_linux_${process.arch}_${process.versions.modules}.node`);
+  return {
+    port,
+    ours: [ENTRY, '--allow-root', '--config', config],
+    barely: (threads) => ['-e', BARE, '--', uws, String(port), String(threads)],
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export interface Started {
+  readonly pid: number;
+  /** From spawn to the answer. */
+  readonly ms: number;
+  /** Of its threads until then. */
+  readonly cpuMs: number;
+  end(): Promise<void>;
+}
+
+/** Whether `GET /audio` is answered with 200 now. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => resolve(false));
+    socket.on('data', (head) => {
+      resolve(head.toString('latin1').startsWith('HTTP/1.1 200 '));
+      socket.destroy();
+    });
+    socket.write('GET /audio HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  });
+}
+
+/** Asks every `pollMs`: while it listens and has nothing to say yet, each question is work for it. */
+export async function firstAnswer(
+  [program = '', ...args]: readonly string[],
+  env: Environment,
+  port: number,
+  pollMs: number,
+): Promise<Started> {
+  const begun = performance.now();
+  const child = spawn(program, args, { env, stdio: 'ignore' });
+  const end = async (): Promise<void> => {
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  while (!(await answers(port))) {
+    if (performance.now() - begun > DEADLINE_MS) {
+      await end();
+      throw new Error('no answer');
+    }
+    await pause(pollMs);
+  }
+  const pid = child.pid ?? 0;
+  return { pid, ms: performance.now() - begun, cpuMs: cpuMs(pid), end };
+}
