@@ -172,7 +172,7 @@ function Sections({ live, state: told }: { readonly live: Live; readonly state: 
   const state = { ...told, backends: useReasons(live.node, told.backends) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => isShown(state, section));
-  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
+  const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));
   const names: readonly string[] = [...state.backends.keys()];
   /** Also while its backend is away: nothing else moves into its place. */
   const isKept = (column: number): boolean =>

@@ -4,7 +4,7 @@ import type { OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, Slider, Toggle, useControl } from './controls.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
-import { Empty, Name, still } from './parts.js';
+import { Cards, Empty, Name, still } from './parts.js';
 import type { TextKey } from './texts.js';
 
 interface OutputsProps {
@@ -17,11 +17,11 @@ export function Outputs({ node, outputs }: OutputsProps) {
   const sorted = [...outputs].sort((a, b) => Number(b.default) - Number(a.default) || a.id - b.id);
   if (sorted.length === 0) return <Empty>{say('noOutputs')}</Empty>;
   return (
-    <ul class="cards">
+    <Cards>
       {sorted.map((output) => (
         <OutputCard key={output.id} node={node} output={output} />
       ))}
-    </ul>
+    </Cards>
   );
 }
 

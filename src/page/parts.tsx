@@ -64,6 +64,12 @@ export function Away({ what, state, detail }: AwayProps) {
   );
 }
 
+/** One card after another. */
+export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
+  const drawn = useGrowing({ wanted: children.length, step: 1, isNext: true });
+  return <ul class="cards">{children.slice(0, drawn)}</ul>;
+}
+
 export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
 }
@@ -83,14 +89,21 @@ export function still<P extends object>(View: (props: P) => JSX.Element | null) 
   };
 }
 
+interface Growing {
+  readonly wanted: number;
+  readonly step: number;
+  /** Before what else is still to be drawn: nothing below is pushed down by it. */
+  readonly isNext?: boolean;
+}
+
 /** How many of `wanted` things to draw now: more and more, as there is time. All at once is a task that a hand feels. */
-export function useGrowing(wanted: number, step: number): number {
+export function useGrowing({ wanted, step, isNext = false }: Growing): number {
   const turns = useContext(Pacing);
   const [drawn, setDrawn] = useState(0);
   useLayoutEffect(() => {
     // What comes back grows again.
     if (drawn > wanted + step) setDrawn(wanted + step);
-    return drawn < wanted ? turns.later(() => setDrawn(drawn + step)) : undefined;
-  }, [turns, drawn, wanted, step]);
+    return drawn < wanted ? turns.later(() => setDrawn(drawn + step), isNext) : undefined;
+  }, [turns, drawn, wanted, step, isNext]);
   return Math.min(drawn, wanted);
 }

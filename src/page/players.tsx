@@ -5,7 +5,7 @@ import { type ClientRecord, type PlayerRecord, positionOf, type Tonearm } from '
 import { ActionButton, Slider, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
-import { Name, still } from './parts.js';
+import { Cards, Name, still } from './parts.js';
 import { clockOf, lengthOf } from './position.js';
 
 interface PlayersProps {
@@ -18,7 +18,7 @@ interface PlayersProps {
 export function Players({ node, players, streams, now }: PlayersProps) {
   const sorted = [...players].sort((a, b) => Number(isPlaying(b)) - Number(isPlaying(a)));
   return (
-    <ul class="cards">
+    <Cards>
       {sorted.map((player) => (
         <PlayerCard
           key={player.bus_name}
@@ -28,7 +28,7 @@ export function Players({ node, players, streams, now }: PlayersProps) {
           now={now}
         />
       ))}
-    </ul>
+    </Cards>
   );
 }
 

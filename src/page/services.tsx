@@ -3,7 +3,7 @@
 import type { ServiceRecord, Tonearm } from '../client/client.js';
 import { ActionButton, Switch, useControl } from './controls.js';
 import { say } from './language.js';
-import { Empty, Name, still } from './parts.js';
+import { Cards, Empty, Name, still } from './parts.js';
 import type { TextKey } from './texts.js';
 
 interface ServicesProps {
@@ -14,11 +14,11 @@ interface ServicesProps {
 export function Services({ node, services }: ServicesProps) {
   if (services.length === 0) return <Empty>{say('noServices')}</Empty>;
   return (
-    <ul class="cards">
+    <Cards>
       {services.map((service) => (
         <ServiceCard key={`${service.scope}/${service.name}`} node={node} service={service} />
       ))}
-    </ul>
+    </Cards>
   );
 }
 

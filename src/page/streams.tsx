@@ -8,10 +8,10 @@ import { ChoiceOf, type Option, Slider, Toggle, useControl } from './controls.js
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Empty, Name, Pacing, still, useGrowing } from './parts.js';
+import { Rows } from './rows.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
-import type { Turns } from './turns.js';
 
-const ROWS_AT_ONCE = 5;
+const TITLES_AT_ONCE = 5;
 /** So many stand before the button. One alone is not put behind it. */
 const FIRST_ROWS = 8;
 
@@ -46,71 +46,6 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
   );
 }
 
-/** How far from the screen a row gets its controls: a screen's height, and so many rows, which is what Tab needs within a frame. */
-const NEAR = '100% 0px';
-const NEAR_ROWS = 3;
-
-/**
- * What the rows show, of which a changed one is drawn alone: to compare 150 takes longer than to draw one. A row that has never been
- * near the screen is only a name: its controls would be most of the work of a page with 150 streams, also for Chromium's autofill,
- * which measures each `select`.
- */
-class Rows {
-  #streams: ReadonlyMap<number, ClientRecord> = new Map();
-  readonly #turns: Turns;
-  readonly #near = new Set<number>();
-  readonly #draw = new Map<number, () => void>();
-  readonly #screen = new IntersectionObserver(
-    (rows) => {
-      for (const { target, isIntersecting } of rows) {
-        if (!isIntersecting || !(target instanceof HTMLElement)) continue;
-        this.#screen.unobserve(target);
-        this.#approach(Number(target.dataset['stream']));
-      }
-    },
-    { rootMargin: NEAR },
-  );
-
-  constructor(turns: Turns) {
-    this.#turns = turns;
-  }
-
-  put(streams: ReadonlyMap<number, ClientRecord>): void {
-    const before = this.#streams;
-    this.#streams = streams;
-    for (const id of this.#near) if (!streams.has(id)) this.#near.delete(id);
-    for (const [id, stream] of streams) if (stream !== before.get(id)) this.#draw.get(id)?.();
-  }
-
-  of(id: number): ClientRecord | undefined {
-    return this.#streams.get(id);
-  }
-
-  isNear(id: number): boolean {
-    return this.#near.has(id);
-  }
-
-  /** Answers with how to end it. */
-  watch(id: number, row: HTMLElement, draw: () => void): () => void {
-    this.#draw.set(id, draw);
-    this.#screen.observe(row);
-    return () => {
-      this.#screen.unobserve(row);
-      this.#draw.delete(id);
-    };
-  }
-
-  #approach(id: number): void {
-    const ids = [...this.#streams.keys()];
-    const at = ids.indexOf(id);
-    for (const each of ids.slice(Math.max(0, at - NEAR_ROWS), at + NEAR_ROWS + 1)) {
-      if (this.#near.has(each)) continue;
-      this.#near.add(each);
-      this.#turns.later(() => this.#draw.get(each)?.());
-    }
-  }
-}
-
 interface ListProps extends Omit<RowProps, 'id'> {
   readonly ids: readonly number[];
   readonly isUnfolded: boolean;
@@ -122,7 +57,7 @@ const StreamList = still(({ ids, isUnfolded, unfold, ...others }: ListProps) => 
   const first = ids.length > FIRST_ROWS + 1 ? FIRST_ROWS : ids.length;
   const isFolding = first < ids.length;
   const wanted = isUnfolded ? ids.length : first;
-  const drawn = useGrowing(wanted, ROWS_AT_ONCE);
+  const drawn = useGrowing({ wanted, step: TITLES_AT_ONCE });
   const rows = ids.slice(0, drawn).map((id) => <StreamRow key={id} id={id} {...others} />);
   if (isFolding && drawn >= first)
     rows.splice(
@@ -172,7 +107,11 @@ const StreamRow = still(({ id, rows, ...others }: RowProps) => {
   if (stream === undefined) return null;
   return (
     <li ref={row} class="card stream" data-stream={id}>
-      {rows.isNear(id) ? <StreamControls stream={stream} {...others} /> : <StreamTitle stream={stream} />}
+      {rows.hasControls(id) ? (
+        <StreamControls stream={stream} {...others} />
+      ) : (
+        <StreamTitle stream={stream} />
+      )}
     </li>
   );
 });

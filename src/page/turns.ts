@@ -3,13 +3,16 @@
 
 /** At 60 Hz: so long is left to the browser between two turns. */
 const FRAME_MS = 1000 / 60;
-/** When a turn has taken so long, the pieces that are left wait for the next one. */
-const TURN_MS = 3;
+/** When a turn has taken so long, the pieces that are left wait for the next one: to lay out and paint them takes several times as long. */
+const TURN_MS = 1;
 
 export class Turns {
   readonly #atFrame: (call: () => void) => unknown;
   readonly #now = new Set<() => void>();
-  readonly #pieces = new Set<() => void>();
+  /** What is to be drawn first, and what has more time. */
+  readonly #pieces = [new Set<() => void>(), new Set<() => void>()] as const;
+  /** The last turn had no time for a piece. */
+  #isOwed = false;
   #isComing = false;
   #endedAt = 0;
 
@@ -24,11 +27,15 @@ export class Turns {
     this.#come();
   }
 
-  /** When there is time: one piece at least in each turn that has nothing else. The answer takes it back. */
-  later(piece: () => void): () => void {
-    this.#pieces.add(piece);
+  /**
+   * When there is time: one piece at least in each turn that has nothing else, and in each second one; `isNext`: before those that are
+   * not. The answer takes it back.
+   */
+  later(piece: () => void, isNext = false): () => void {
+    const pieces = this.#pieces[isNext ? 0 : 1];
+    pieces.add(piece);
     this.#come();
-    return () => this.#pieces.delete(piece);
+    return () => pieces.delete(piece);
   }
 
   #come(): void {
@@ -39,13 +46,15 @@ export class Turns {
 
   #turn(): void {
     const begun = performance.now();
-    let isIdle = this.#now.size === 0;
+    let isDue = this.#isOwed || this.#now.size === 0;
+    this.#isOwed = true;
     try {
       this.#draw();
-      for (const piece of this.#pieces) {
-        if (!isIdle && performance.now() - begun > TURN_MS) break;
-        isIdle = false;
-        this.#pieces.delete(piece);
+      while (isDue || performance.now() - begun <= TURN_MS) {
+        const piece = this.#take();
+        if (piece === undefined) break;
+        isDue = false;
+        this.#isOwed = false;
         piece();
         this.#draw();
       }
@@ -53,10 +62,22 @@ export class Turns {
       // Also behind a work that has thrown.
       this.#endedAt = performance.now();
       this.#isComing = false;
+      const isWaiting = this.#pieces.some(({ size }) => size > 0);
+      this.#isOwed &&= isWaiting;
       if (this.#now.size > 0) this.#come();
       // Behind a frame: what several turns have drawn would be laid out as one.
-      else if (this.#pieces.size > 0) this.#atFrame(() => this.#come());
+      else if (isWaiting) this.#atFrame(() => this.#come());
     }
+  }
+
+  #take(): (() => void) | undefined {
+    for (const pieces of this.#pieces) {
+      for (const piece of pieces) {
+        pieces.delete(piece);
+        return piece;
+      }
+    }
+    return undefined;
   }
 
   /** Also what is asked for meanwhile. */

@@ -113,6 +113,13 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('slider', { name: 'Volume of Stream 240' }).press('Home');
     assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '240' }, volume: 0 });
     assert.equal(await height(), before, 'nothing has moved');
+    node.change('audio', ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: 0.3 })));
+    for (const name of ['Stream 239', 'Stream 240', 'Stream 101', 'Stream 115']) {
+      const volume = page.getByRole('slider', { name: `Volume of ${name}` });
+      await until(`${name} is told`, async () => (await volume.inputValue()) === '30');
+    }
+    node.change('audio', stream(170, { name: 'Another name' }));
+    await page.getByText('Another name', { exact: true }).waitFor();
     await page.setViewportSize(VIEWPORT);
   });
 

@@ -54,10 +54,10 @@ test('what a work asks for is done in the same turn', () => {
 test('pieces wait behind what is due, stop when the turn is long, and go on behind a frame', () => {
   const turns = new Turns((call) => frames.push(call));
   const { done, note } = notes();
-  for (const what of ['a', 'b', 'c']) turns.later(note(what, 2));
+  for (const what of ['a', 'b', 'c']) turns.later(note(what, 1));
   const takeBack = turns.later(note('never'));
   takeBack();
-  turns.soon(note('due', 2));
+  turns.soon(note('due', 1));
   mock.timers.tick(17);
   assert.deepEqual(done, ['due', 'a']);
   mock.timers.tick(100);
@@ -75,6 +75,30 @@ test('a slow device draws one piece in each turn', () => {
   for (const all of ['a', 'ab', 'abc']) {
     mock.timers.tick(17);
     assert.equal(done.join(''), all);
+    frames.pop()?.();
+  }
+});
+
+test('pieces that are next come before the others, also those that they ask for', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  turns.later(note('last'));
+  turns.later(() => {
+    note('first')();
+    turns.later(note('second'), true);
+  }, true);
+  mock.timers.tick(17);
+  assert.deepEqual(done, ['first', 'second', 'last']);
+});
+
+test('pieces are drawn in each second turn at least, however much else there is', () => {
+  const turns = new Turns((call) => frames.push(call));
+  const { done, note } = notes();
+  for (const what of ['a', 'b']) turns.later(note(what, 50));
+  for (const all of ['due', 'due,due,a', 'due,due,a,due', 'due,due,a,due,due,b']) {
+    turns.soon(note('due', 50));
+    mock.timers.tick(17);
+    assert.equal(done.join(), all);
     frames.pop()?.();
   }
 });
