@@ -77,7 +77,7 @@ export function parseHost(text: string): Authority | undefined {
 /** DNS rebinding: only a name that an attacker cannot make point here is answered. */
 export function isTrustedHost(header: string, rules: TrustRules): boolean {
   const host = parseHost(header)?.host;
-  return host !== undefined && (isIP(host) !== 0 || rules.names.has(host));
+  return host !== undefined && (rules.names.has(host) || isIP(host) !== 0);
 }
 
 export function originStanding(origin: string, host: string, rules: TrustRules): OriginStanding {

@@ -18,9 +18,10 @@ import type { Threads } from './threads.js';
 
 /**
  * Children start one after another: four threads that load at once on a slow core are all ready late. Measured on two cores,
- * the first one is ready after 125 ms instead of 163. One that says nothing keeps the next one waiting no longer than this.
+ * the first one is ready after 125 ms instead of 163. One that says nothing keeps the next one waiting no longer than this: with a
+ * tenth of a core the first one has not said a word after 300 ms, and the second one is not what the first answer waits for.
  */
-const START_SPACING_MS_MAX = 300;
+const START_SPACING_MS_MAX = 1000;
 
 export interface SupervisorOptions {
   readonly settings: Settings;
