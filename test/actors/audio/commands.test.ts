@@ -43,137 +43,85 @@ const SERVER = { kind: 'server' } as const;
 const output = (ref: string) => ({ kind: 'output', ref }) as const;
 const client = (ref: string) => ({ kind: 'client', ref }) as const;
 
-const sink = (index: number) => ({ of: 'sink', index }) as const;
-const input = (index: number) => ({ of: 'input', index }) as const;
+type Planned = Omit<Extract<SettingPlan, { kind: 'set' }>, 'kind'>;
+type Place = { readonly of: 'sink' | 'input'; readonly index: number };
+
+const sink = (index: number): Place => ({ of: 'sink', index });
+const input = (index: number): Place => ({ of: 'input', index });
+
+const setMute = (after: Place, muted: boolean): Planned => {
+  const command = after.of === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
+  return { setting: { command, args: { index: after.index, muted } }, after };
+};
+const setVolume = (after: Place, ...volume: number[]): Planned => {
+  const command = after.of === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
+  return { setting: { command, args: { index: after.index, volume } }, after };
+};
+const LIVING: Planned = {
+  setting: { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
+  after: { of: 'server' },
+};
+const MOVED: Planned = {
+  setting: { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
+  after: input(5),
+};
+const PORT: Planned = {
+  setting: { command: 'SET_SINK_PORT', args: { index: 2, port: 'headphones' } },
+  after: sink(2),
+};
 
 describe('a command becomes a request', () => {
-  const rows: readonly (readonly [
-    what: string,
-    command: SoundCommand,
-    setting: Extract<SettingPlan, { kind: 'set' }>['setting'],
-    after: object,
-    remember?: object,
-  ])[] = [
+  const rows: readonly (readonly [what: string, command: SoundCommand, plan: Planned])[] = [
+    ['toggle an output', { do: 'mute', target: output('living') }, setMute(sink(0), false)],
+    ['mute an output', { do: 'mute', target: output('living'), muted: true }, setMute(sink(0), true)],
+    ['toggle a client', { do: 'mute', target: client('News') }, setMute(input(5), true)],
+    ['unmute a client', { do: 'mute', target: client('5'), muted: false }, setMute(input(5), false)],
+    ['mute a client without volume', { do: 'mute', target: client('Pass') }, setMute(input(6), true)],
+    ['toggle the default output', { do: 'mute', target: SERVER }, setMute(sink(1), true)],
     [
-      'toggle an output',
-      { do: 'mute', target: output('living') },
-      { command: 'SET_SINK_MUTE', args: { index: 0, muted: false } },
-      sink(0),
-    ],
-    [
-      'mute an output',
-      { do: 'mute', target: output('living'), muted: true },
-      { command: 'SET_SINK_MUTE', args: { index: 0, muted: true } },
-      sink(0),
-    ],
-    [
-      'toggle a client',
-      { do: 'mute', target: client('News') },
-      { command: 'SET_SINK_INPUT_MUTE', args: { index: 5, muted: true } },
-      input(5),
-    ],
-    [
-      'unmute a client',
-      { do: 'mute', target: client('5'), muted: false },
-      { command: 'SET_SINK_INPUT_MUTE', args: { index: 5, muted: false } },
-      input(5),
-    ],
-    [
-      'mute a client without volume',
-      { do: 'mute', target: client('Pass') },
-      { command: 'SET_SINK_INPUT_MUTE', args: { index: 6, muted: true } },
-      input(6),
-    ],
-    [
-      'toggle the server: its default output',
-      { do: 'mute', target: SERVER },
-      { command: 'SET_SINK_MUTE', args: { index: 1, muted: true } },
-      sink(1),
-    ],
-    [
-      'volume of the server: of its default output',
+      'volume of the default output',
       { do: 'volume', target: SERVER, volume: 0.5 },
-      { command: 'SET_SINK_VOLUME', args: { index: 1, volume: [HALF, HALF / 2] } },
-      sink(1),
+      setVolume(sink(1), HALF, HALF / 2),
     ],
     [
       'volume of an output',
       { do: 'volume', target: output('0'), volume: 0.25 },
-      { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [HALF / 2, HALF / 2] } },
-      sink(0),
+      setVolume(sink(0), HALF / 2, HALF / 2),
     ],
+    ['volume of a client', { do: 'volume', target: client('News'), volume: 0 }, setVolume(input(5), 0, 0)],
     [
-      'volume of a client',
-      { do: 'volume', target: client('News'), volume: 0 },
-      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [0, 0] } },
-      input(5),
-    ],
-    [
-      'a volume that is too high is the highest',
+      'a volume above 1 is 1',
       { do: 'volume', target: client('News'), volume: 7 },
-      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [FULL, HALF] } },
-      input(5),
+      setVolume(input(5), FULL, HALF),
     ],
     [
       'step of an output',
       { do: 'delta', target: output('living'), delta: -0.5 },
-      { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [HALF, HALF] } },
-      sink(0),
+      setVolume(sink(0), HALF, HALF),
     ],
     [
       'step of a client',
       { do: 'delta', target: client('News'), delta: -0.5 },
-      { command: 'SET_SINK_INPUT_VOLUME', args: { index: 5, volume: [HALF, HALF / 2] } },
-      input(5),
+      setVolume(input(5), HALF, HALF / 2),
     ],
-    [
-      'default output by id',
-      { do: 'default', output: '0' },
-      { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
-      { of: 'server' },
-    ],
-    [
-      'default output by name',
-      { do: 'default', output: 'living' },
-      { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
-      { of: 'server' },
-    ],
-    [
-      'move by names',
-      { do: 'move', client: 'News', output: 'kitchen' },
-      { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
-      input(5),
-    ],
-    [
-      'a port of an output',
-      { do: 'port', output: 'desk', port: 'headphones' },
-      { command: 'SET_SINK_PORT', args: { index: 2, port: 'headphones' } },
-      sink(2),
-    ],
+    ['default output by id', { do: 'default', output: '0' }, LIVING],
+    ['default output by name', { do: 'default', output: 'living' }, LIVING],
+    ['move by names', { do: 'move', client: 'News', output: 'kitchen' }, MOVED],
+    ['move by ids', { do: 'move', client: '5', output: '1' }, MOVED],
+    ['a port of an output', { do: 'port', output: 'desk', port: 'headphones' }, PORT],
     [
       'a balance, at the volume of the loudest channel',
       { do: 'balance', output: 'kitchen', balance: 0.25 },
-      { command: 'SET_SINK_VOLUME', args: { index: 1, volume: [(FULL * 3) / 4, FULL] } },
-      sink(1),
-      { sink: 1, balance: [0.75, 1] },
+      { ...setVolume(sink(1), (FULL * 3) / 4, FULL), remember: { sink: 1, balance: [0.75, 1] } },
     ],
     [
       'a balance of silence',
       { do: 'balance', output: '2', balance: -1 },
-      { command: 'SET_SINK_VOLUME', args: { index: 2, volume: [0, 0] } },
-      sink(2),
-      { sink: 2, balance: [1, 0] },
-    ],
-    [
-      'move by ids',
-      { do: 'move', client: '5', output: '1' },
-      { command: 'MOVE_SINK_INPUT', args: { index: 5, sink: 1 } },
-      input(5),
+      { ...setVolume(sink(2), 0, 0), remember: { sink: 2, balance: [1, 0] } },
     ],
   ];
-  for (const [what, command, setting, after, remember] of rows) {
-    const plan = { kind: 'set', setting, after, ...(remember && { remember }) };
-    test(what, () => assert.deepEqual(planCommand(filled(), command), plan));
+  for (const [what, command, plan] of rows) {
+    test(what, () => assert.deepEqual(planCommand(filled(), command), { kind: 'set', ...plan }));
   }
 
   test('a balance wakes its output first, as a volume does', () => {

@@ -11,105 +11,58 @@ const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 
 const BARE = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 const GONE = { ...BARE, exists: false };
 
-interface Row {
-  readonly what: string;
-  readonly facts: Partial<UnitFacts>;
-  readonly file?: string;
-  readonly source?: FactSource;
-  readonly expected: object;
-}
-
-const active = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
-
-const ROWS: readonly Row[] = [
-  {
-    what: 'running',
-    facts: { activeState: 'active', subState: 'running' },
-    file: 'enabled',
-    expected: { ...active('active', 'running'), running: true, enabled: true, unit_file_state: 'enabled' },
-  },
-  {
-    what: 'active but not running',
-    facts: { activeState: 'active', subState: 'exited' },
-    file: 'static',
-    expected: { ...active('active', 'exited'), unit_file_state: 'static' },
-  },
-  {
-    what: 'starting, with a sub-state called running',
-    facts: { activeState: 'activating', subState: 'running' },
-    expected: active('activating', 'running'),
-  },
-  {
-    what: 'enabled for this boot only is not enabled',
-    facts: {},
-    file: 'enabled-runtime',
-    expected: { ...active('inactive', 'dead'), unit_file_state: 'enabled-runtime' },
-  },
-  {
-    what: 'failed',
-    facts: { activeState: 'failed', subState: 'failed' },
-    file: 'disabled',
-    expected: { ...active('failed', 'failed'), unit_file_state: 'disabled' },
-  },
-  {
-    what: 'a state of a newer systemd that the contract can say',
-    facts: { activeState: 'refreshing', subState: 'running' },
-    expected: active('reloading', 'running'),
-  },
-  {
-    what: 'a state that nobody knows',
-    facts: { activeState: 'pondering', subState: 'deep' },
-    expected: {},
-  },
-  {
-    what: 'masked exists',
-    facts: { loadState: 'masked' },
-    file: 'masked',
-    expected: { ...active('inactive', 'dead'), unit_file_state: 'masked' },
-  },
-  {
-    what: 'loaded without a file exists',
-    facts: { activeState: 'active', subState: 'running' },
-    expected: { ...active('active', 'running'), running: true },
-  },
-  {
-    what: 'deleted while it runs still exists',
-    facts: { loadState: 'not-found', activeState: 'active', subState: 'running' },
-    expected: { ...active('active', 'running'), running: true },
-  },
-  {
-    what: 'a bad unit file exists',
-    facts: { loadState: 'bad-setting' },
-    file: 'disabled',
-    expected: { ...active('inactive', 'dead'), unit_file_state: 'disabled' },
-  },
-  {
-    what: 'the directory agrees with the manager',
-    facts: { activeState: 'active', subState: 'running' },
-    source: { kind: 'directory', atRest: false },
-    expected: { ...active('active', 'running'), running: true },
-  },
-  {
-    what: 'failed is as much at rest as the directory can tell',
-    facts: { activeState: 'failed', subState: 'failed' },
-    source: { kind: 'directory', atRest: true },
-    expected: active('failed', 'failed'),
-  },
-  {
-    what: 'the directory says it has ended: stopped or failed is not known',
-    facts: { activeState: 'active', subState: 'running' },
-    source: { kind: 'directory', atRest: true },
-    expected: {},
-  },
-  {
-    what: 'the directory says it was started',
-    facts: { activeState: 'inactive', subState: 'dead' },
-    source: { kind: 'directory', atRest: false },
-    expected: { running: true },
-  },
+type Row = readonly [
+  what: string,
+  facts: Partial<UnitFacts>,
+  file: string | undefined,
+  expected: object,
+  source?: FactSource,
 ];
 
-for (const { what, facts, file, source, expected } of ROWS) {
+const run = (activeState: string, subState: string) => ({ activeState, subState });
+const active = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
+const RUNS = run('active', 'running');
+const DEAD = active('inactive', 'dead');
+const RUNNING = { ...active('active', 'running'), running: true };
+const directory = (atRest: boolean): FactSource => ({ kind: 'directory', atRest });
+
+const ROWS: readonly Row[] = [
+  ['running', RUNS, 'enabled', { ...RUNNING, enabled: true, unit_file_state: 'enabled' }],
+  [
+    'no program',
+    run('active', 'exited'),
+    'static',
+    { ...active('active', 'exited'), unit_file_state: 'static' },
+  ],
+  ['a sub-state called running', run('activating', 'running'), undefined, active('activating', 'running')],
+  [
+    'enabled for this boot only is not',
+    {},
+    'enabled-runtime',
+    { ...DEAD, unit_file_state: 'enabled-runtime' },
+  ],
+  [
+    'failed',
+    run('failed', 'failed'),
+    'disabled',
+    { ...active('failed', 'failed'), unit_file_state: 'disabled' },
+  ],
+  ['a newer state that we can say', run('refreshing', 'running'), undefined, active('reloading', 'running')],
+  ['a state that nobody knows', run('pondering', 'deep'), undefined, {}],
+  ['masked exists', { loadState: 'masked' }, 'masked', { ...DEAD, unit_file_state: 'masked' }],
+  ['loaded without a file exists', RUNS, undefined, RUNNING],
+  ['deleted while it runs still exists', { ...RUNS, loadState: 'not-found' }, undefined, RUNNING],
+  ['a bad file exists', { loadState: 'bad-setting' }, 'disabled', { ...DEAD, unit_file_state: 'disabled' }],
+  ['the directory agrees with the manager', RUNS, undefined, RUNNING, directory(false)],
+  [
+    'failed is as much at rest as the directory can tell',
+    ...([run('failed', 'failed'), undefined, active('failed', 'failed'), directory(true)] as const),
+  ],
+  ['ended, says the directory: stopped or failed is not known', RUNS, undefined, {}, directory(true)],
+  ['started, says the directory', run('inactive', 'dead'), undefined, { running: true }, directory(false)],
+];
+
+for (const [what, facts, file, expected, source] of ROWS) {
   test(what, () => {
     const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file, source ?? MANAGER);
     assert.deepEqual(record, { ...BARE, description: 'X', ...expected });
