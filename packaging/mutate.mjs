@@ -25,8 +25,10 @@ const SUBJECTS = {
   'gateway/trust': ['gateway/trust'],
   'actors/upgrade/run': ['actors/upgrade/run'],
   'supervisor/lifecycle': ['supervisor/lifecycle'],
+  'supervisor/incarnation': ['supervisor/incarnation'],
   'gateway/events/queue': ['gateway/events/queue'],
   'gateway/events/ring': ['gateway/events/ring', 'gateway/events/tombstones', 'gateway/events/hub'],
+  'gateway/events/snapshot': ['gateway/events/ring', 'gateway/events/hub'],
   'actors/systemd/commands': ['actors/systemd/verdict'],
   'actors/units/jobs': ['actors/units/jobs'],
   'client/store': ['client/store'],
@@ -46,8 +48,11 @@ const SUBJECTS = {
   ],
 };
 
-/** Where the rest of a file is no decision, but the doing of it, which is tried on the real node. */
-const ONLY = { 'actors/systemd/commands': ['verdictOn'] };
+/** Where the rest of a file is no decision, but the doing of it, which is tried on the real node and over real threads. */
+const ONLY = {
+  'actors/systemd/commands': ['verdictOn'],
+  'supervisor/incarnation': ['isPinged', 'pongVerdict'],
+};
 
 const OTHER_OPERATORS = {
   '===': ['!=='],

@@ -19,6 +19,7 @@ const line = (percent: number): Change => ({
   type: 'upgrade.progress',
   json: `{"percent":${percent}}`,
 });
+const LEVEL: Change = { kind: 'event', type: 'audio.level', json: '{"outputs":[]}' };
 const health = (child: ChildName, state: BackendHealth): Notice => ({ kind: 'health', child, health: state });
 
 class Node {
@@ -111,8 +112,8 @@ describe('what waits for a slow one', () => {
     ['a removal', ({ feeds }) => feeds.changed([output(1), gone(1)]), [gone(1)]],
     ['what came back', ({ feeds }) => feeds.changed([gone(1), output(1)]), [output(1)]],
     [
-      'each action, in order',
-      ({ feeds }) => feeds.changed([line(1), output(1), line(2), line(2)]),
+      'each action, in order, and no reading',
+      ({ feeds }) => feeds.changed([line(1), output(1), LEVEL, line(2), line(2)]),
       [line(1), output(1), line(2), line(2)],
     ],
     [

@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reachedIn, recordEvents, type StreamEvent } from '../../../src/gateway/events/event.js';
+import { filterOf } from '../../../src/gateway/events/query.js';
+import { Queue } from '../../../src/gateway/events/queue.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
@@ -209,6 +211,23 @@ for (const [name, happen, expected] of CONFLATIONS) {
     assert.deepEqual(heard(consumer), expected);
   });
 }
+
+test('what a slow consumer has not asked for does not wait', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('types=power.action', 0);
+  node.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
+  assert.deepEqual(heard(consumer), ['b-2 power.action {"n":1}']);
+});
+
+test('a snapshot of a node without any backend is nothing', () => {
+  assert.equal(
+    new Queue(
+      'b',
+      filterOf(() => true),
+    ).take(),
+    undefined,
+  );
+});
 
 test('a snapshot shows its id only when all of it is told, and is no heavier for being large', () => {
   const node = new NodeUnderTest();
