@@ -72,16 +72,16 @@ const ACTION = bitsOf('power.action', 'power');
 const STATE = bitsOf('audio.updated', 'audio');
 const ALL = filterOf(() => true);
 
-for (const [what, bits, at, mib] of [
-  ['states', STATE, 0, 8],
-  ['actions', ACTION, 1, 4],
+for (const [what, bits, at] of [
+  ['states', STATE, 0],
+  ['actions', ACTION, 1],
 ] as const) {
-  test(`of ${what} ${mib} MiB are kept, and not a byte more`, () => {
+  test(`of ${what} 4 MiB are kept, and not a byte more`, () => {
     const history = new History();
-    for (let sequence = 1; sequence <= mib; sequence += 1) history.push({ ...event(sequence, MIB), bits });
+    for (let sequence = 1; sequence <= 4; sequence += 1) history.push({ ...event(sequence, MIB), bits });
     const ring = history.ringsFor(ALL)[at];
     assert.equal(ring?.reaches(0), true);
-    history.push({ ...event(mib + 1), bits });
+    history.push({ ...event(5), bits });
     assert.equal(ring?.reaches(0), false);
   });
 }
