@@ -12,7 +12,8 @@ import { thirdPartyNotices } from './notices.mjs';
  * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third more CPU until the first
  * answer, and for each call of `tonearm` by a script. What --max-semi-space-size=1 and --max-old-space-size=128 were for comes
  * from MemoryMax= of the unit, by which Node sizes the heap (a semi-space of 1 MB, an old generation of 256): 73 MB at rest and 96 under a
- * storm with either, 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20). One malloc
+ * storm with either, 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20; threads have
+ * that semi-space by themselves since). One malloc
  * arena saves 4 MB. --optimize-for-size makes V8 a third slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
  */
 const NODE_FLAGS = [NO_INSPECTOR];
