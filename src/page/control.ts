@@ -23,10 +23,10 @@ export type ControlInput<T> =
   | { readonly kind: 'told'; readonly value: T }
   | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' }
   | { readonly kind: 'set'; readonly value: T }
-  /** `SETTLE_MS` after the step that asked for it. */
+  /** `SETTLE_MS` after it was asked for. */
   | { readonly kind: 'settled'; readonly turn: number };
 
-export interface ControlStep<T> {
+export interface ControlAdvance<T> {
   readonly control: Control<T>;
   /** A request to begin now. */
   readonly send?: Boxed<T>;
@@ -49,11 +49,11 @@ export function shownBy<T>({ wanted, told }: Control<T>): T {
 }
 
 /** `same`: whether two values look alike; the node rounds. */
-export function step<T>(
+export function advance<T>(
   control: Control<T>,
   input: ControlInput<T>,
   same: (a: T, b: T) => boolean,
-): ControlStep<T> {
+): ControlAdvance<T> {
   const { wanted, sent, held, turn } = control;
   switch (input.kind) {
     case 'told':
@@ -79,7 +79,7 @@ export function step<T>(
   }
 }
 
-function sending<T>(control: Control<T>, value: T): ControlStep<T> {
+function sending<T>(control: Control<T>, value: T): ControlAdvance<T> {
   return { control: { ...control, sent: { value } }, send: { value } };
 }
 
@@ -90,7 +90,7 @@ function rested<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<
   return isTrue && sent === undefined && !held ? { ...control, wanted: undefined } : control;
 }
 
-function resting<T>(control: Control<T>, same: (a: T, b: T) => boolean): ControlStep<T> {
+function resting<T>(control: Control<T>, same: (a: T, b: T) => boolean): ControlAdvance<T> {
   const next = rested(control, same);
   const isWaiting = next.wanted !== undefined && next.sent === undefined && !next.held;
   return isWaiting ? { control: next, settle: next.turn } : { control: next };

@@ -3,7 +3,7 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useRef, useState } from 'preact/hooks';
-import { type Control, type ControlInput, controlOf, SETTLE_MS, shownBy, step } from './control.js';
+import { advance, type Control, type ControlInput, controlOf, SETTLE_MS, shownBy } from './control.js';
 import { Icon, type IconName } from './icons.js';
 
 type ReportError = (error: unknown) => void;
@@ -32,7 +32,7 @@ export function useControl<T>(
   sender.current = send;
   const [, draw] = useState(0);
   const take = useCallback((input: ControlInput<T>): void => {
-    const next = step(held.current, input, same);
+    const next = advance(held.current, input, same);
     held.current = next.control;
     const { settle } = next;
     if (settle !== undefined) setTimeout(() => take({ kind: 'settled', turn: settle }), SETTLE_MS);
@@ -48,7 +48,7 @@ export function useControl<T>(
     draw((times) => times + 1);
   }, []);
   if (!Object.is(held.current.told, told)) {
-    held.current = step(held.current, { kind: 'told', value: told }, same).control;
+    held.current = advance(held.current, { kind: 'told', value: told }, same).control;
   }
   return {
     shown: shownBy(held.current),

@@ -44,12 +44,14 @@ export class Rows {
     const before = this.#streams;
     this.#streams = streams;
     for (const id of this.#full) if (!streams.has(id)) this.#full.delete(id);
-    for (const [id, stream] of streams) {
-      const known = before.get(id);
+    const changed = [...streams.values()].filter((stream) => {
+      const known = before.get(stream.id);
       // One that is new is drawn with its list.
-      if (known !== undefined && known !== stream && this.#isSeen(known, stream)) this.#stale.add(id);
-    }
-    for (let drawn = 0; drawn < CHANGES_AT_ONCE && this.#stale.size > 0; drawn += 1) this.#drawNext();
+      if (known === undefined || known === stream) return false;
+      return this.#full.has(stream.id) || known.name !== stream.name;
+    });
+    for (const { id } of changed) this.#stale.add(id);
+    for (let count = Math.min(changed.length, CHANGES_AT_ONCE); count > 0; count -= 1) this.#drawNext();
     if (this.#stale.size > 0) this.#turns.later(this.#catchUp);
   }
 
@@ -71,10 +73,6 @@ export class Rows {
     };
   }
 
-  #isSeen(known: ClientRecord, { id, name, app, corked }: ClientRecord): boolean {
-    return this.#full.has(id) || known.name !== name || known.app !== app || known.corked !== corked;
-  }
-
   #drawNext(): void {
     const stale = [...this.#stale];
     const id = stale.find((each) => this.#near.has(each)) ?? stale[0];
@@ -93,7 +91,7 @@ export class Rows {
     const ids = [...this.#streams.keys()];
     const at = ids.indexOf(id);
     for (const each of ids.slice(Math.max(0, at - NEAR_ROWS), at + NEAR_ROWS + 1)) {
-      if (this.#full.has(each)) continue;
+      if (this.#full.has(each) || !this.#draw.has(each)) continue;
       this.#full.add(each);
       this.#stale.add(each);
     }

@@ -110,23 +110,17 @@ const StreamRow = still(({ id, rows, ...others }: RowProps) => {
       {rows.hasControls(id) ? (
         <StreamControls stream={stream} {...others} />
       ) : (
-        <StreamTitle stream={stream} />
+        <StreamName name={stream.name} />
       )}
     </li>
   );
 });
 
-function StreamTitle({ stream: { name, app, corked } }: Pick<ControlsProps, 'stream'>) {
+function StreamName({ name }: Pick<ClientRecord, 'name'>) {
   return (
-    <div class="grow">
-      <p class="strong clip">
-        <Name>{name}</Name>
-      </p>
-      <p class="quiet clip">
-        <bdi>{app}</bdi>
-        {corked ? ` · ${say('paused')}` : ''}
-      </p>
-    </div>
+    <p class="strong clip">
+      <Name>{name}</Name>
+    </p>
   );
 }
 
@@ -135,7 +129,7 @@ interface ControlsProps extends Omit<RowProps, 'id' | 'rows'> {
 }
 
 function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
-  const { id, name, muted, volume, output = '' } = stream;
+  const { id, name, app, corked, muted, volume, output = '' } = stream;
   const placed = useControl(output, (wanted) => node.moveClient(id, { output: wanted }));
   const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
   return (
@@ -151,7 +145,13 @@ function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
         >
           <Icon name="drag" />
         </button>
-        <StreamTitle stream={stream} />
+        <div class="grow">
+          <StreamName name={name} />
+          <p class="quiet clip">
+            <bdi>{app}</bdi>
+            {corked ? ` · ${say('paused')}` : ''}
+          </p>
+        </div>
         <ChoiceOf label={say('moveOf', { name })} options={options} control={placed} />
       </div>
       <div class="row">

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
-import { readPageFiles } from '../../src/gateway/page.js';
+import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Backend, type BackendState } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -138,7 +138,8 @@ export class NodeWithPage {
   readonly gateway: Gateway;
   readonly port: number;
 
-  constructor(api: Partial<RouteSettings['api']> = {}) {
+  /** `page` in the place of the built one. */
+  constructor(api: Partial<RouteSettings['api']> = {}, page: PageFiles = readPageFiles(PAGE_FOLDER)) {
     const settings: RouteSettings = {
       ...SETTINGS,
       api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 64 }, ...api },
@@ -150,7 +151,7 @@ export class NodeWithPage {
       bridges: { tell: () => undefined },
       interfaces: networkInterfaces,
       version: '1.0.0',
-      page: readPageFiles(PAGE_FOLDER),
+      page,
       log: () => undefined,
       clock: systemClock,
     });

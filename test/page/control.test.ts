@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Control, type ControlInput, controlOf, shownBy, step } from '../../src/page/control.js';
+import { advance, type Control, type ControlInput, controlOf, shownBy } from '../../src/page/control.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
 const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
@@ -23,7 +23,7 @@ function run(inputs: readonly Input[], from = 0.5) {
   const sent: number[] = [];
   const settles: number[] = [];
   for (const input of inputs) {
-    const next = step(control, input, same);
+    const next = advance(control, input, same);
     control = next.control;
     shown.push(shownBy(control));
     if (next.send !== undefined) sent.push(next.send.value);
@@ -137,7 +137,7 @@ class Hand {
 
   take(input: Input): void {
     const { sent } = this.control;
-    const next = step(this.control, input, same);
+    const next = advance(this.control, input, same);
     this.control = next.control;
     if (next.send === undefined) return;
     assert.ok(sent === undefined || input.kind === 'accepted', 'one request at a time');
