@@ -220,13 +220,8 @@ test('what a slow consumer has not asked for does not wait', () => {
 });
 
 test('a snapshot of a node without any backend is nothing', () => {
-  assert.equal(
-    new Queue(
-      'b',
-      filterOf(() => true),
-    ).take(),
-    undefined,
-  );
+  const all = filterOf(() => true);
+  assert.equal(new Queue('b', all).take(), undefined);
 });
 
 test('a snapshot shows its id only when all of it is told, and is no heavier for being large', () => {
