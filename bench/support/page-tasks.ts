@@ -21,6 +21,8 @@ export interface Task {
   readonly cpuMs: number;
   /** It ended before the page's script began: the browser's own work on the document. */
   readonly isBeforeScript: boolean;
+  /** A full collection of garbage, which the browser begins when it likes: most of the task. */
+  readonly isCollection: boolean;
 }
 
 /** The tasks of the thread that runs the page's timers, while `work` is under way. */
@@ -47,13 +49,20 @@ function tasksIn(events: readonly TraceEvent[]): readonly Task[] {
   const thread = busiest(events.filter(({ name }) => name === 'TimerFire'));
   const own = events.filter((event) => threadOf(event) === thread);
   const script = own.find(({ name }) => name === 'v8.evaluateModule')?.ts ?? 0;
+  const collections = own.filter(({ name }) => name === 'MajorGC');
+  const isCollection = ({ ts, dur = 0 }: TraceEvent): boolean =>
+    collections.some((each) => each.ts >= ts && each.ts <= ts + dur && (each.dur ?? 0) > dur / 2);
   return own
     .filter(({ name, dur }) => name === 'RunTask' && dur !== undefined)
-    .map(({ ts, dur = 0, tdur = dur }) => ({
-      wallMs: dur / US_PER_MS,
-      cpuMs: tdur / US_PER_MS,
-      isBeforeScript: ts + dur <= script,
-    }));
+    .map((task) => {
+      const { ts, dur = 0, tdur = dur } = task;
+      return {
+        wallMs: dur / US_PER_MS,
+        cpuMs: tdur / US_PER_MS,
+        isBeforeScript: ts + dur <= script,
+        isCollection: isCollection(task),
+      };
+    });
 }
 
 function threadOf({ pid, tid }: TraceEvent): string {
