@@ -65,7 +65,7 @@ export default async function* report(events) {
       yield `skipped - ${data.name} (${where(data)}): ${data.skip === true ? 'no reason given' : data.skip}\n`;
     } else if (type === 'test:coverage') {
       yield `${branchesByFolder(data.summary)}\n`;
-    } else if (type === 'test:diagnostic' && data.nesting === 0) {
+    } else if (type === 'test:diagnostic') {
       yield `# ${data.message}\n`;
     }
   }
