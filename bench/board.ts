@@ -30,15 +30,22 @@ function rowOf(launch: string, of: string, unit: string, taken: readonly number[
   return { what: `in 10 % of a core and 96 MB, ${launch}: ${of}`, unit, taken };
 }
 
+/** A sound server with its streams. */
+async function playing() {
+  const sound = await startPulseAudio();
+  const client = await sound.streams('player');
+  const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+  const end = (): Promise<void> => client.close().then(() => sound.stop());
+  return { env: sound.env, streams, end };
+}
+
 /** In turns: the daemon, and the least program with one thread and with all. A board holds one of them at a time. */
 async function measureStarts(
   { what, flags, env }: Launch,
   board: SmallBoard,
   { rounds }: Context,
 ): Promise<readonly Row[]> {
-  const sound = await startPulseAudio();
-  const client = await sound.streams('player');
-  await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+  const { env: soundEnv, end } = await playing();
   const program = await startable();
   const sides = [program.ours, program.barely(1), program.barely(THREADS)].map((args) => ({
     command: [...board.launcher, process.execPath, ...flags, ...args],
@@ -48,7 +55,7 @@ async function measureStarts(
   }));
   for (let round = rounds(START_ROUNDS); round > 0; round -= 1) {
     for (const { command, ...taken } of sides) {
-      const started = await firstAnswer(command, { ...sound.env, ...env }, program.port, POLL_MS);
+      const started = await firstAnswer(command, { ...soundEnv, ...env }, program.port, POLL_MS);
       taken.ms.push(started.ms);
       taken.cpuMs.push(started.cpuMs);
       taken.rss.push(memoryMb(started.pid).rss);
@@ -56,8 +63,7 @@ async function measureStarts(
     }
   }
   program.remove();
-  await client.close();
-  await sound.stop();
+  await end();
   const [ours, one, all] = sides;
   const row = (
     of: string,
@@ -81,11 +87,9 @@ async function measure(
   board: SmallBoard,
   { ms }: Context,
 ): Promise<readonly Row[]> {
-  const sound = await startPulseAudio();
-  const client = await sound.streams('player');
-  const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
+  const { env: soundEnv, streams, end } = await playing();
   const daemon = await Daemon.start({
-    env: { ...sound.env, ...env },
+    env: { ...soundEnv, ...env },
     config: 'power: {enabled: true}\nupgrade: {enabled: true, resultFile: /nowhere/result.json}\n',
     launcher: board.launcher,
     nodeArguments: flags,
@@ -121,8 +125,7 @@ async function measure(
     row('held up by the kernel', 'times', board.throttled),
   ];
   await daemon.stop();
-  await client.close();
-  await sound.stop();
+  await end();
   return rows;
 }
 

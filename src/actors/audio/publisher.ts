@@ -70,9 +70,8 @@ export class SoundPublisher {
     if (known <= RECORDS_MAX / 2) this.#full.delete(what);
     if (known < RECORDS_MAX || this.#full.has(what)) return;
     this.#full.add(what);
-    const shown = RECORDS_MAX;
-    this.#publish.log('warn', `the sound server has as many ${what} as are shown: more are left out`, {
-      shown,
+    this.#publish.log('warn', `as many ${what} as can be shown are there: any more are left out`, {
+      shown: RECORDS_MAX,
     });
   }
 
