@@ -86,8 +86,14 @@ export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   return peaks.map((peak) => Math.round(peak * STEPS_PER_UNIT) / STEPS_PER_UNIT);
 }
 
-export function louder(a: Peaks, b: Peaks): Peaks {
-  return a.map((peak, channel) => Math.max(peak, b[channel] ?? 0));
+export function isSame(a: Peaks, b: Peaks): boolean {
+  return a.every((peak, channel) => peak === b[channel]);
+}
+
+/** Of what is told as one the loudest; but silence behind it is told as silence, not one level later. */
+export function heldPeaks(before: Peaks, newest: Peaks): Peaks {
+  if (newest.every((peak) => peak === 0)) return newest;
+  return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));
 }
 
 /** By sink, in order. */

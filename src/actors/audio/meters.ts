@@ -3,7 +3,16 @@
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
-import { levelsNow, levelText, louder, type Peaks, peakStream, peaksOf, sounding } from './levels.js';
+import {
+  heldPeaks,
+  isSame,
+  levelsNow,
+  levelText,
+  type Peaks,
+  peakStream,
+  peaksOf,
+  sounding,
+} from './levels.js';
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
@@ -25,7 +34,7 @@ interface Meter {
   readonly channels: number;
   /** The number of its record stream, once there is one. */
   stream?: number;
-  /** Whether its level is of a fragment that came since a level was last said: of several the loudest counts. */
+  /** Whether its level is of a fragment that came since a level was last said. */
   isHeld: boolean;
   hasFailed: boolean;
 }
@@ -211,7 +220,9 @@ export class Meters {
     if (meter === undefined) return;
     const before = this.#levels.get(meter.sink);
     const newest = peaksOf(fragment, meter.channels);
-    this.#levels.set(meter.sink, meter.isHeld && before !== undefined ? louder(before, newest) : newest);
+    // At rest nothing is paused: what brings nothing new, 40 times a second, goes no further.
+    if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
+    this.#levels.set(meter.sink, meter.isHeld && before !== undefined ? heldPeaks(before, newest) : newest);
     meter.isHeld = true;
     this.#say();
   }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { levelsNow, levelText, louder, peaksOf, sounding } from '../../../src/actors/audio/levels.js';
+import { heldPeaks, levelsNow, levelText, peaksOf, sounding } from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, sinkInfo } from './sound-records.js';
@@ -118,7 +118,9 @@ describe('a fragment', () => {
     });
   }
 
-  test('and another one have the louder channels of both', () => {
-    assert.deepEqual(louder([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
+  test('and one behind it are told as the louder channels of both, or as silence', () => {
+    assert.deepEqual(heldPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
+    assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
+    assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0]), [0, 0]);
   });
 });

@@ -107,6 +107,8 @@ describe('a meter', DEADLINE, () => {
     await until('the loudest is told', () => told() === living(0.8, 0.9));
     server.say.send(peaks(4, 0.3, 0.3), METERS);
     await until('the newest is told', () => told() === living(0.3, 0.3));
+    server.say.send(Buffer.concat([peaks(4, 0.9, 0.9), peaks(4, 0, 0)]), METERS);
+    await until('silence is told as silence', () => told() === living(0, 0));
     assert.equal(new Set(seen.levels).size, seen.levels.length);
   });
 
