@@ -2,7 +2,7 @@
 // while they play silence; how soon the level is the true one; and what a command takes meanwhile.
 //   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { Daemon } from '../test/contract/daemon.js';
 import type { Playing, SoundServer } from '../test/sound/server.js';
 import { SOUND_SERVERS } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { cpuMs, wakeUps } from './support/figures.js';
+import { cpuMs, quantile, wakeUps } from './support/figures.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
@@ -35,16 +35,24 @@ const FULL_SCALE = 0x7fff;
 const SWELLS_SECONDS = [3.7, 0.43] as const;
 
 /** Sound whose level is never the same for long. */
-function swellingFile(directory: string): string {
+const swelling = (second: number): number =>
+  SWELLS_SECONDS.reduce((all, s) => all + 0.2 * Math.sin((2 * Math.PI * second) / s), 0.5);
+
+/** Sound that falls silent again and again, as music does, in step with no period. */
+const LOUD_S = 0.613;
+const SILENT_S = 0.471;
+const FALLS = 100;
+const falling = (second: number): number => (second % (LOUD_S + SILENT_S) < LOUD_S ? 0.5 : 0);
+
+function soundFile(directory: string, amplitude: (second: number) => number): string {
   const samples = Buffer.alloc(RATE * SECONDS * CHANNELS * BYTES_PER_SAMPLE);
   for (let at = 0; at < RATE * SECONDS; at += 1) {
-    const swell = SWELLS_SECONDS.reduce((all, s) => all + 0.2 * Math.sin((2 * Math.PI * at) / RATE / s), 0.5);
-    const sample = Math.round(Math.sin((2 * Math.PI * at) / 16) * swell * FULL_SCALE);
+    const sample = Math.round(Math.sin((2 * Math.PI * at) / 16) * amplitude(at / RATE) * FULL_SCALE);
     for (let channel = 0; channel < CHANNELS; channel += 1) {
       samples.writeInt16LE(sample >> channel, (at * CHANNELS + channel) * BYTES_PER_SAMPLE);
     }
   }
-  const path = join(directory, 'swelling');
+  const path = join(directory, amplitude.name);
   writeFileSync(path, samples);
   return path;
 }
@@ -87,20 +95,43 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
   return taken;
 }
 
-/** Resolves when a recorder that begins now, in a hurry, has been given a sample that is not silence. */
-async function heardByParec({ env }: SoundServer): Promise<number> {
-  const format = ['--raw', '--format=s16le', '--rate=8000', '--channels=1', '--latency-msec=20'];
+/** A recorder in a hurry, which begins now, and tells when it has been given a sample that is not silence. */
+function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): ChildProcess {
+  const format = ['--raw', '--format=s16le', '--rate=8000', '--channels=1', `--latency-msec=${latencyMs}`];
   const parec = spawn('parec', ['--device=living.monitor', ...format], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
+  parec.stdout.on('data', (samples: Uint8Array) => {
+    if (samples.some((byte) => byte !== 0)) onLoud();
+  });
+  return parec;
+}
+
+const isHeard = ({ model }: EventConsumer): boolean =>
+  [...model.levels.values()].some(([peak = 0]) => peak > 0);
+const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
+
+/** From the last sound that a recorder is given to the level that says silence, in ms. */
+async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
+  const taken: number[] = [];
+  const playing = await sound.play({ sink: 'living', samples: soundFile(sound.directory, falling) });
+  let loudAt = performance.now();
+  const parec = recorder(sound, 10, () => {
+    loudAt = performance.now();
+  });
   try {
-    for await (const samples of parec.stdout as AsyncIterable<Uint8Array>)
-      if (samples.some((byte) => byte !== 0)) return performance.now();
-    throw new Error('parec has ended, and heard nothing');
+    while (taken.length < FALLS) {
+      await stream.until(isHeard);
+      await stream.until(isSilent);
+      taken.push(performance.now() - loudAt);
+    }
   } finally {
     parec.kill('SIGKILL');
+    await playing.stop();
   }
+  // The first may be the time before anything was heard.
+  return taken.slice(1);
 }
 
 interface Edges {
@@ -113,20 +144,22 @@ interface Edges {
 /** From a stream's being listed to a level, and from the end of its player to silence, in ms. */
 async function edges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
   const [starts, behind, ends]: [number[], number[], number[]] = [[], [], []];
-  const isHeard = ({ model }: EventConsumer): boolean =>
-    [...model.levels.values()].some(([peak = 0]) => peak > 0);
   for (let turn = 0; turn < STREAMS; turn += 1) {
     const playing = await sound.play({ sink: 'living', samples });
     let from = performance.now();
-    const parec = heardByParec(sound);
+    let parec: ChildProcess | undefined;
+    const recorded = new Promise<number>((resolve) => {
+      parec = recorder(sound, 20, () => resolve(performance.now()));
+    });
     await stream.until(isHeard);
     const shown = performance.now();
     starts.push(shown - from);
-    behind.push(Math.max(0, shown - (await parec)));
+    behind.push(Math.max(0, shown - (await recorded)));
+    parec?.kill('SIGKILL');
     await pause(BETWEEN_TOGGLES_MS);
     from = performance.now();
     process.kill(playing.pid);
-    await stream.until((consumer) => !isHeard(consumer));
+    await stream.until(isSilent);
     ends.push(performance.now() - from);
     await playing.stop();
   }
@@ -151,7 +184,7 @@ async function measure(
   const sound = await start();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
   await daemon.backend('audio', 'up');
-  const samples = swellingFile(sound.directory);
+  const samples = soundFile(sound.directory, swelling);
   const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples })));
   const alone = await cost(daemon, `nobody listens, ${kind}`, context);
   const aloneMs = await commands(daemon);
@@ -163,6 +196,7 @@ async function measure(
   const levelled = first === undefined ? [] : await truth(sound, stream, first);
   await first?.stop();
   const { starts, behind, ends } = await edges(sound, stream, samples);
+  const silences = await falls(sound, stream);
   const silent = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink })));
   await until('both are measured', async () => {
     const captures = await sound.pactl('list', 'short', 'source-outputs');
@@ -195,6 +229,8 @@ async function measure(
       goal: SOON,
     },
     { what: `from a stream's end to silence, ${kind}`, unit: 'ms', taken: ends, goal: SOON },
+    { what: `from a silence in the sound to silence, ${kind}`, unit: 'ms', taken: silences, goal: SOON },
+    { what: `the same, p90, ${kind}`, unit: 'ms', taken: [quantile(silences, 0.9)], goal: SOON },
   ];
 }
 
