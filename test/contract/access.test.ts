@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { ROUTES, type RouteSettings } from '../../src/gateway/routes.js';
 import { GatewayUnderTest } from '../gateway/gateway-under-test.js';
+import type { OpenApi } from '../gateway/openapi-conformance.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import {
   ACCESS,
@@ -98,7 +99,7 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
 
 const rows = ROUTES.map(({ method, path }) => {
   const access = ACCESS[`${method} ${path}`];
-  return { name: `${method} ${path}`, method, access };
+  return { name: `${method} ${path}`, method, path, access };
 });
 
 test('every route has a row, and every row a route', () => {
@@ -252,10 +253,12 @@ describe('what is not configured does not exist', () => {
         door.close();
         return under.close();
       });
-      for (const { name, method, access } of rows) {
+      const { paths } = (await under.json('/openapi.json')) as OpenApi;
+      for (const { name, method, path, access } of rows) {
         if (access === undefined) continue;
         const isGone = access.needs.includes(need as Need);
         assert.equal((await door.ask(method, access)).status, isGone ? 404 : access.status, name);
+        assert.equal(Object.hasOwn(paths, path), !isGone, `${name} in the document`);
       }
     });
   }

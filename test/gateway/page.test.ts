@@ -1,4 +1,4 @@
-// The page's routes (contract, section 9), over real HTTP: which bytes a client gets, how long it may keep them, and who gets none.
+// The page's routes (contract, section 9), over real HTTP: which bytes a client gets, how long it may keep them, and who may frame it. Who gets none: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,20 +64,6 @@ describe('the page', () => {
     });
   }
 
-  test('POST /ui is 405', async () => {
-    const { status, headers } = await under.fetch({ path: '/ui', method: 'POST' });
-    assert.equal(status, 405);
-    assert.equal(headers.allow, 'GET, HEAD, OPTIONS');
-  });
-
-  for (const path of ['/', '/ui', '/ui/app-1.js']) {
-    for (const headers of [{ Host: 'evil.example' }, { Origin: 'http://evil.example' }]) {
-      test(`GET ${path} with ${JSON.stringify(headers)} is 403`, async () => {
-        assert.equal((await under.fetch({ path, headers })).status, 403);
-      });
-    }
-  }
-
   test('its policy lets nothing in from elsewhere, and no text become a script', async () => {
     const policy = await policyOf(under);
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
@@ -100,23 +86,6 @@ describe('who may frame it', () => {
         await under.close();
       }
     });
-  }
-});
-
-test('api.ui.enabled: false takes all of it away', async () => {
-  const under = GatewayUnderTest.up({ ...SETTINGS, api: { ...SETTINGS.api, ui: { enabled: false } } });
-  try {
-    for (const path of ['/', '/ui', '/ui/app-1.js']) {
-      assert.equal((await under.fetch({ path })).status, 404, path);
-    }
-    assert.deepEqual(
-      Object.keys(((await under.json('/openapi.json')) as { paths: object }).paths).filter((path) =>
-        /^\/(?:ui.*)?$/.test(path),
-      ),
-      [],
-    );
-  } finally {
-    await under.close();
   }
 });
 
