@@ -4,13 +4,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
-import type { Playing } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
+import type { Playing, SoundServer } from '../sound/server.js';
 import { toneFile } from '../sound/tone.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type AudioNode, onEachSoundServer } from './audio-node.js';
-import { Daemon } from './daemon.js';
+import { type Output, onEachSoundServer, startAudio } from './audio-node.js';
+import { SABOTEUR } from './daemon.js';
 
 const LISTENING = '?types=audio.level,backend.updated';
 const VISITS = 100;
@@ -32,12 +31,11 @@ async function shows(stream: EventConsumer, output: number, ...peak: readonly nu
 }
 
 /** What the server captures. */
-const captures = async (node: AudioNode): Promise<number> =>
-  (await node.sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '')
-    .length;
+const captures = async (sound: SoundServer): Promise<number> =>
+  (await sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '').length;
 
-const captured = (node: AudioNode, count: number): Promise<boolean> =>
-  until(`${count} monitors are captured`, async () => (await captures(node)) === count);
+const captured = (sound: SoundServer, count: number): Promise<boolean> =>
+  until(`${count} monitors are captured`, async () => (await captures(sound)) === count);
 
 onEachSoundServer('the level of an output', (node, kind) => {
   /** Ends with the test, however that ends. */
@@ -46,6 +44,11 @@ onEachSoundServer('the level of an output', (node, kind) => {
     t.after(() => stream.close());
     return stream;
   }
+
+  const published = (name: string): Promise<Output> =>
+    until(`${name} is published`, async () =>
+      (await node().audio()).outputs.find((each) => each.name === name),
+    );
 
   async function playTone(t: TestContext, sink: string): Promise<Playing> {
     const { sound } = node();
@@ -66,7 +69,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
       await sound.pactl('set-default-sink', name);
       await node().settles(`${name} is the default`, ({ server }) => server.default_sink === name);
     }
-    assert.equal(await captures(node()), 0);
+    assert.equal(await captures(node().sound), 0);
     // Nothing but fallen asleep: PipeWire lets what is idle do so after some seconds.
     const now = await states();
     assert.ok(
@@ -82,7 +85,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     const playing = await playTone(t, 'living');
     await shows(stream, living.id, 0.5, 0.25);
     assert.deepEqual(stream.model.levels.get(kitchen.id), [0, 0]);
-    await captured(node(), 1);
+    await captured(node().sound, 1);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
     await shows(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
@@ -92,15 +95,15 @@ onEachSoundServer('the level of an output', (node, kind) => {
     );
     await shows(stream, kitchen.id, 0.5, 0.25);
     await shows(stream, living.id, 0, 0);
-    await captured(node(), 1);
+    await captured(node().sound, 1);
     const silence = await sound.play({ sink: 'living' });
-    await captured(node(), 2);
+    await captured(node().sound, 2);
     assert.deepEqual(stream.model.levels.get(living.id), [0, 0]);
     await playing.stop();
     await shows(stream, kitchen.id, 0, 0);
-    await captured(node(), 1);
+    await captured(node().sound, 1);
     await silence.stop();
-    await captured(node(), 0);
+    await captured(node().sound, 0);
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
@@ -126,32 +129,28 @@ onEachSoundServer('the level of an output', (node, kind) => {
     const [quiet] = await client.open([{ sink: 'living', corked: false }]);
     assert.ok(quiet);
     const stream = await listen(t);
-    await captured(node(), 1);
+    await captured(node().sound, 1);
     await quiet.cork(true);
-    await captured(node(), 0);
+    await captured(node().sound, 0);
     await shows(stream, (await node().output('living')).id, 0, 0);
     await quiet.cork(false);
-    await captured(node(), 1);
+    await captured(node().sound, 1);
     await client.close();
-    await captured(node(), 0);
+    await captured(node().sound, 0);
   });
 
   test('of an output that comes and goes is told while it is there', async (t) => {
     const { sound } = node();
     const stream = await listen(t);
     await sound.addSink('garden');
-    const { id } = await until('it is published', () =>
-      node()
-        .output('garden')
-        .catch(() => undefined),
-    );
+    const { id } = await published('garden');
     await shows(stream, id, 0, 0);
     const playing = await playTone(t, 'garden');
     await shows(stream, id, 0.5, 0.25);
     await sound.removeSink('garden');
     await stream.until(({ model }) => !model.levels.has(id), 'its end');
     await playing.stop();
-    await captured(node(), 0);
+    await captured(node().sound, 0);
   });
 
   test(`is measured for those who ask for it only, and ${VISITS} visits leave nothing behind`, async (t) => {
@@ -161,14 +160,14 @@ onEachSoundServer('the level of an output', (node, kind) => {
       ['', '?backend=audio', '?exclude=power.action'].map((query) => listen(t, query)),
     );
     await node().settles('the client is published', ({ clients }) => clients.length > 0);
-    assert.equal(await captures(node()), 0);
+    assert.equal(await captures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
       // Some leave before they have been told anything.
       if (visits % 20 === 0) await Promise.all(streams.map((stream) => shows(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }
-    await captured(node(), 0);
+    await captured(node().sound, 0);
     assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
   });
 
@@ -183,48 +182,29 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await sound.restart();
     await node().daemon.backend('audio', 'up');
     await playTone(t, 'kitchen');
-    const { id } = await until('it is published', () =>
-      node()
-        .output('kitchen')
-        .catch(() => undefined),
-    );
+    const { id } = await published('kitchen');
     await shows(stream, id, 0.5, 0.25);
     stream.close();
-    await captured(node(), 0);
+    await captured(node().sound, 0);
   });
 });
 
 test('the next audio thread is told that somebody listens', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
-}, async () => {
-  const sound = await startPulseAudio();
-  const preload = new URL('./saboteur.js', import.meta.url);
-  const daemon = await Daemon.start({
-    env: sound.env,
-    config: AUDIO_ONLY,
-    nodeArguments: [`--import=${preload.href}`],
-  });
-  try {
-    await daemon.backend('audio', 'up');
-    const outputs = await daemon.read<readonly { id: number; name: string }[]>('/audio/outputs');
-    const id = outputs.find(({ name }) => name === 'living')?.id ?? -1;
-    await sound.play({ sink: 'living', samples: toneFile(sound.directory, [0.5, 0.25]) });
-    const stream = await daemon.events(LISTENING);
-    await shows(stream, id, 0.5, 0.25);
-    daemon.signal('SIGWINCH');
-    await stream.until(({ events }) => events.some(({ data }) => /"restarting"/.test(data)), 'a restart');
-    const before = stream.events.length;
-    await stream.until(
-      ({ events }) => events.slice(before).some(({ data }) => data.includes('"peak":[0.5,0.25]')),
-      'the level from another thread',
-    );
-    stream.close();
-    await until(
-      'nothing is captured',
-      async () => (await sound.pactl('list', 'short', 'source-outputs')) === '',
-    );
-  } finally {
-    await daemon.stop();
-    await sound.stop();
-  }
+}, async (t) => {
+  const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR });
+  const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
+  const id = outputs.find(({ name }) => name === 'living')?.id ?? -1;
+  await sound.play({ sink: 'living', samples: toneFile(sound.directory, [0.5, 0.25]) });
+  const stream = await daemon.events(LISTENING);
+  await shows(stream, id, 0.5, 0.25);
+  daemon.signal('SIGWINCH');
+  await stream.until(({ events }) => events.some(({ data }) => /"restarting"/.test(data)), 'a restart');
+  const before = stream.events.length;
+  await stream.until(
+    ({ events }) => events.slice(before).some(({ data }) => data.includes('"peak":[0.5,0.25]')),
+    'the level from another thread',
+  );
+  stream.close();
+  await captured(sound, 0);
 });

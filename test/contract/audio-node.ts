@@ -5,10 +5,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import type { SoundServer } from '../sound/server.js';
-import { type ServerOptions, SOUND_SERVERS } from '../sound/servers.js';
+import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Daemon } from './daemon.js';
+import { Daemon, type DaemonOptions, type Ending } from './daemon.js';
+import { allKnowTheTruth } from './stream-truth.js';
 
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
 
@@ -40,21 +41,55 @@ export interface Audio {
   readonly clients: readonly Client[];
 }
 
+export interface AudioOptions extends DaemonOptions {
+  /** The sound server: PulseAudio unless given. */
+  readonly startSound?: (() => Promise<SoundServer>) | undefined;
+}
+
+interface Audible {
+  readonly sound: SoundServer;
+  readonly daemon: Daemon;
+}
+
+/** A sound server and a daemon on it, audio only unless the configuration is given, with audio up. Both end with `t`. */
+export async function startAudio(
+  t: Ending,
+  { startSound = startPulseAudio, ...options }: AudioOptions = {},
+): Promise<Audible> {
+  const sound = await startSound();
+  let daemon: Daemon | undefined;
+  t.after(async () => {
+    await daemon?.stop();
+    await sound.stop();
+  });
+  daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, ...options });
+  await daemon.backend('audio', 'up');
+  return { sound, daemon };
+}
+
+/** The same for all tests of a group. What is returned is empty until they begin. */
+export function audioForAll(options?: AudioOptions): Audible {
+  const started = {} as Audible;
+  let end = async (): Promise<void> => undefined;
+  const ending: Ending = {
+    after: (given) => {
+      end = given;
+    },
+  };
+  before(async () => Object.assign(started, await startAudio(ending, options)));
+  after(() => end());
+  return started;
+}
+
 export class AudioNode {
   readonly sound: SoundServer;
   readonly daemon: Daemon;
   readonly stream: EventConsumer;
 
-  private constructor(sound: SoundServer, daemon: Daemon, stream: EventConsumer) {
+  constructor({ sound, daemon }: Audible, stream: EventConsumer) {
     this.sound = sound;
     this.daemon = daemon;
     this.stream = stream;
-  }
-
-  static async start(sound: SoundServer): Promise<AudioNode> {
-    const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-    await daemon.backend('audio', 'up');
-    return new AudioNode(sound, daemon, await daemon.events('?snapshot=1'));
   }
 
   audio(): Promise<Audio> {
@@ -96,16 +131,8 @@ export class AudioNode {
   }
 
   /** Waits until what the stream has told equals what the routes say. */
-  async streamTellsTheTruth(): Promise<void> {
-    await until('the stream has told the true state', async () => {
-      const { outputs, clients } = await this.audio();
-      const byKey = (records: readonly { id: number }[]): object[] =>
-        [...records].sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
-      const told = this.stream.model.state();
-      assert.deepEqual(told['outputs'], byKey(outputs));
-      assert.deepEqual(told['clients'], byKey(clients));
-      return true;
-    });
+  streamTellsTheTruth(): Promise<void> {
+    return allKnowTheTruth(this.daemon, [this.stream]);
   }
 
   /** The events of the stream from now on. */
@@ -113,33 +140,22 @@ export class AudioNode {
     const from = this.stream.events.length;
     return () => this.stream.events.slice(from);
   }
-
-  async stop(): Promise<void> {
-    await this.daemon.stop();
-    await this.sound.stop();
-  }
 }
 
 /** Declares a group of tests for each kind of sound server; `node` gives the started node within a test. */
 export function onEachSoundServer(
   what: string,
   declare: (node: () => AudioNode, kind: SoundServer['kind']) => void,
-  options: ServerOptions = {},
 ): void {
-  for (const { kind, start } of SOUND_SERVERS) {
-    const skip = lacks({
-      programs: ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl', 'pacat'],
-    });
-    describe(`${what} on ${kind}`, { skip }, () => {
+  const programs = ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl', 'pacat'];
+  for (const { kind, start: startSound } of SOUND_SERVERS) {
+    describe(`${what} on ${kind}`, { skip: lacks({ programs }) }, () => {
+      const audible = audioForAll({ startSound });
       let started: AudioNode | undefined;
       before(async () => {
-        started = await AudioNode.start(await start(options));
+        started = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
       });
-      after(() => started?.stop());
-      declare(() => {
-        assert.ok(started, 'the node has been started');
-        return started;
-      }, kind);
+      declare(() => started ?? assert.fail('it has not been started'), kind);
     });
   }
 }

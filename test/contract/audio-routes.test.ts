@@ -140,7 +140,7 @@ onEachSoundServer('audio routes', (node, kind) => {
       const answer = await node().daemon.post(path, body);
       assert.equal(answer.status, status);
       assert.equal(answer.headers['content-type'], 'application/problem+json');
-      assert.match((answer.json() as { detail: string }).detail, detail);
+      assert.match((JSON.parse(answer.text) as { detail: string }).detail, detail);
     });
   }
 

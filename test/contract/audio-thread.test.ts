@@ -2,13 +2,12 @@
 // state (contract, section 7).
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type Client } from './audio-node.js';
-import { Daemon, type Health } from './daemon.js';
+import { type Client, startAudio } from './audio-node.js';
+import { SABOTEUR } from './daemon.js';
 
 /** A ping each 30 s, 10 s for the answer (ARCHITECTURE.md, "Supervision"), and room for a busy machine. */
 const HUNG_DEADLINE_MS = 90_000;
@@ -27,135 +26,90 @@ for (const [what, signal] of [
   ['ends', 'SIGWINCH'],
   ['hangs', 'SIGUSR2'],
 ] as const) {
-  test(`the audio thread ${what}`, { skip }, async () => {
-    const sound = await startPulseAudio();
-    const preload = new URL('./saboteur.js', import.meta.url);
-    const daemon = await Daemon.start({
-      env: sound.env,
-      config: AUDIO_ONLY,
-      nodeArguments: [`--import=${preload.href}`],
-    });
-    try {
-      await daemon.backend('audio', 'up');
-      const stream = await daemon.events('?snapshot=1');
-      await stream.until(({ model }) => model.outputs.size === 2);
-      daemon.signal(signal);
-      // Behind the daemon's back, while nobody listens to the sound server.
-      await sound.pactl('set-sink-volume', 'living', '13%');
-      await stream.until(
-        ({ events }) => events.some(({ data }) => /"restarting"/.test(data)),
-        'a restart',
-        HUNG_DEADLINE_MS,
-      );
-      assert.equal((await daemon.get('/server')).status, 200);
-      await daemon.backend('audio', 'up');
-      const { backends } = await daemon.read<Health>('/health');
-      assert.equal(backends['audio']?.restarts, 1);
-      await stream.until(({ model }) => [...model.outputs.values()].some(({ volume }) => volume === 0.13));
-      assert.equal(stream.ended, false, 'the stream outlives the thread');
-    } finally {
-      await daemon.stop();
-      await sound.stop();
-    }
+  test(`the audio thread ${what}`, { skip }, async (t) => {
+    const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR });
+    const stream = await daemon.events('?snapshot=1');
+    await stream.until(({ model }) => model.outputs.size === 2);
+    daemon.signal(signal);
+    // Behind the daemon's back, while nobody listens to the sound server.
+    await sound.pactl('set-sink-volume', 'living', '13%');
+    await stream.until(
+      ({ events }) => events.some(({ data }) => /"restarting"/.test(data)),
+      'a restart',
+      HUNG_DEADLINE_MS,
+    );
+    assert.equal((await daemon.get('/server')).status, 200);
+    await daemon.backend('audio', 'up');
+    assert.equal((await daemon.health()).backends['audio']?.restarts, 1);
+    await stream.until(({ model }) => [...model.outputs.values()].some(({ volume }) => volume === 0.13));
+    assert.equal(stream.ended, false, 'the stream outlives the thread');
   });
 }
 
-test("streams with huge texts do not take all of the audio thread's memory", { skip }, async () => {
-  const sound = await startPulseAudio();
-  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-  try {
-    await daemon.backend('audio', 'up');
-    // One character beyond Latin-1 has all of a text kept in two bytes each.
-    const huge = `🎵${'x'.repeat(60_000)}`;
-    const client = await sound.streams('huge');
-    const streams = await client.open(
-      Array.from({ length: HUGE_STREAMS }, () => ({
-        sink: 'living',
-        props: { 'huge.one': huge, 'huge.two': huge },
-      })),
-    );
-    const list = (corked: boolean) => async (): Promise<boolean> => {
-      const clients = await daemon.read<Client[]>('/audio/clients');
-      return clients.length === streams.length && clients.every((each) => each.corked === corked);
-    };
-    for (const corked of [false, true, false, true]) {
-      await Promise.all(streams.map((stream) => stream.cork(corked)));
-      await until(`all are ${corked ? 'corked' : 'playing'}`, list(corked));
-    }
-    const [first] = await daemon.read<Client[]>('/audio/clients');
-    assert.equal(first?.props?.['huge.two'], huge.slice(0, SHOWN_BYTES - 2));
-    const { backends } = await daemon.read<Health>('/health');
-    assert.equal(backends['audio']?.restarts, 0);
-  } finally {
-    await daemon.stop();
-    await sound.stop();
+test("streams with huge texts do not take all of the audio thread's memory", { skip }, async (t) => {
+  const { sound, daemon } = await startAudio(t);
+  // One character beyond Latin-1 has all of a text kept in two bytes each.
+  const huge = `🎵${'x'.repeat(60_000)}`;
+  const client = await sound.streams('huge');
+  const streams = await client.open(
+    Array.from({ length: HUGE_STREAMS }, () => ({
+      sink: 'living',
+      props: { 'huge.one': huge, 'huge.two': huge },
+    })),
+  );
+  const list = (corked: boolean) => async (): Promise<boolean> => {
+    const clients = await daemon.read<Client[]>('/audio/clients');
+    return clients.length === streams.length && clients.every((each) => each.corked === corked);
+  };
+  for (const corked of [false, true, false, true]) {
+    await Promise.all(streams.map((stream) => stream.cork(corked)));
+    await until(`all are ${corked ? 'corked' : 'playing'}`, list(corked));
   }
+  const [first] = await daemon.read<Client[]>('/audio/clients');
+  assert.equal(first?.props?.['huge.two'], huge.slice(0, SHOWN_BYTES - 2));
+  assert.equal((await daemon.health()).backends['audio']?.restarts, 0);
 });
 
-const rssMb = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-
-for (const { kind, start } of SOUND_SERVERS) {
+for (const { kind, start: startSound } of SOUND_SERVERS) {
   test(`of ${kind}'s streams with very many properties a part is kept, of the others all`, {
     skip,
-  }, async () => {
-    const sound = await start();
-    const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-    try {
-      await daemon.backend('audio', 'up');
-      const before = rssMb(daemon.pid);
-      const { id } = await sound.play({ name: 'Radio' });
-      const [count, bytes] = WIDE_STREAMS[kind];
-      const text = `☕${'x'.repeat(bytes)}`;
-      const shown = text.slice(0, 1000);
-      const props = Object.fromEntries(Array.from({ length: 110 }, (_, at) => [`wide.${at}`, text]));
-      for (const sink of ['living', 'kitchen']) {
-        const client = await sound.streams(`wide in the ${sink}`);
-        await client.open(Array.from({ length: count }, () => ({ sink, props })));
-      }
-      const clients = () => daemon.read<Client[]>('/audio/clients');
-      await until('all are there', async () => (await clients()).length === 2 * count + 1);
-      await sound.pactl('set-sink-input-volume', `${id}`, '31%');
-      await until('the volume of another', async () =>
-        (await clients()).some((client) => client.id === id && client.volume === 0.31),
-      );
-      assert.equal((await daemon.post(`/audio/clients/${id}/volume`, { volume: 0.42 })).status, 202);
-      const wide = (await clients()).filter(({ app }) => app.startsWith('wide'));
-      assert.equal(wide.length, 2 * count);
-      assert.ok(
-        wide.every((client) => [0, 109].some((at) => client.props?.[`wide.${at}`]?.startsWith(shown))),
-      );
-      const { backends } = await daemon.read<Health>('/health');
-      assert.deepEqual([backends['audio']?.state, backends['audio']?.restarts], ['up', 0]);
-      assert.doesNotMatch(daemon.log, /lost the sound server/);
-      const growth = rssMb(daemon.pid) - before;
-      assert.ok(growth < GROWTH_MAX_MB, `${growth} MB more`);
-    } finally {
-      await daemon.stop();
-      await sound.stop();
+  }, async (t) => {
+    const { sound, daemon } = await startAudio(t, { startSound });
+    const before = daemon.memoryMb;
+    const { id } = await sound.play({ name: 'Radio' });
+    const [count, bytes] = WIDE_STREAMS[kind];
+    const text = `☕${'x'.repeat(bytes)}`;
+    const shown = text.slice(0, 1000);
+    const props = Object.fromEntries(Array.from({ length: 110 }, (_, at) => [`wide.${at}`, text]));
+    for (const sink of ['living', 'kitchen']) {
+      const client = await sound.streams(`wide in the ${sink}`);
+      await client.open(Array.from({ length: count }, () => ({ sink, props })));
     }
+    const clients = () => daemon.read<Client[]>('/audio/clients');
+    await until('all are there', async () => (await clients()).length === 2 * count + 1);
+    await sound.pactl('set-sink-input-volume', `${id}`, '31%');
+    await until('the volume of another', async () =>
+      (await clients()).some((client) => client.id === id && client.volume === 0.31),
+    );
+    assert.equal((await daemon.post(`/audio/clients/${id}/volume`, { volume: 0.42 })).status, 202);
+    const wide = (await clients()).filter(({ app }) => app.startsWith('wide'));
+    assert.equal(wide.length, 2 * count);
+    assert.ok(wide.every((client) => [0, 109].some((at) => client.props?.[`wide.${at}`]?.startsWith(shown))));
+    const { backends } = await daemon.health();
+    assert.deepEqual([backends['audio']?.state, backends['audio']?.restarts], ['up', 0]);
+    assert.doesNotMatch(daemon.log, /lost the sound server/);
+    const growth = daemon.memoryMb - before;
+    assert.ok(growth < GROWTH_MAX_MB, `${growth} MB more`);
   });
 }
 
-test('while the audio thread hangs, everything else answers', { skip }, async () => {
-  const sound = await startPulseAudio();
-  const preload = new URL('./saboteur.js', import.meta.url);
-  const daemon = await Daemon.start({
-    env: sound.env,
-    config: AUDIO_ONLY,
-    nodeArguments: [`--import=${preload.href}`],
-  });
-  try {
-    await daemon.backend('audio', 'up');
-    daemon.signal('SIGUSR2');
-    const mute = daemon.post('/audio/server/mute');
-    for (let i = 0; i < 100; i += 1) {
-      assert.equal((await daemon.get('/server')).status, 200);
-      assert.equal((await daemon.get('/health')).status, 200);
-    }
-    assert.equal((await mute).status, 504);
-  } finally {
-    await daemon.stop();
-    await sound.stop();
+test('while the audio thread hangs, everything else answers', { skip }, async (t) => {
+  const { daemon } = await startAudio(t, { nodeArguments: SABOTEUR });
+  daemon.signal('SIGUSR2');
+  const mute = daemon.post('/audio/server/mute');
+  for (let i = 0; i < 100; i += 1) {
+    assert.equal((await daemon.get('/server')).status, 200);
+    assert.equal((await daemon.get('/health')).status, 200);
   }
+  assert.equal((await mute).status, 504);
 });

@@ -2,7 +2,6 @@
 // any way. It knows the daemon from outside only.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,12 +9,15 @@ import { EventConsumer } from '../consumer/consumer.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
 import { freePort } from '../tools/free-port.js';
+import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
-/** Enough for the slowest answer of the contract (10 s), and then some. */
-const ANSWER_DEADLINE_MS = 20_000;
+/** A configuration: no backend is enabled. */
+export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
+/** Arguments of Node: threads can be made to hang and to end, as saboteur.ts says. */
+export const SABOTEUR = [`--import=${new URL('./saboteur.js', import.meta.url).href}`];
 
 export interface DaemonOptions {
   /** Added to the environment, such as a sound server's. */
@@ -34,11 +36,9 @@ export interface DaemonOptions {
   readonly startMs?: number;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  json(): unknown;
+/** A test, or whatever else has an end. */
+export interface Ending {
+  after(end: () => Promise<void>): void;
 }
 
 export class Daemon {
@@ -56,16 +56,19 @@ export class Daemon {
     this.#program = launch();
   }
 
-  /** Resolves when it answers. */
-  static async start({
-    env = {},
-    config = '',
-    api = '',
-    nodeArguments = [],
-    launcher = [],
-    entry = ENTRY,
-    startMs,
-  }: DaemonOptions = {}): Promise<Daemon> {
+  /** Resolves when it answers. It ends with `t`, where that is given. */
+  static async start(
+    {
+      env = {},
+      config = '',
+      api = '',
+      nodeArguments = [],
+      launcher = [],
+      entry = ENTRY,
+      startMs,
+    }: DaemonOptions = {},
+    t?: Ending,
+  ): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
     const extra = api === '' ? '' : `, ${api}`;
@@ -80,6 +83,7 @@ export class Daemon {
       launch(directory, whole, [...launcher, process.execPath, ...nodeArguments, entry]),
     );
     process.once('exit', daemon.#lastResort);
+    t?.after(() => daemon.stop());
     await daemon.#answers(startMs);
     return daemon;
   }
@@ -92,12 +96,18 @@ export class Daemon {
     return readFileSync(join(this.directory, 'log'), 'utf8');
   }
 
-  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  /** What it holds now. */
+  get memoryMb(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  get(path: string, headers: HttpRequest['headers'] = {}): Promise<HttpAnswer> {
     return this.send('GET', path, undefined, headers);
   }
 
   /** `body` is sent as JSON; without one, none is sent. */
-  post(path: string, body?: unknown): Promise<Answer> {
+  post(path: string, body?: unknown): Promise<HttpAnswer> {
     return this.send('POST', path, body);
   }
 
@@ -106,14 +116,12 @@ export class Daemon {
     method: string,
     path: string,
     body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const typed = text === undefined ? {} : { 'Content-Type': 'application/json' };
-    const answer = await send(this.port, method, path, text, { ...typed, ...headers });
-    this.#conformance ??= new Conformance(
-      (await send(this.port, 'GET', '/openapi.json', undefined, {})).text,
-    );
+    headers: HttpRequest['headers'] = {},
+  ): Promise<HttpAnswer> {
+    const json = body !== undefined && { body: JSON.stringify(body) };
+    const typed = json && { 'Content-Type': 'application/json' };
+    const answer = await send(this.port, { method, path, ...json, headers: { ...typed, ...headers } });
+    this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
     this.#conformance.check(method, path, answer);
     return answer;
   }
@@ -131,12 +139,18 @@ export class Daemon {
     return consumer;
   }
 
+  health(): Promise<Health> {
+    return this.read('/health');
+  }
+
   /** Waits until the backend's state is the given one. */
   async backend(name: string, state: string): Promise<void> {
-    await until(`${name} is ${state}`, async () => {
-      const health = await this.read<Health>('/health');
-      return health.backends[name]?.state === state;
-    });
+    await until(`${name} is ${state}`, async () => (await this.health()).backends[name]?.state === state);
+  }
+
+  /** Waits until so many streams are open. */
+  async openStreams(count: number): Promise<void> {
+    await until(`${count} streams are open`, async () => (await this.health()).streams.open === count);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -190,30 +204,4 @@ function launch(directory: string, env: Environment, node: readonly string[]): P
   const [program = '', ...before] = node;
   const args = [...before, '--allow-root', '--config', join(directory, 'config.yaml')];
   return startProgram(program, args, { env, log: join(directory, 'log') });
-}
-
-function send(
-  port: number,
-  method: string,
-  path: string,
-  body: string | undefined,
-  headers: Readonly<Record<string, string>>,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('error', reject);
-      incoming.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        const status = incoming.statusCode ?? 0;
-        resolve({ status, headers: incoming.headers, text, json: (): unknown => JSON.parse(text) });
-      });
-    });
-    outgoing.setTimeout(ANSWER_DEADLINE_MS, () =>
-      outgoing.destroy(new Error(`${method} ${path}: no answer`)),
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
 }

@@ -2,7 +2,6 @@
 // against the gateway's own OpenAPI document.
 
 import assert from 'node:assert/strict';
-import { type IncomingHttpHeaders, request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
@@ -11,6 +10,7 @@ import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Bridge } from '../../src/protocol/actor/backends.js';
 import type { NoticeBatch } from '../../src/protocol/actor/messages.js';
+import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
@@ -53,19 +53,6 @@ const PAGE: PageFiles = new Map([
   ['app-1.js', { identity: Buffer.from('1'), gzip: Buffer.from('gzip 1'), br: Buffer.from('br 1') }],
   ['icon-2.svg', { identity: Buffer.from('<svg/>') }],
 ]);
-
-export interface TestRequest {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-}
-
-export interface TestResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
 
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
@@ -130,7 +117,7 @@ export class GatewayUnderTest {
   }
 
   /** Sends and receives, and checks the answer against the document. */
-  async fetch(wanted: TestRequest): Promise<TestResponse> {
+  async fetch(wanted: HttpRequest): Promise<HttpAnswer> {
     const response = await send(this.port, wanted);
     this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
     this.#conformance.check(wanted.method ?? 'GET', wanted.path, response);
@@ -142,24 +129,4 @@ export class GatewayUnderTest {
     assert.equal(response.status, 200, response.text);
     return JSON.parse(response.text);
   }
-}
-
-/** One request on a connection of its own. */
-function send(
-  port: number,
-  { method = 'GET', path, headers = {}, body }: TestRequest,
-): Promise<TestResponse> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('error', reject);
-      incoming.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
-      });
-    });
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
 }

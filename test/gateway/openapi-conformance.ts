@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { HttpAnswer } from '../tools/http.js';
 
 export interface OpenApi {
   readonly openapi: string;
@@ -19,13 +20,6 @@ export interface Operation {
 
 type Content = Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
 
-/** An answer, from whatever client. */
-export interface CheckedAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
 export class Conformance {
   readonly #document: OpenApi;
   readonly #ajv = new Ajv2020({ strict: false });
@@ -38,7 +32,7 @@ export class Conformance {
   }
 
   /** @throws {AssertionError} when the answer is not one that the document describes. */
-  check(method: string, path: string, { status, headers, text }: CheckedAnswer): void {
+  check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
     const operation = operationFor(this.#document, method, path);
     if (operation === undefined) return;
     const described = operation.responses[String(status)];

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { PROBLEMS } from '../../src/gateway/problem.js';
 import { FAULTS, type FaultCode } from '../../src/protocol/actor/faults.js';
-import { GatewayUnderTest, type TestRequest, type TestResponse } from './gateway-under-test.js';
+import type { HttpAnswer, HttpRequest } from '../tools/http.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -12,11 +13,11 @@ function post(
   path: string,
   body?: string | Uint8Array,
   headers: Record<string, string> = JSON_TYPE,
-): TestRequest {
+): HttpRequest {
   return { method: 'POST', path, headers, ...(body === undefined ? {} : { body }) };
 }
 
-function assertProblem(response: TestResponse, status: number, code: string): void {
+function assertProblem(response: HttpAnswer, status: number, code: string): void {
   assert.equal(response.status, status, response.text);
   assert.equal(response.headers['content-type'], 'application/problem+json');
   const document = JSON.parse(response.text) as Record<string, unknown>;
@@ -36,7 +37,7 @@ describe('what the gateway refuses by itself', () => {
 
   const volume = '/audio/server/volume';
   const exactly = (size: number): string => `{"muted":true${' '.repeat(size - 14)}}`;
-  const rows: [what: string, request: TestRequest, status: number, code: string][] = [
+  const rows: [what: string, request: HttpRequest, status: number, code: string][] = [
     ['bad JSON', post(volume, '{'), 400, 'bad-body'],
     ['a bad field', post(volume, '{"volume":2}'), 400, 'bad-body'],
     ['a missing body', post(volume), 400, 'bad-body'],

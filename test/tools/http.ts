@@ -1,0 +1,40 @@
+// One HTTP request to this machine on a connection of its own, and all of its answer.
+
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+/** Enough for the slowest answer of the contract (10 s), and then some. */
+const DEADLINE_MS = 20_000;
+
+export interface HttpRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** @throws {Error} when there is no answer within 20 s. */
+export function send(
+  port: number,
+  { method = 'GET', path, headers = {}, body }: HttpRequest,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('error', reject);
+      incoming.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
+      });
+    });
+    outgoing.setTimeout(DEADLINE_MS, () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
