@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import { Link } from '../../../src/actors/dial.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
 import type { Result } from '../../../src/protocol/pulse/outcome.js';
@@ -12,7 +12,8 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { Recorder } from './recorder.js';
+import { backed, faultOf } from './backed.js';
+import type { Recorder } from './recorder.js';
 
 const PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
 const skip = lacks({ programs: PROGRAMS });
@@ -34,28 +35,13 @@ interface Node {
 }
 
 function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}): Node {
-  const seen = new Recorder();
-  const context = {
-    env: { XDG_RUNTIME_DIR: server.directory },
-    uid: 0,
-    home: server.directory,
-    machineId: undefined,
-  };
-  const backend = new AudioBackend({ enabled: true, serveCookie: false }, context, seen, {
-    ...TIMING,
-    ...timing,
-  });
-  backend.start();
-  t.after(() => backend.stop());
+  const { backend, seen } = backed(t, server.socketPath, timing, server.directory);
   return {
     server,
     seen,
     tell: async (command) =>
       assert.deepEqual(await backend.handle(command), { ok: true }, JSON.stringify(command)),
-    refused: async (command) => {
-      const answer = await backend.handle(command);
-      return answer.ok ? 'accepted' : answer.fault;
-    },
+    refused: async (command) => faultOf(await backend.handle(command)),
   };
 }
 

@@ -183,6 +183,11 @@ export const ordinary: Handler = ({ command, tag }, { reply }) => {
   }
 };
 
+/** The ordinary server but for some commands. */
+export const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handler => {
+  return (request, say) => (answers[request.command] ?? ordinary)(request, say);
+};
+
 export const event = (word: number, index: number): Buffer =>
   packet(COMMAND.event, NONE, [u32(word), u32(index)]);
 
@@ -191,6 +196,8 @@ export interface ScriptedServer {
   readonly socketPath: string;
   /** Commands that came, in order, over all connections. */
   readonly heard: number[];
+  /** How often that command came. */
+  count(command: number): number;
   /** Connections so far. */
   connections(): number;
   /** Connections that have not ended. */
@@ -217,6 +224,7 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
     directory,
     socketPath,
     heard: [],
+    count: (command) => server.heard.filter((each) => each === command).length,
     connections: () => sockets.length,
     open: () => sockets.filter((socket) => socket?.destroyed === false).length,
     handler,

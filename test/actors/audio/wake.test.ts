@@ -3,30 +3,27 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { keepsBack } from '../../../src/actors/audio/wake.js';
-import type { Answer, AudioCommand } from '../../../src/protocol/actor/commands.js';
+import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
-import { Recorder } from './recorder.js';
+import { type Connected, connected, DEADLINE, faultOf } from './backed.js';
 import {
+  but,
   COMMAND,
   EVENT,
   event,
   type Handler,
   ordinary,
   recordStreamFields,
-  type ScriptedServer,
   type SinkFields,
-  scriptedServer,
   serverFields,
   sinkFields,
 } from './scripted-server.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
-/** What never ends fails its test. */
-const DEADLINE = { timeout: 20_000 };
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
 const SUSPENDED = 2;
 const OK = { ok: true } as const;
@@ -77,10 +74,7 @@ describe('a volume is kept back', () => {
   }
 });
 
-interface Sleeping {
-  readonly server: ScriptedServer;
-  readonly backend: AudioBackend;
-  readonly seen: Recorder;
+interface Sleeping extends Connected {
   /** What the output's record says from now on. */
   readonly sink: { -readonly [K in keyof SinkFields]: SinkFields[K] };
   captures(): number;
@@ -89,29 +83,13 @@ interface Sleeping {
 /** A backend whose output sleeps and accepts everything; `captured` answers the capture of its monitor. */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}): Promise<Sleeping> {
   const sink: SinkFields = { state: SUSPENDED };
-  const server = await scriptedServer(t, (request, say) => {
-    const { command, tag } = request;
-    if (command === COMMAND.createRecordStream) return captured(request, say);
-    if (command === COMMAND.getServerInfo) return say.reply(tag, serverFields({ packageName: PIPEWIRE }));
-    if (command === COMMAND.getSink || command === COMMAND.getSinks)
-      return say.reply(tag, sinkFields(0, 'living', sink));
-    return ordinary(request, say);
+  const read: Handler = ({ tag }, { reply }) => reply(tag, sinkFields(0, 'living', sink));
+  const handler = but({
+    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: read, [COMMAND.getSinks]: read },
+    [COMMAND.getServerInfo]: ({ tag }, { reply }) => reply(tag, serverFields({ packageName: PIPEWIRE })),
   });
-  const seen = new Recorder();
-  const env = { PULSE_SERVER: `unix:${server.socketPath}` };
-  const context = { env, uid: 0, home: '/nonexistent', machineId: undefined };
-  const settings = { enabled: true, serveCookie: false };
-  const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
-  backend.start();
-  t.after(() => backend.stop());
-  await until('the backend is up', () => seen.up);
-  const captures = () => server.heard.filter((command) => command === COMMAND.createRecordStream).length;
-  return { server, backend, seen, sink, captures };
-}
-
-async function fault(answer: Promise<Answer>): Promise<string> {
-  const settled = await answer;
-  return settled.ok ? 'none' : settled.fault;
+  const both = await connected(t, handler, timing);
+  return { ...both, sink, captures: () => both.server.count(COMMAND.createRecordStream) };
 }
 
 describe('a sleeping output', DEADLINE, () => {
@@ -179,7 +157,7 @@ describe('a sleeping output', DEADLINE, () => {
       send(event(EVENT.sinkRemove, 0), 0);
       return reply(tag, recordStreamFields());
     });
-    assert.equal(await fault(backend.handle(MUTE)), 'no-such-output');
+    assert.equal(faultOf(await backend.handle(MUTE)), 'no-such-output');
     assert.equal(captures(), 1);
     await until('the capture has ended', () => server.open() === 1);
   });
@@ -189,7 +167,7 @@ describe('a sleeping output', DEADLINE, () => {
       hangUp(0);
       return undefined;
     });
-    assert.equal(await fault(backend.handle(MUTE)), 'unavailable');
+    assert.equal(faultOf(await backend.handle(MUTE)), 'unavailable');
     assert.equal(captures(), 1);
     await until('the connection is made anew, and the capture is gone', () => seen.up && server.open() === 1);
   });
@@ -199,7 +177,7 @@ describe('a sleeping output', DEADLINE, () => {
     const answer = backend.handle(MUTE);
     await until('it is captured', () => captures() === 1);
     await backend.stop();
-    assert.equal(await fault(answer), 'unavailable');
+    assert.equal(faultOf(await answer), 'unavailable');
     await until('all connections have ended', () => server.open() === 0);
   });
 });

@@ -1,0 +1,51 @@
+// The backend on a sound server, its publisher a recorder.
+
+import type { TestContext } from 'node:test';
+import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
+import { until } from '../../until.js';
+import { Recorder } from './recorder.js';
+import { type Handler, type ScriptedServer, scriptedServer } from './scripted-server.js';
+
+/** What never ends fails its test. */
+export const DEADLINE = { timeout: 20_000 };
+
+export interface Backed {
+  readonly backend: AudioBackend;
+  readonly seen: Recorder;
+}
+
+/** Started, until the test ends; its server is to be at that path. */
+export function backed(
+  t: TestContext,
+  socketPath: string,
+  timing: Partial<Timing> = {},
+  home = '/nonexistent',
+): Backed {
+  const seen = new Recorder();
+  const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
+  const settings = { enabled: true, serveCookie: true };
+  const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
+  backend.start();
+  t.after(() => backend.stop());
+  return { backend, seen };
+}
+
+export interface Connected extends Backed {
+  readonly server: ScriptedServer;
+}
+
+/** Up, on a scripted server. */
+export async function connected(
+  t: TestContext,
+  handler?: Handler,
+  timing?: Partial<Timing>,
+  home?: string,
+): Promise<Connected> {
+  const server = await scriptedServer(t, handler);
+  const { backend, seen } = backed(t, server.socketPath, timing, home);
+  await until('the backend is up', () => seen.up);
+  return { backend, seen, server };
+}
+
+export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
