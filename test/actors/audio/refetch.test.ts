@@ -1,131 +1,81 @@
 // What events make dirty, and what is read for it.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import {
-  BURST_MAX_RECORDS,
-  REMOVALS_MAX_RECORDS,
-  type Read,
-  Refetch,
-} from '../../../src/actors/audio/refetch.js';
+import { test } from 'node:test';
+import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
-const ONE: Read = { of: 'input', index: 1 };
-const LIST: Read = { of: 'input' };
+/** What happens: an event of a record, its end, that all is to be read, and the replies, which are believed or not. */
+const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
+  nothing: () => undefined,
+  event: (refetch, index) => refetch.mark(index),
+  end: (refetch, index) => refetch.markRemoved(index),
+  all: (refetch) => refetch.markAll(),
+  reply: (refetch, index) => assert.equal(refetch.settleOne(index), true),
+  'late-reply': (refetch, index) => assert.equal(refetch.settleOne(index), false),
+  list: (refetch) => assert.deepEqual([...refetch.settleList()], []),
+  'list-without': (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
+};
 
-describe('after an event', () => {
-  test('the record that it names is read, once', () => {
+/** Steps, and behind each colon what is read then: a record, the `list`, or `-`. */
+const ROWS: readonly (readonly [what: string, ...steps: string[]])[] = [
+  ['the record that an event names is read, once', 'event 1', 'event 1: 1', 'nothing: -'],
+  ['an event during a reading asks for one more', 'event 1: 1', 'event 1', 'event 1: -', 'reply 1: 1'],
+  ['an end takes back what was to be read', 'event 1', 'end 1: -'],
+  ['an end belies one reply', 'event 1: 1', 'end 1', 'event 1', 'late-reply 1: 1', 'reply 1'],
+  ['an end during a list is remembered', 'all: list', 'end 7', 'list-without 7', 'all: list', 'list'],
+  ['a list waits for single reads: none of them can undo it', 'event 1: 1', 'all: -', 'reply 1: list'],
+  ['a list is waited for: it may be older than the event', 'all: list', 'event 1: -', 'list: 1'],
+  ['a list that is wanted while one is read is read again', 'all: list', 'all: -', 'list: list'],
+];
+
+function taken(refetch: Refetch): (number | 'list')[] {
+  const reads = refetch.take();
+  assert.ok(reads.every((read) => read.of === 'input'));
+  return reads.map(({ index }) => index ?? 'list');
+}
+
+for (const [what, ...steps] of ROWS) {
+  test(what, () => {
     const refetch = new Refetch('input');
-    refetch.mark(1);
-    refetch.mark(1);
-    assert.deepEqual(refetch.take(), [ONE]);
-    assert.deepEqual(refetch.take(), []);
+    for (const step of steps) {
+      const [happens = '', read] = step.split(': ');
+      const [word = '', index] = happens.split(' ');
+      (HAPPENS[word] ?? assert.fail(`no such step: ${step}`))(refetch, Number(index));
+      if (read !== undefined) assert.equal(taken(refetch).join() || '-', read, step);
+    }
   });
+}
 
-  test('that comes while the record is being read, it is read again', () => {
-    const refetch = new Refetch('input');
-    refetch.mark(1);
-    refetch.take();
-    for (let event = 0; event < 100; event += 1) refetch.mark(1);
-    assert.deepEqual(refetch.take(), []);
-    assert.equal(refetch.settleOne(1), true);
-    assert.deepEqual(refetch.take(), [ONE]);
-  });
+test('more ends than are remembered have the list read again', () => {
+  const refetch = new Refetch('input');
+  refetch.markAll();
+  refetch.take();
+  for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.markRemoved(index);
+  assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
+  assert.deepEqual(taken(refetch), ['list']);
 });
 
-describe('a removal', () => {
-  test('takes back what was to be read', () => {
+test('a list is read instead of many records, and not for as many as are allowed', () => {
+  for (const [events, reads] of [
+    [BURST_MAX_RECORDS, Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index)],
+    [BURST_MAX_RECORDS + 1, ['list']],
+  ] as const) {
     const refetch = new Refetch('input');
-    refetch.mark(1);
-    refetch.markRemoved(1);
-    assert.deepEqual(refetch.take(), []);
-  });
-
-  test('makes the reply that is under way unbelievable, but not the next one', () => {
-    const refetch = new Refetch('input');
-    refetch.mark(1);
-    refetch.take();
-    refetch.markRemoved(1);
-    refetch.mark(1);
-    assert.equal(refetch.settleOne(1), false);
-    assert.deepEqual(refetch.take(), [ONE]);
-    assert.equal(refetch.settleOne(1), true);
-  });
-
-  test('while a list is under way is remembered until it comes', () => {
-    const refetch = new Refetch('input');
-    refetch.markAll();
-    refetch.take();
-    refetch.markRemoved(7);
-    assert.deepEqual([...refetch.settleList()], [7]);
-    refetch.markAll();
-    refetch.take();
-    assert.deepEqual([...refetch.settleList()], []);
-  });
-
-  test('beyond the bound has the list read again', () => {
-    const refetch = new Refetch('input');
-    refetch.markAll();
-    refetch.take();
-    for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.markRemoved(index);
-    assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
-    assert.deepEqual(refetch.take(), [LIST]);
-  });
-});
-
-describe('a list', () => {
-  test('is read instead of many records', () => {
-    const refetch = new Refetch('input');
-    for (let index = 0; index <= BURST_MAX_RECORDS; index += 1) refetch.mark(index);
-    assert.deepEqual(refetch.take(), [LIST]);
+    for (let index = 0; index < events; index += 1) refetch.mark(index);
+    assert.deepEqual(taken(refetch), reads);
     refetch.settleList();
-    assert.deepEqual(refetch.take(), []);
-  });
-
-  test('is not read for as many records as are allowed', () => {
-    const refetch = new Refetch('input');
-    for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.mark(index);
-    assert.equal(refetch.take().length, BURST_MAX_RECORDS);
-  });
-
-  test('waits for single reads, so that none of them can undo it', () => {
-    const refetch = new Refetch('input');
-    refetch.mark(1);
-    refetch.take();
-    refetch.markAll();
-    assert.deepEqual(refetch.take(), []);
-    refetch.settleOne(1);
-    assert.deepEqual(refetch.take(), [LIST]);
-  });
-
-  test('keeps single reads waiting: it may be older than the event', () => {
-    const refetch = new Refetch('input');
-    refetch.markAll();
-    refetch.take();
-    refetch.mark(1);
-    assert.deepEqual(refetch.take(), []);
-    refetch.settleList();
-    assert.deepEqual(refetch.take(), [ONE]);
-  });
-
-  test('that is wanted while one is under way is read again', () => {
-    const refetch = new Refetch('input');
-    refetch.markAll();
-    assert.deepEqual(refetch.take(), [LIST]);
-    refetch.markAll();
-    assert.deepEqual(refetch.take(), []);
-    refetch.settleList();
-    assert.deepEqual(refetch.take(), [LIST]);
-  });
+    assert.deepEqual(taken(refetch), []);
+  }
 });
 
 test('records that are being read count towards a burst', () => {
   const refetch = new Refetch('input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
     refetch.mark(index);
-    assert.equal(refetch.take().length, 1);
+    assert.deepEqual(taken(refetch), [index]);
   }
   refetch.mark(1000);
-  assert.deepEqual(refetch.take(), []);
+  assert.deepEqual(taken(refetch), []);
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleOne(index);
-  assert.deepEqual(refetch.take(), [LIST]);
+  assert.deepEqual(taken(refetch), ['list']);
 });
