@@ -42,6 +42,9 @@ function filled(): SoundState {
 const SERVER = { kind: 'server' } as const;
 const output = (ref: string) => ({ kind: 'output', ref }) as const;
 const client = (ref: string) => ({ kind: 'client', ref }) as const;
+const LIVING = output('living');
+const NEWS = client('News');
+const PASS = client('Pass');
 
 type Planned = Omit<Extract<SettingPlan, { kind: 'set' }>, 'kind'>;
 type Place = { readonly of: 'sink' | 'input'; readonly index: number };
@@ -57,7 +60,10 @@ const setVolume = (after: Place, ...volume: number[]): Planned => {
   const command = after.of === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
   return { setting: { command, args: { index: after.index, volume } }, after };
 };
-const LIVING: Planned = {
+const setBalance = (index: number, balance: number[], ...volume: number[]): Planned => {
+  return { ...setVolume(sink(index), ...volume), remember: { sink: index, balance } };
+};
+const TO_LIVING: Planned = {
   setting: { command: 'SET_DEFAULT_SINK', args: { name: 'living' } },
   after: { of: 'server' },
 };
@@ -72,53 +78,29 @@ const PORT: Planned = {
 
 describe('a command becomes a request', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, plan: Planned])[] = [
-    ['toggle an output', { do: 'mute', target: output('living') }, setMute(sink(0), false)],
-    ['mute an output', { do: 'mute', target: output('living'), muted: true }, setMute(sink(0), true)],
-    ['toggle a client', { do: 'mute', target: client('News') }, setMute(input(5), true)],
+    ['toggle an output', { do: 'mute', target: LIVING }, setMute(sink(0), false)],
+    ['mute an output', { do: 'mute', target: LIVING, muted: true }, setMute(sink(0), true)],
+    ['toggle a client', { do: 'mute', target: NEWS }, setMute(input(5), true)],
     ['unmute a client', { do: 'mute', target: client('5'), muted: false }, setMute(input(5), false)],
-    ['mute a client without volume', { do: 'mute', target: client('Pass') }, setMute(input(6), true)],
+    ['mute a client without volume', { do: 'mute', target: PASS }, setMute(input(6), true)],
     ['toggle the default output', { do: 'mute', target: SERVER }, setMute(sink(1), true)],
-    [
-      'volume of the default output',
-      { do: 'volume', target: SERVER, volume: 0.5 },
-      setVolume(sink(1), HALF, HALF / 2),
-    ],
-    [
-      'volume of an output',
-      { do: 'volume', target: output('0'), volume: 0.25 },
-      setVolume(sink(0), HALF / 2, HALF / 2),
-    ],
-    ['volume of a client', { do: 'volume', target: client('News'), volume: 0 }, setVolume(input(5), 0, 0)],
-    [
-      'a volume above 1 is 1',
-      { do: 'volume', target: client('News'), volume: 7 },
-      setVolume(input(5), FULL, HALF),
-    ],
-    [
-      'step of an output',
-      { do: 'delta', target: output('living'), delta: -0.5 },
-      setVolume(sink(0), HALF, HALF),
-    ],
-    [
-      'step of a client',
-      { do: 'delta', target: client('News'), delta: -0.5 },
-      setVolume(input(5), HALF, HALF / 2),
-    ],
-    ['default output by id', { do: 'default', output: '0' }, LIVING],
-    ['default output by name', { do: 'default', output: 'living' }, LIVING],
+    ['default volume', { do: 'volume', target: SERVER, volume: 0.5 }, setVolume(sink(1), HALF, HALF / 2)],
+    ['output volume', { do: 'volume', target: output('0'), volume: 0.5 }, setVolume(sink(0), HALF, HALF)],
+    ['volume of a client', { do: 'volume', target: NEWS, volume: 0 }, setVolume(input(5), 0, 0)],
+    ['a volume above 1 is 1', { do: 'volume', target: NEWS, volume: 7 }, setVolume(input(5), FULL, HALF)],
+    ['step of an output', { do: 'delta', target: LIVING, delta: -0.5 }, setVolume(sink(0), HALF, HALF)],
+    ['step of a client', { do: 'delta', target: NEWS, delta: -0.5 }, setVolume(input(5), HALF, HALF / 2)],
+    ['default output by id', { do: 'default', output: '0' }, TO_LIVING],
+    ['default output by name', { do: 'default', output: 'living' }, TO_LIVING],
     ['move by names', { do: 'move', client: 'News', output: 'kitchen' }, MOVED],
     ['move by ids', { do: 'move', client: '5', output: '1' }, MOVED],
     ['a port of an output', { do: 'port', output: 'desk', port: 'headphones' }, PORT],
     [
       'a balance, at the volume of the loudest channel',
       { do: 'balance', output: 'kitchen', balance: 0.25 },
-      { ...setVolume(sink(1), (FULL * 3) / 4, FULL), remember: { sink: 1, balance: [0.75, 1] } },
+      setBalance(1, [0.75, 1], (FULL * 3) / 4, FULL),
     ],
-    [
-      'a balance of silence',
-      { do: 'balance', output: '2', balance: -1 },
-      { ...setVolume(sink(2), 0, 0), remember: { sink: 2, balance: [1, 0] } },
-    ],
+    ['a balance of silence', { do: 'balance', output: '2', balance: -1 }, setBalance(2, [1, 0], 0, 0)],
   ];
   for (const [what, command, plan] of rows) {
     test(what, () => assert.deepEqual(planCommand(filled(), command), { kind: 'set', ...plan }));
@@ -131,45 +113,30 @@ describe('a command becomes a request', () => {
 });
 
 describe('a command is refused', () => {
-  const rows: readonly (readonly [string, SoundCommand, FaultCode])[] = [
+  const rows: readonly (readonly [what: string, command: SoundCommand, fault: FaultCode])[] = [
     ['for an unknown output', { do: 'mute', target: output('garden') }, 'no-such-output'],
     ['for an unknown client', { do: 'mute', target: client('Weather') }, 'no-such-client'],
     ['as default of an unknown output', { do: 'default', output: 'garden' }, 'no-such-output'],
-    [
-      'when the client to move is unknown',
-      { do: 'move', client: 'Weather', output: 'garden' },
-      'no-such-client',
-    ],
-    [
-      'when the output to move to is unknown',
-      { do: 'move', client: 'News', output: 'garden' },
-      'no-such-output',
-    ],
-    [
-      'for the volume of a stream without one',
-      { do: 'volume', target: client('Pass'), volume: 0.5 },
-      'no-volume',
-    ],
+    ['to move an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
+    ['to move to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
+    ['for a volume where there is none', { do: 'volume', target: PASS, volume: 0.5 }, 'no-volume'],
+    ['for a step where there is no volume', { do: 'delta', target: PASS, delta: 0 }, 'no-volume'],
     ['for a port of an unknown output', { do: 'port', output: 'garden', port: 'speaker' }, 'no-such-output'],
     ['for an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
     ['for a port of an output without ports', { do: 'port', output: '0', port: 'speaker' }, 'no-ports'],
     ['for the balance of an unknown output', { do: 'balance', output: '9', balance: 0 }, 'no-such-output'],
     ['for the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
     ['for the balance of three channels', { do: 'balance', output: 'cinema', balance: 0 }, 'not-stereo'],
-    ['for a step of a stream without volume', { do: 'delta', target: client('Pass'), delta: 0 }, 'no-volume'],
   ];
-  for (const [what, command, code] of rows) {
-    test(what, () => {
-      const plan = planCommand(filled(), command);
-      assert.equal(plan.kind === 'fault' ? plan.fault.fault : plan.kind, code);
-    });
+  const faultOf = (plan: SettingPlan) => (plan.kind === 'fault' ? plan.fault.fault : plan.kind);
+  for (const [what, command, fault] of rows) {
+    test(what, () => assert.equal(faultOf(planCommand(filled(), command)), fault));
   }
 
   test('for the server when it has no default output', () => {
     const state = filled();
     state.putServer(serverInfo({ defaultSink: '@DEFAULT_SINK@' }));
-    const plan = planCommand(state, { do: 'mute', target: SERVER });
-    assert.equal(plan.kind === 'fault' && plan.fault.fault, 'no-such-output');
+    assert.equal(faultOf(planCommand(state, { do: 'mute', target: SERVER })), 'no-such-output');
   });
 });
 
@@ -179,39 +146,21 @@ test('a step that changes nothing asks nothing of the server', () => {
 });
 
 describe('what the server no longer knew', () => {
-  const rows: readonly (readonly [string, SoundCommand, (state: SoundState) => void, FaultCode])[] = [
-    [
-      'is the client that has gone',
-      { do: 'mute', target: client('5') },
-      (s) => s.remove('input', 5),
-      'no-such-client',
-    ],
-    [
-      'is the client even if it is still listed',
-      { do: 'mute', target: client('5') },
-      () => undefined,
-      'no-such-client',
-    ],
-    [
-      'is the output that has gone',
-      { do: 'mute', target: output('0') },
-      (s) => s.remove('sink', 0),
-      'no-such-output',
-    ],
-    [
-      'is the client to move',
-      { do: 'move', client: '5', output: '0' },
-      (s) => s.remove('input', 5),
-      'no-such-client',
-    ],
-    ['is the output to move to', { do: 'move', client: '5', output: '0' }, () => undefined, 'no-such-output'],
-    ['is the new default', { do: 'default', output: '0' }, () => undefined, 'no-such-output'],
+  const MUTE: SoundCommand = { do: 'mute', target: client('5') };
+  const MOVE: SoundCommand = { do: 'move', client: '5', output: '0' };
+  const rows: readonly (readonly [string, SoundCommand, gone: 'sink' | 'input' | undefined, FaultCode])[] = [
+    ['is the client that has gone', MUTE, 'input', 'no-such-client'],
+    ['is the client even if it is still listed', MUTE, undefined, 'no-such-client'],
+    ['is the output that has gone', { do: 'mute', target: output('0') }, 'sink', 'no-such-output'],
+    ['is the client to move', MOVE, 'input', 'no-such-client'],
+    ['is the output to move to', MOVE, undefined, 'no-such-output'],
+    ['is the new default', { do: 'default', output: '0' }, undefined, 'no-such-output'],
   ];
-  for (const [what, command, change, code] of rows) {
+  for (const [what, command, gone, fault] of rows) {
     test(what, () => {
       const state = filled();
-      change(state);
-      assert.equal(missingFault(state, command).fault, code);
+      if (gone !== undefined) state.remove(gone, gone === 'sink' ? 0 : 5);
+      assert.equal(missingFault(state, command).fault, fault);
     });
   }
 });

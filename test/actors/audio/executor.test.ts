@@ -6,7 +6,7 @@ import type { SoundCommand } from '../../../src/actors/audio/commands.js';
 import { type CommandTiming, Executor, type Performer } from '../../../src/actors/audio/executor.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
-import type { RequestError } from '../../../src/protocol/pulse/outcome.js';
+import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 /** What does not end fails its test. */
@@ -98,88 +98,36 @@ test('a command goes on behind one that failed unexpectedly', async () => {
 });
 
 describe('what fails is told in a sentence', () => {
-  const send =
-    (error: RequestError): Performer['send'] =>
-    async () => ({ ok: false, error });
-  const client = { kind: 'client', ref: 'Nobody' } as const;
-  const output = { kind: 'output', ref: 'garden' } as const;
-  const rows: readonly (readonly [string, SoundCommand, RequestError | undefined, FaultCode, string])[] = [
-    [
-      'no such client',
-      { do: 'mute', target: client },
-      undefined,
-      'no-such-client',
-      'There is no client "Nobody"',
-    ],
-    [
-      'no such output',
-      { do: 'mute', target: output },
-      undefined,
-      'no-such-output',
-      'There is no output "garden"',
-    ],
-    [
-      'no volume',
-      { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 },
-      undefined,
-      'no-volume',
-      'The stream has no volume of its own',
-    ],
-    [
-      'a refusal',
-      MUTE,
-      { kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' },
-      'refused',
-      'The sound server says: access denied (ACCESS)',
-    ],
-    [
-      'a client that has just ended',
-      MUTE,
-      { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' },
-      'no-such-client',
-      'The client has just ended',
-    ],
-    [
-      'an output that has just gone',
-      { do: 'default', output: 'living' },
-      { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' },
-      'no-such-output',
-      'The output has just gone',
-    ],
-    ['no answer', MUTE, { kind: 'timeout' }, 'timeout', 'The sound server did not answer'],
-    [
-      'what does not fit the wire',
-      MUTE,
-      { kind: 'bad-argument', detail: 'a zero byte' },
-      'bad-value',
-      'The value cannot be sent: a zero byte',
-    ],
-    [
-      'the end of the connection',
-      MUTE,
-      { kind: 'closed', reason: { kind: 'peer-closed' } },
-      'unavailable',
-      'The connection to the sound server has ended',
-    ],
-    [
-      'a connection that ended because others had no answer',
-      MUTE,
-      { kind: 'closed', reason: { kind: 'timeout', command: 'GET_SINK_INFO' } },
-      'timeout',
-      'The sound server did not answer',
-    ],
-    [
-      'a reply that cannot be read',
-      MUTE,
-      { kind: 'violation', detail: 'rubbish' },
-      'unavailable',
-      'The connection to the sound server has ended',
-    ],
+  const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
+  const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
+  const PASS: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
+  const DEFAULT: SoundCommand = { do: 'default', output: 'living' };
+  const DENIED: RequestError = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' };
+  const UNKNOWN: RequestError = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' };
+  const ZERO: RequestError = { kind: 'bad-argument', detail: 'a zero byte' };
+  const RUBBISH: RequestError = { kind: 'violation', detail: 'rubbish' };
+  const closed = (reason: ClosedReason): RequestError => ({ kind: 'closed', reason });
+  const ENDED = closed({ kind: 'peer-closed' });
+  /** It ended because another had no answer. */
+  const LATE = closed({ kind: 'timeout', command: 'GET_SINK_INFO' });
+  const rows: readonly (readonly [SoundCommand, RequestError | undefined, FaultCode, detail: string])[] = [
+    [NOBODY, undefined, 'no-such-client', 'There is no client "Nobody"'],
+    [GARDEN, undefined, 'no-such-output', 'There is no output "garden"'],
+    [PASS, undefined, 'no-volume', 'The stream has no volume of its own'],
+    [MUTE, DENIED, 'refused', 'The sound server says: access denied (ACCESS)'],
+    [MUTE, UNKNOWN, 'no-such-client', 'The client has just ended'],
+    [DEFAULT, UNKNOWN, 'no-such-output', 'The output has just gone'],
+    [MUTE, { kind: 'timeout' }, 'timeout', 'The sound server did not answer'],
+    [MUTE, ZERO, 'bad-value', 'The value cannot be sent: a zero byte'],
+    [MUTE, ENDED, 'unavailable', 'The connection to the sound server has ended'],
+    [MUTE, LATE, 'timeout', 'The sound server did not answer'],
+    [MUTE, RUBBISH, 'unavailable', 'The connection to the sound server has ended'],
   ];
-  for (const [what, command, error, fault, detail] of rows) {
-    test(what, async () => {
-      const performer = performing(error === undefined ? {} : { send: send(error) });
-      const answer = await new Executor(performer, TIMING).run(command);
+  for (const [command, error, fault, detail] of rows) {
+    test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
+      const send: Performer['send'] = async () =>
+        error === undefined ? { ok: true, value: undefined } : { ok: false, error };
+      const answer = await new Executor(performing({ send }), TIMING).run(command);
       assert.deepEqual(answer, { ok: false, fault, detail });
     });
   }
@@ -193,7 +141,8 @@ describe('what fails is told in a sentence', () => {
   test('no answer: and the connection is given up', async () => {
     const givenUp: string[] = [];
     const giveUp: Performer['giveUp'] = (command, error) => givenUp.push(`${command} ${error.kind}`);
-    await new Executor(performing({ send: send({ kind: 'timeout' }), giveUp }), TIMING).run(MUTE);
+    const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
+    await new Executor(performing({ send, giveUp }), TIMING).run(MUTE);
     assert.deepEqual(givenUp, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

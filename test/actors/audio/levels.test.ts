@@ -16,50 +16,29 @@ function state(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): So
 
 const LIVING = sinkInfo(3, 'living');
 const KITCHEN = sinkInfo(1, 'kitchen');
+const NEWS = inputInfo(7, 'News', { sink: 3 });
 
 describe('an output sounds', () => {
-  const rows: readonly (readonly [
-    what: string,
-    sinks: readonly SinkInfo[],
-    inputs: readonly SinkInputInfo[],
-    ids: readonly number[],
-  ])[] = [
-    ['when a client plays to it', [LIVING, KITCHEN], [inputInfo(7, 'News', { sink: 3 })], [3]],
-    [
-      'once, however many do',
-      [LIVING],
-      [inputInfo(7, 'News', { sink: 3 }), inputInfo(8, 'Song', { sink: 3 })],
-      [3],
-    ],
-    [
-      'in the order of the indices',
-      [LIVING, KITCHEN],
-      [inputInfo(7, 'News', { sink: 3 }), inputInfo(8, 'Song', { sink: 1 })],
-      [1, 3],
-    ],
-    ['not when it is corked', [LIVING], [inputInfo(7, 'News', { sink: 3, corked: true })], []],
-    [
-      'not while it was put to sleep',
-      [sinkInfo(3, 'living', { state: 2 })],
-      [inputInfo(7, 'News', { sink: 3 })],
-      [],
-    ],
-    ['not when nobody plays', [LIVING, KITCHEN], [], []],
-    ['not for a client without an output', [LIVING], [inputInfo(7, 'News', { sink: undefined })], []],
-    ['not before it is known', [], [inputInfo(7, 'News', { sink: 3 })], []],
+  const BOTH = [LIVING, KITCHEN];
+  const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
+    ['when a client plays to it', BOTH, [NEWS], [3]],
+    ['once, however many do', [LIVING], [NEWS, inputInfo(8, 'Song', { sink: 3 })], [3]],
+    ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
+    ['not when it is corked', [LIVING], [{ ...NEWS, corked: true }], []],
+    ['not while it was put to sleep', [{ ...LIVING, state: 2 }], [NEWS], []],
+    ['not when nobody plays', BOTH, [], []],
+    ['not for a client without an output', [LIVING], [{ ...NEWS, sink: undefined }], []],
+    ['not before it is known', [], [NEWS], []],
   ];
-  for (const [what, sinks, inputs, ids] of rows) {
-    test(what, () =>
-      assert.deepEqual(
-        sounding(state(sinks, inputs)).map(({ index }) => index),
-        ids,
-      ),
-    );
+  for (const [what, sinks, inputs, expected] of rows) {
+    test(what, () => {
+      const indices = sounding(state(sinks, inputs)).map(({ index }) => index);
+      assert.deepEqual(indices, expected);
+    });
   }
 });
 
 describe('a level is', () => {
-  const playing = inputInfo(7, 'News', { sink: 3 });
   const MEASURED = new Map([
     [1, [0.7]],
     [3, [0.5, 0.25]],
@@ -87,14 +66,14 @@ describe('a level is', () => {
     ['nothing without outputs', [], MEASURED, '{"outputs":[]}'],
   ];
   for (const [what, sinks, measured, text] of rows) {
-    test(what, () => assert.equal(levelText(levelsNow(state(sinks, [playing]), measured)), text));
+    test(what, () => assert.equal(levelText(levelsNow(state(sinks, [NEWS]), measured)), text));
   }
 
   test('0 where all that plays is muted, whatever a meter still says', () => {
     const muted = inputInfo(8, 'Song', { sink: 3, muted: true });
     const told = (...inputs: SinkInputInfo[]) => levelText(levelsNow(state([LIVING], inputs), MEASURED));
     assert.equal(told(muted), '{"outputs":[{"id":3,"peak":[0,0]}]}');
-    assert.equal(told(muted, playing), '{"outputs":[{"id":3,"peak":[0.5,0.25]}]}');
+    assert.equal(told(muted, NEWS), '{"outputs":[{"id":3,"peak":[0.5,0.25]}]}');
     assert.equal(sounding(state([LIVING], [muted])).length, 1, 'and the meter stays');
   });
 });
