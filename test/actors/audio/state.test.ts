@@ -14,66 +14,32 @@ function filled(): SoundState {
   return state;
 }
 
-/** What an action touches. */
-function changed(act: (state: SoundState) => void): { server: boolean; sinks: number[]; inputs: number[] } {
-  const state = filled();
-  act(state);
-  const { server, sinks, inputs } = state.takeChanged();
-  return { server, sinks: [...sinks], inputs: [...inputs] };
-}
-
 describe('a change touches', () => {
-  const rows: readonly (readonly [string, (state: SoundState) => void, ReturnType<typeof changed>])[] = [
-    [
-      'a sink: itself and the server, whose default it may be',
-      (s) => s.putSink(sinkInfo(1, 'kitchen', { muted: true })),
-      { server: true, sinks: [1], inputs: [] },
-    ],
-    [
-      'a new sink: also the clients that play to it',
-      (s) => {
-        s.putInput(inputInfo(5, 'News', { sink: 2 }));
-        s.putSink(sinkInfo(2, 'garden'));
-      },
-      { server: true, sinks: [2], inputs: [5] },
-    ],
-    [
-      'a sink that goes: the clients that played to it',
-      (s) => s.remove('sink', 1),
-      { server: true, sinks: [1], inputs: [6] },
-    ],
-    [
-      'the server: the outputs, whose default it names',
-      (s) => s.putServer(serverInfo({ defaultSink: 'kitchen' })),
-      { server: true, sinks: [0, 1], inputs: [] },
-    ],
-    [
-      'a client: itself',
-      (s) => s.putInput(inputInfo(5, 'Weather')),
-      { server: false, sinks: [], inputs: [5] },
-    ],
-    ['a client that ends: itself', (s) => s.remove('input', 5), { server: false, sinks: [], inputs: [5] }],
-    [
-      'a client that was unknown: nothing',
-      (s) => s.remove('input', 77),
-      { server: false, sinks: [], inputs: [] },
-    ],
-    [
-      'a list: what it no longer has, and what it has',
-      (s) => s.replaceInputs([inputInfo(6, 'Music')], new Set()),
-      { server: false, sinks: [], inputs: [5, 6] },
-    ],
-    [
-      'nothing twice',
-      (s) => {
-        s.remove('input', 5);
-        s.takeChanged();
-      },
-      { server: false, sinks: [], inputs: [] },
-    ],
+  const MUTED = sinkInfo(1, 'kitchen', { muted: true });
+  const MUSIC = inputInfo(6, 'Music');
+  const playToNew = (state: SoundState): void => {
+    state.putInput(inputInfo(5, 'News', { sink: 2 }));
+    state.putSink(sinkInfo(2, 'garden'));
+  };
+  const rows: readonly (readonly [what: string, act: (s: SoundState) => void, touched: string])[] = [
+    ['with a sink the server, whose default it may be', (s) => s.putSink(MUTED), 'server; 1;'],
+    ['with a new sink the clients that play to it', playToNew, 'server; 2; 5'],
+    ['with a sink that goes the clients that played to it', (s) => s.remove('sink', 1), 'server; 1; 6'],
+    ['with the server the outputs: one is its default', (s) => s.putServer(serverInfo()), 'server; 0,1;'],
+    ['a client', (s) => s.putInput(inputInfo(5, 'Weather')), '; ; 5'],
+    ['a client that ends', (s) => s.remove('input', 5), '; ; 5'],
+    ['nothing where a client was unknown', (s) => s.remove('input', 77), '; ;'],
+    ['with a list what it no longer has, too', (s) => s.replaceInputs([MUSIC], new Set()), '; ; 5,6'],
   ];
-  for (const [what, act, expected] of rows) {
-    test(what, () => assert.deepEqual(changed(act), expected));
+  for (const [what, act, touched] of rows) {
+    test(what, () => {
+      const state = filled();
+      act(state);
+      const { server, sinks, inputs } = state.takeChanged();
+      assert.equal(`${server ? 'server' : ''}; ${[...sinks]}; ${[...inputs]}`.trimEnd(), touched);
+      const nothing = { server: false, sinks: new Set(), inputs: new Set() };
+      assert.deepEqual(state.takeChanged(), nothing, 'nothing twice');
+    });
   }
 });
 

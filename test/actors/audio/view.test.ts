@@ -26,43 +26,28 @@ function published<T>(schema: TSchema, record: T): T {
   return seen;
 }
 
-const output = (fields: Partial<SinkInfo>, balance?: readonly number[]) =>
-  published(
-    OutputRecord,
-    outputRecord(held(sinkInfo(7, 'living', fields), balance), false, new ShownProps()),
-  );
+function output(fields: Partial<SinkInfo>, balance?: readonly number[]) {
+  const sink = held(sinkInfo(7, 'living', fields), balance);
+  return published(OutputRecord, outputRecord(sink, false, new ShownProps()));
+}
 
-const client = (fields: Partial<SinkInputInfo>, output: string | undefined = 'living') =>
-  published(
-    ClientRecord,
-    clientRecord(
-      inputInfo(9, 'News', fields),
-      { kind: 'pipewire', name: 'News #9', output },
-      new ShownProps(),
-    ),
-  );
+const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
+
+function client(fields: Partial<SinkInputInfo>) {
+  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new ShownProps()));
+}
 
 describe('the sound server', () => {
-  const rows: readonly (readonly [string, string, string, 'pulseaudio' | 'pipewire', string])[] = [
-    ['PulseAudio by its own version', 'pulseaudio', '16.1', 'pulseaudio', '16.1'],
-    [
-      "PipeWire by its own version, not the protocol's",
-      'PulseAudio (on PipeWire 0.3.65)',
-      '15.0.0',
-      'pipewire',
-      '0.3.65',
-    ],
-    [
-      'PipeWire with a suffix in its version',
-      'PulseAudio (on PipeWire 1.2.7-rc1)',
-      '15.0.0',
-      'pipewire',
-      '1.2.7-rc1',
-    ],
-    ['PipeWire without a version', 'PulseAudio (on PipeWire)', '15.0.0', 'pipewire', '15.0.0'],
-  ];
-  for (const [what, packageName, packageVersion, kind, version] of rows) {
-    test(`is shown: ${what}`, () => {
+  const on = (version: string) => `PulseAudio (on PipeWire${version})`;
+  /** The version in its name is its own, the other one the protocol's. */
+  const rows = [
+    ['pulseaudio', '16.1', 'pulseaudio', '16.1'],
+    [on(' 0.3.65'), '15.0.0', 'pipewire', '0.3.65'],
+    [on(' 1.2.7-rc1'), '15.0.0', 'pipewire', '1.2.7-rc1'],
+    [on(''), '15.0.0', 'pipewire', '15.0.0'],
+  ] as const;
+  for (const [packageName, packageVersion, kind, version] of rows) {
+    test(`${packageName}, ${packageVersion} is ${kind} ${version}`, () => {
       const server = serverInfo({ packageName, packageVersion });
       assert.equal(kindOfServer(server), kind);
       const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
@@ -136,18 +121,8 @@ describe('an output', () => {
 
   test('leaves out what it does not have', () => {
     const record = output({ description: undefined, driver: undefined });
-    assert.deepEqual(Object.keys(record).sort(), [
-      'balance',
-      'default',
-      'description',
-      'id',
-      'is_network',
-      'muted',
-      'name',
-      'props',
-      'state',
-      'volume',
-    ]);
+    const keys = 'balance default description id is_network muted name props state volume';
+    assert.equal(Object.keys(record).sort().join(' '), keys);
     assert.equal(record.description, 'living');
     assert.equal(record.is_network, false);
   });
@@ -216,10 +191,8 @@ describe('a client', () => {
 
   test('that plays nowhere has no output', () => {
     const surroundings = { kind: 'pulseaudio', name: 'News', output: undefined } as const;
-    assert.equal(
-      'output' in published(ClientRecord, clientRecord(inputInfo(9, 'News'), surroundings, new ShownProps())),
-      false,
-    );
+    const record = clientRecord(inputInfo(9, 'News'), surroundings, new ShownProps());
+    assert.equal('output' in published(ClientRecord, record), false);
   });
 
   const apps: readonly (readonly [Record<string, string>, string])[] = [
@@ -232,10 +205,7 @@ describe('a client', () => {
   }
 
   test('shows as many and as long properties as are allowed, in a fixed order', () => {
-    const many = Array.from({ length: 500 }, (_, at): [string, string] => [
-      `k${999 - at}`,
-      'v'.repeat(60_000),
-    ]);
+    const many = Array.from({ length: 500 }, (_, at) => [`k${999 - at}`, 'v'.repeat(60_000)]);
     const props = client({ props: Object.fromEntries(many) }).props ?? {};
     const keys = Object.keys(props);
     assert.equal(keys.length, PROPS_MAX_ENTRIES);
@@ -244,14 +214,8 @@ describe('a client', () => {
   });
 
   test('shows a property of any name', () => {
-    const props = Object.fromEntries([
-      ['__proto__', 'x'],
-      ['constructor', 'y'],
-    ]);
-    assert.deepEqual(Object.entries(client({ props }).props ?? {}), [
-      ['__proto__', 'x'],
-      ['constructor', 'y'],
-    ]);
+    const props = { ['__proto__']: 'x', constructor: 'y' };
+    assert.deepEqual(Object.entries(client({ props }).props ?? {}), Object.entries(props));
   });
 });
 
