@@ -26,8 +26,10 @@ export class SeededRandom {
     return this.next() < probability;
   }
 
-  pick<T>(values: readonly [T, ...T[]]): T {
-    return values[this.below(values.length)] ?? values[0];
+  /** One of them; there must be some. */
+  pick<T>(values: readonly T[]): T {
+    if (values.length === 0) throw new RangeError('nothing to pick from');
+    return values[this.below(values.length)] as T;
   }
 }
 

@@ -83,7 +83,7 @@ export const TRUTH: Readonly<Record<string, (call: BusCall) => Reply>> = {
 export const MANAGER = 'org.freedesktop.systemd1.Manager';
 export const AVAHI = 'org.freedesktop.Avahi';
 /** Signals that are listened to: path, interface, member, signature. */
-export const SIGNALS: [Heading, ...Heading[]] = [
+export const SIGNALS: readonly Heading[] = [
   ['/org/freedesktop/systemd1', MANAGER, 'JobNew', 'uos'],
   ['/org/freedesktop/systemd1', MANAGER, 'JobRemoved', 'uoss'],
   ['/org/freedesktop/systemd1', MANAGER, 'UnitRemoved', 'so'],

@@ -19,7 +19,7 @@ upgrade: {enabled: true, resultFile: /nonexistent/result.json, checkUnit: check.
 `;
 const BACKENDS = ['systemd', 'power', 'upgrade', 'players', 'discovery'];
 type Ask = readonly [method: string, path: string, body?: object];
-const ASKS: [Ask, ...Ask[]] = [
+const ASKS: readonly Ask[] = [
   ['GET', '/services'],
   ['GET', '/power/'],
   ['GET', '/players'],
@@ -34,15 +34,7 @@ const ASKS: [Ask, ...Ask[]] = [
 /** What changes something, by the request that asks for it. */
 const EFFECTS =
   /^(Reboot|PowerOff|StartUnit|StopUnit|RestartUnit|EnableUnitFiles|DisableUnitFiles|Reload|Play|Pause|PlayPause|Stop|Next|Previous|Seek|SetPosition|Set)$/;
-const ASKED_FOR = new Set([
-  'RestartUnit',
-  'StopUnit',
-  'DisableUnitFiles',
-  'Reload',
-  'Play',
-  'SetPosition',
-  'StartUnit',
-]);
+const ASKED_FOR = /^(RestartUnit|StopUnit|DisableUnitFiles|Reload|Play|SetPosition|StartUnit)$/;
 const STORMS = 2;
 /** Said to each connection at the beginning of a storm. */
 const SIGNALS = 60;
@@ -76,7 +68,7 @@ describe(`on a bus that lies (TONEARM_FUZZ_SEED=${SEED})`, { concurrency: true }
         }
         const effects = buses.flatMap((bus) => bus.takeCalls()).filter(({ member }) => EFFECTS.test(member));
         assert.deepEqual(
-          effects.filter(({ member }) => !ASKED_FOR.has(member)),
+          effects.filter(({ member }) => !ASKED_FOR.test(member)),
           [],
         );
         const players = await daemon.read<{ bus_name: string }[]>('/players');

@@ -19,7 +19,7 @@ export interface DamagingProxy {
 function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const wrong = Buffer.from(chunk);
   const at = random.below(chunk.length);
-  const ways: [() => Buffer, ...(() => Buffer)[]] = [
+  const ways = [
     () => wrong.fill(random.below(256), at, at + 1),
     () => wrong.fill(random.pick([0, 0xff, 0x7f]), at, Math.min(at + 4, wrong.length)),
     () => wrong.subarray(0, at),

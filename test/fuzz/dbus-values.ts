@@ -117,42 +117,23 @@ export function packed(signature: string, values: readonly Value[]): Buffer {
   return Buffer.from(packer.bytes.subarray(0, packer.length));
 }
 
-const WORDS: [string, ...string[]] = [
+const WORDS = [
   '',
-  ...[
-    'x',
-    'yes',
-    'no',
-    'na',
-    'active',
-    'failed',
-    'Playing',
-    'Stopped',
-    'enabled',
-    'masked',
-    'loaded',
-    '1e999',
-  ],
-  ...['player.service', 'other.service', '../../etc/passwd', '/', '/org/x', ':1.2', ':1.99', '__proto__'],
-  ...[
-    'org.mpris.MediaPlayer2.one',
-    'file:///etc/passwd',
-    'http://a/',
-    'data:image/png;base64,AAAA',
-    '\ufeff',
-  ],
+  ...'x yes no na active failed Playing Stopped enabled masked loaded 1e999 player.service other.service'.split(
+    ' ',
+  ),
+  ...'../../etc/passwd / /org/x :1.2 :1.99 __proto__ org.mpris.MediaPlayer2.one file:///etc/passwd'.split(
+    ' ',
+  ),
+  ...'http://a/ data:image/png;base64,AAAA \ufeff'.split(' '),
   ...['☕'.repeat(400), '\u0001\u001b[31m\r\nevent: x', 'x'.repeat(100_000)],
 ];
-const NUMBERS: [number, ...number[]] = [
-  0,
-  ...[1, -1, 2, 3, 255, 2 ** 31 - 1, -(2 ** 31), 2 ** 53, -(2 ** 62), 2 ** 62],
+const NUMBERS = [
+  ...[0, 1, -1, 2, 3, 255, 2 ** 31 - 1, -(2 ** 31), 2 ** 53, -(2 ** 62), 2 ** 62],
   ...[Number.NaN, Number.POSITIVE_INFINITY, 0.1, 1e308],
 ];
-const SIGNATURES: [string, ...string[]] = [
-  's',
-  ...['b', 'u', 'x', 't', 'd', 'o', 'g', 'v', 'as', 'ay', 'a{sv}', '(uo)', 'a(sss)', 'i', 'y', 'n', 'q'],
-  ...['aas', 'a{ss}', 'a{sa{sv}}', '(((((s)))))', 'av', 'aay', 'a{us}'],
-];
+const SIGNATURES =
+  's b u x t d o g v as ay a{sv} (uo) a(sss) i y n q aas a{ss} a{sa{sv}} (((((s))))) av aay a{us}'.split(' ');
 /** Items of a long array. */
 const MANY = 3000;
 

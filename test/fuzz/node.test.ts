@@ -23,6 +23,19 @@ const STORMS = 3;
 const RESTARTS = 2;
 const UP =
   '{"current":"1","latest":"2","upgrade_available":true,"extra":{"a":[1,2.50,null]},"checked_at":"2026-01-01T00:00:00Z"}';
+/** Below the node's own: of things that are there, of such as are not, and of none. */
+const TOPICS = [
+  ...'power/set audio/server/set audio/outputs/living/set audio/clients/x/set upgrade/set'.split(' '),
+  ...'services/user/player.service/set services/system/other.service/set players/one/set'.split(' '),
+  ...'/set set audio/outputs//set audio/outputs/%2F/set audio/outputs/%/set audio/outputs/%00/set'.split(' '),
+  ...'services/user/..%2Fx/set players/☕/set x/y/z/set'.split(' '),
+];
+const WORDS = ['reboo', 'poweroff ', 'REBOOT', 'start\0', '', 'x'.repeat(70_000)];
+const PROGRESS = [
+  '{"event":"begin","total":4}',
+  '{"event":"progress","percent":10,"current":1,"step":"x"}',
+  '{"event":"end","success":false}',
+];
 
 describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROGRAMS }) }, () => {
   let node: FuzzedNode;
@@ -67,42 +80,12 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   test('MQTT commands', async () => {
     const random = new SeededRandom(SEED);
     node.takeCalls();
-    const topics: [string, ...string[]] = [
-      'power/set',
-      ...[
-        'audio/server/set',
-        'audio/outputs/living/set',
-        'audio/clients/x/set',
-        'services/user/player.service/set',
-        'upgrade/set',
-      ],
-      ...[
-        'services/system/other.service/set',
-        'players/one/set',
-        'services/user/player.service/set',
-        '/set',
-        'set',
-        'audio/outputs//set',
-      ],
-      ...[
-        'audio/outputs/%2F/set',
-        'audio/outputs/%/set',
-        'audio/outputs/%00/set',
-        'services/user/..%2Fx/set',
-        'players/☕/set',
-        'x/y/z/set',
-      ],
-    ];
     for (let done = 0; done < COMMANDS; done += 1) {
       const payload = random.chance(0.5)
         ? anyJson(random)
         : damagedText('{"volume": 0.5, "muted": true}', random);
-      const words = ['reboo', 'poweroff ', 'REBOOT', 'start\0', '', 'x'.repeat(70_000)] as [
-        string,
-        ...string[],
-      ];
-      const text = random.chance(0.3) ? random.pick(words) : payload;
-      await node.spy.publish(`${TOPIC}/${random.pick(topics)}`, text, { retain: random.chance(0.1) });
+      const text = random.chance(0.3) ? random.pick(WORDS) : payload;
+      await node.spy.publish(`${TOPIC}/${random.pick(TOPICS)}`, text, { retain: random.chance(0.1) });
       if (done % 30 === 0) await node.survivor.answers();
     }
     await node.spy.publish(`${TOPIC}/audio/outputs/living/set`, { volume: 0.77 });
@@ -119,17 +102,12 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   test('progress lines', async () => {
     const random = new SeededRandom(SEED);
     const stream = await node.survivor.daemon.events('?types=upgrade.progress,upgrade.info');
-    const lines = [
-      '{"event":"begin","total":4}',
-      '{"event":"progress","percent":10,"current":1,"step":"x"}',
-      '{"event":"end","success":false}',
-    ] as [string, ...string[]];
     for (let done = 0; done < LINES; ) {
       const socket = connect(join(node.directory, 'progress.sock'));
       const closed = new Promise((resolve) => socket.once('close', resolve));
       socket.on('error', () => socket.destroy());
       for (let left = random.below(60); left >= 0; left -= 1, done += 1) {
-        const line = random.chance(0.3) ? anyJson(random) : random.pick(lines);
+        const line = random.chance(0.3) ? anyJson(random) : random.pick(PROGRESS);
         const wrong = random.chance(0.5) ? damagedText(line, random) : line;
         socket.write(
           Buffer.concat([

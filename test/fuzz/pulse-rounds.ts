@@ -20,7 +20,7 @@ const GOLDEN = new URL('../../../test/golden/', import.meta.url);
 const SEED_MAX_BYTES = 50_000;
 /** The arguments of all of them. */
 const ARGS = { ...PEAKS, mask: 0x85, index: 7 };
-const ASKED: [RequestName, ...RequestName[]] = [
+const ASKED: readonly RequestName[] = [
   'GET_SINK_INPUT_INFO_LIST',
   'GET_SINK_INFO_LIST',
   'GET_SINK_INPUT_INFO',
@@ -41,7 +41,7 @@ const other = (random: SeededRandom): Buffer => corpus[random.below(corpus.lengt
 const cut = (bytes: Buffer, from: number, to: number): Buffer =>
   Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)]);
 
-const MUTATIONS: [Mutation, ...Mutation[]] = [
+const MUTATIONS: readonly Mutation[] = [
   (bytes) => bytes,
   (bytes, random) => bytes.subarray(0, random.below(bytes.length + 1)),
   (bytes, random) => {
@@ -63,10 +63,7 @@ const MUTATIONS: [Mutation, ...Mutation[]] = [
   },
   (bytes, random) => {
     const mutated = Buffer.from(bytes);
-    mutated[random.below(bytes.length)] = random.pick([...Buffer.from('tNLBax10UmvVPf')] as [
-      number,
-      ...number[],
-    ]);
+    mutated[random.below(bytes.length)] = random.pick([...Buffer.from('tNLBax10UmvVPf')]);
     return mutated;
   },
   (bytes, random) => {

@@ -2,12 +2,12 @@
 
 import type { SeededRandom } from '../seeded-random.js';
 
-const TEXTS: [string, ...string[]] = [
+const TEXTS = [
   '',
   'x',
   'living',
   '__proto__',
-  '\u0000',
+  '\0',
   '☕',
   '\ud800',
   'x'.repeat(5000),
@@ -16,57 +16,24 @@ const TEXTS: [string, ...string[]] = [
   '../..',
   '1',
 ];
-const KEYS: [string, ...string[]] = [
-  'event',
-  ...[
-    'volume',
-    'delta',
-    'muted',
-    'output',
-    'default',
-    'balance',
-    'port',
-    'position',
-    'offset',
-    'loop',
-    'shuffle',
-    'state',
-    'origin',
-  ],
-  ...[
-    'total',
-    'percent',
-    'current',
-    'step',
-    'success',
-    'latest',
-    'upgrade_available',
-    'checked_at',
-    '__proto__',
-    'constructor',
-    'toString',
-    '',
-  ],
+const KEYS = [
+  ...'event volume delta muted output default balance port position offset loop shuffle state origin'.split(
+    ' ',
+  ),
+  ...'total percent current step success latest upgrade_available checked_at'.split(' '),
+  ...'__proto__ constructor toString'.split(' '),
+  '',
 ];
-const NUMBERS: [string, ...string[]] = [
-  '0',
-  '-0',
-  '1',
-  '0.5',
-  '-1',
-  '1e999',
-  '1e-999',
-  '9007199254740993',
-  '00',
-  '1.',
-  'NaN',
-  '123456789012345678901234567890',
-];
+const NUMBERS = '0 -0 1 0.5 -1 1e999 1e-999 9007199254740993 00 1. NaN 123456789012345678901234567890'.split(
+  ' ',
+);
+/** What means something in JSON, or is not of it. */
+const PIECES = [...'"{},:\\\n\r\0', '\\u0000', ...'0-e\u00e9\ufeff', 'x'.repeat(70_000)];
 
 /** Mostly well-formed. */
 export function anyJson(random: SeededRandom, depth = 0): string {
   const some = (one: () => string): string => Array.from({ length: random.below(5) }, one).join(',');
-  const kinds: [() => string, ...(() => string)[]] = [
+  const kinds = [
     () => random.pick(NUMBERS),
     () => JSON.stringify(random.pick(TEXTS)),
     () => random.pick(['true', 'false', 'null']),
@@ -85,24 +52,7 @@ export function damagedText(text: string, random: SeededRandom): string {
   let damaged = text;
   for (let left = random.below(3); left >= 0; left -= 1) {
     const at = random.below(damaged.length + 1);
-    const piece = random.pick([
-      '"',
-      '{',
-      '}',
-      ',',
-      ':',
-      '\\',
-      '\n',
-      '\r',
-      '\0',
-      '\\u0000',
-      '0',
-      '-',
-      'e',
-      '\u00e9',
-      '\ufeff',
-      'x'.repeat(70_000),
-    ]);
+    const piece = random.pick(PIECES);
     const end = random.chance(0.5) ? at : at + random.below(8);
     damaged = random.chance(0.1) ? damaged.slice(0, at) : damaged.slice(0, at) + piece + damaged.slice(end);
   }

@@ -10,24 +10,14 @@ import type { Requests } from './requests.js';
 /** Between two rounds of requests: load, not a wait for anything. */
 const PACE_MS = 100;
 
-const READS = [
-  '/audio',
-  '/audio/outputs',
-  '/audio/clients',
-  '/services',
-  '/players',
-  '/upgrade',
-  '/power/',
-  '/health',
-  '/server',
-];
+const READS =
+  '/audio /audio/outputs /audio/clients /services /players /upgrade /power/ /health /server'.split(' ');
 
 type Chosen<T> = (random: SeededRandom) => T;
-type Table<T> = readonly [Chosen<T>, ...Chosen<T>[]];
 
 const level = (random: SeededRandom): number => random.below(101) / 100;
 
-const POSTS: Table<readonly [path: string, body?: object]> = [
+const POSTS: readonly Chosen<readonly [path: string, body?: object]>[] = [
   (random) => [`/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`, { volume: level(random) }],
   (random) => ['/audio/outputs/kitchen/mute', { muted: random.chance(0.5) }],
   (random) => ['/audio/server/volume', { delta: level(random) / 5 - 0.1 }],
@@ -47,7 +37,7 @@ const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 const AT_MOST = ['timeout', '-s', 'KILL', '5'];
 
 /** Commands of pi's. */
-const HANDS: Table<string> = [
+const HANDS: readonly Chosen<string>[] = [
   (random) => `pactl set-sink-volume living ${random.below(101)}%`,
   (random) => `pactl set-sink-mute living ${random.pick(['0', '1'])}`,
   (random) => `pactl set-default-sink ${random.pick(['living', 'kitchen'])}`,
@@ -56,7 +46,7 @@ const HANDS: Table<string> = [
   (random) => `systemctl --user ${random.pick(['restart', 'stop'])} radio.service`,
 ];
 
-const MESSAGES: Table<string> = [
+const MESSAGES: readonly Chosen<string>[] = [
   (random) => `audio/outputs/kitchen/set -m '{"volume": ${level(random)}}'`,
   (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
   (random) => `players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
