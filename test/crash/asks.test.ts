@@ -2,13 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prepare, stage } from './harness.js';
+import { prepare, stage, stageUp } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
-
-test('a command that rejects is an internal fault, and the thread lives on', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('a command that rejects is an internal fault, and the thread lives on', async (t) => {
+  const { say, witness } = await stageUp(t, { audio: 'obedient' });
   const first = await say('audio', 'who');
   const answer = await say('audio', 'fail');
   assert.deepEqual(answer, {
@@ -22,9 +19,8 @@ test('a command that rejects is an internal fault, and the thread lives on', DEA
   assert.deepEqual(await say('audio', 'who'), first);
 });
 
-test('an answer behind the deadline is a time-out, and its lateness harms nobody', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient' }, { askWithinMs: 100 });
-  await witness.untilState('audio', 'up');
+test('an answer behind the deadline is a time-out, and its lateness harms nobody', async (t) => {
+  const { say } = await stageUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
   assert.deepEqual(await say('audio', 'keep'), {
     ok: false,
     fault: 'timeout',
@@ -38,31 +34,26 @@ test('an answer behind the deadline is a time-out, and its lateness harms nobody
   assert.ok(released.text !== '"kept"');
 });
 
-test('commands that are asked while the thread starts wait for it', DEADLINE, async (t) => {
+test('commands that are asked while the thread starts wait for it', async (t) => {
   const { say } = stage(t, { audio: 'obedient' });
   assert.equal((await say('audio', 'who')).ok, true);
 });
 
-test('a backend that is not enabled or not started is unavailable', DEADLINE, async (t) => {
+test('a backend that is not enabled or not started is unavailable', async (t) => {
   const unavailable = { ok: false, fault: 'unavailable', detail: 'The power backend is not running' };
   const { say } = stage(t, { audio: 'obedient' });
   assert.deepEqual(await say('power', 'who'), unavailable);
   assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
 });
 
-test(
-  'a backend whose turn to start has not come is unavailable, and called what its health is',
-  DEADLINE,
-  async (t) => {
-    const { say } = stage(t, { audio: 'obedient', power: 'obedient' });
-    const detail = 'The power backend is connecting';
-    assert.deepEqual(await say('power', 'who'), { ok: false, fault: 'unavailable', detail });
-  },
-);
+test('a backend whose turn to start has not come is unavailable, and called what its health is', async (t) => {
+  const { say } = stage(t, { audio: 'obedient', power: 'obedient' });
+  const detail = 'The power backend is connecting';
+  assert.deepEqual(await say('power', 'who'), { ok: false, fault: 'unavailable', detail });
+});
 
-test('no more than 256 commands wait for one child, and the bound is per child', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient', power: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('no more than 256 commands wait for one child, and the bound is per child', async (t) => {
+  const { say } = await stageUp(t, { audio: 'obedient', power: 'obedient' });
   let settled = 0;
   const waiting = Array.from({ length: 256 }, () => say('audio', 'wait').finally(() => (settled += 1)));
   const refused = await say('audio', 'wait');
@@ -72,24 +63,19 @@ test('no more than 256 commands wait for one child, and the bound is per child',
   t.after(() => Promise.all(waiting));
 });
 
-test(
-  'a batch arrives whole and in order: changes before the state behind them, and before the answer',
-  DEADLINE,
-  async (t) => {
-    const { say, witness } = stage(t, { audio: 'obedient' });
-    await witness.untilState('audio', 'up');
-    witness.story.length = 0;
-    await say('audio', 'publish');
-    assert.deepEqual(witness.story, [
-      'put 1',
-      'drop 2',
-      'connecting',
-      'put 3',
-      'event power.action',
-      'up',
-      'put 4',
-    ]);
-    const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
-    assert.equal(connecting?.[1].detail, 'the sound server is away');
-  },
-);
+test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {
+  const { say, witness } = await stageUp(t, { audio: 'obedient' });
+  witness.story.length = 0;
+  await say('audio', 'publish');
+  assert.deepEqual(witness.story, [
+    'put 1',
+    'drop 2',
+    'connecting',
+    'put 3',
+    'event power.action',
+    'up',
+    'put 4',
+  ]);
+  const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
+  assert.equal(connecting?.[1].detail, 'the sound server is away');
+});

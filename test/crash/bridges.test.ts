@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Stage, stage } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
 const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
@@ -21,7 +20,7 @@ function count({ witness }: Stage, word: string): number {
   return witness.story.filter((said) => said === word).length;
 }
 
-test('it pulls when its thread is new, and when it has taken in what it was told', DEADLINE, async (t) => {
+test('it pulls when its thread is new, and when it has taken in what it was told', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   await scene.witness.until(() => count(scene, FIRST) === 1);
   assert.equal(count(scene, NEXT), 0);
@@ -32,7 +31,7 @@ test('it pulls when its thread is new, and when it has taken in what it was told
   assert.equal(count(scene, FIRST), 1);
 });
 
-test('what it asks is answered', DEADLINE, async (t) => {
+test('what it asks is answered', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   await scene.witness.until(() => count(scene, FIRST) === 1);
   tell(scene, '/one', '/two');
@@ -47,7 +46,7 @@ const DEATHS = [
   ['hang', /^thread ended: hung: /],
 ] as const;
 for (const [word, detail] of DEATHS) {
-  test(`told to ${word}, it is replaced and pulls anew; a backend notices nothing`, DEADLINE, async (t) => {
+  test(`told to ${word}, it is replaced and pulls anew; a backend notices nothing`, async (t) => {
     const scene = stage(t, { power: 'obedient', discovery: 'bridge' }, { heartbeat: QUICK_PULSE });
     const { witness, say } = scene;
     await witness.until(() => count(scene, FIRST) === 1);
@@ -62,7 +61,7 @@ for (const [word, detail] of DEATHS) {
   });
 }
 
-test('a reply to a thread that has died goes to nobody', DEADLINE, async (t) => {
+test('a reply to a thread that has died goes to nobody', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   const { witness } = scene;
   await witness.until(() => count(scene, FIRST) === 1);

@@ -6,11 +6,8 @@ import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
-import { type Stage, type StageOptions, stage, THREW_AT_LOAD } from './harness.js';
+import { type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
-/** Each of fifty threads takes a second to start where twenty processes want two cores (measured). */
-const FIFTY_DEADLINE = { timeout: 180_000 };
 /** Long enough for a thread that only lacks the processor, short enough for a test. */
 const QUICK_PULSE = { everyMs: 20, pongWithinMs: 2000, idleBeats: 3 };
 
@@ -52,11 +49,10 @@ const DEATHS_ON_COMMAND: Readonly<Record<string, DeathRow>> = {
 };
 
 for (const [word, { detail, options }] of Object.entries(DEATHS_ON_COMMAND)) {
-  test(`an actor that is told to ${word} is replaced, and its neighbour lives on`, DEADLINE, async (t) => {
-    const scene = stage(t, { audio: 'obedient', power: 'obedient' }, options);
+  test(`an actor that is told to ${word} is replaced, and its neighbour lives on`, async (t) => {
+    const scene = await stageUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { say, witness } = scene;
     const before = await neighbour(scene);
-    await witness.untilState('audio', 'up');
     const first = textOf(await say('audio', 'who'));
     const dying = say('audio', word);
     await witness.untilState('audio', 'restarting', 1);
@@ -90,7 +86,7 @@ const DEATHS_AT_BIRTH: readonly (DeathRow & { readonly fixture: string })[] = [
 ];
 
 for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
-  test(`an actor that is ${fixture} dies with a reason, and its neighbour lives on`, DEADLINE, async (t) => {
+  test(`an actor that is ${fixture} dies with a reason, and its neighbour lives on`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
     const scene = stage(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
     const { say, witness } = scene;
@@ -105,38 +101,28 @@ for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
   });
 }
 
-test(
-  'an actor that idles and never reads its mailbox is killed at the second chance',
-  DEADLINE,
-  async (t) => {
-    const { witness } = stage(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
-    await witness.untilState('audio', 'restarting', 1);
-    assert.match(witness.now('audio')?.detail ?? '', /^thread ended: deaf: idle and no answer/);
-  },
-);
+test('an actor that idles and never reads its mailbox is killed at the second chance', async (t) => {
+  const { witness } = stage(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
+  await witness.untilState('audio', 'restarting', 1);
+  assert.match(witness.now('audio')?.detail ?? '', /^thread ended: deaf: idle and no answer/);
+});
 
-test(
-  'what a thread said before it died is heard, and nothing that it says afterwards',
-  DEADLINE,
-  async (t) => {
-    const restarts = { waitsMs: [0, 0, 0], windowMs: 60_000, restMs: 60_000 };
-    const { witness } = stage(t, { audio: 'throws-at-start' }, { restarts });
-    await witness.untilState('audio', 'failed', 4);
-    const words = witness.lines.map(({ message }) => message).filter((message) => message.includes('words'));
-    assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
-  },
-);
+test('what a thread said before it died is heard, and nothing that it says afterwards', async (t) => {
+  const restarts = { waitsMs: [0, 0, 0], windowMs: 60_000, restMs: 60_000 };
+  const { witness } = stage(t, { audio: 'throws-at-start' }, { restarts });
+  await witness.untilState('audio', 'failed', 4);
+  const words = witness.lines.map(({ message }) => message).filter((message) => message.includes('words'));
+  assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
+});
 
-test('what a thread keeps for the young does not grow beyond its limit', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('what a thread keeps for the young does not grow beyond its limit', async (t) => {
+  const { say } = await stageUp(t, { audio: 'obedient' });
   const kept = Number(textOf(await say('audio', 'grow')));
   assert.ok(kept > 0 && kept <= HEAP_LIMITS.maxYoungGenerationSizeMb * 1024 * 1024, `${kept} bytes`);
 });
 
-test('a long speech before the death is heard to its end', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('a long speech before the death is heard to its end', async (t) => {
+  const { say, witness } = await stageUp(t, { audio: 'obedient' });
   const dying = say('audio', 'speak and exit');
   // The main thread is busy elsewhere: speech and death wait for it together.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
@@ -146,14 +132,14 @@ test('a long speech before the death is heard to its end', DEADLINE, async (t) =
   assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
 });
 
-test('an error in a thread whose task has ended harms nobody', DEADLINE, async (t) => {
+test('an error in a thread whose task has ended harms nobody', async (t) => {
   const scene = stage(t, { audio: 'fails-twice', power: 'obedient' });
   const before = await neighbour(scene);
   await scene.witness.until(() => (scene.witness.now('audio')?.restarts ?? 0) >= 20);
   assert.equal(await neighbour(scene), before);
 });
 
-test('the log tells of each state once, and of the stack', DEADLINE, async (t) => {
+test('the log tells of each state once, and of the stack', async (t) => {
   const { witness } = stage(
     t,
     { audio: 'throws-at-load' },
@@ -170,9 +156,8 @@ test('the log tells of each state once, and of the stack', DEADLINE, async (t) =
   assert.equal(witness.lines[1]?.fields['backend'], 'audio');
 });
 
-test('asks that wait for a dying thread are answered unavailable, oldest first', DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('asks that wait for a dying thread are answered unavailable, oldest first', async (t) => {
+  const { say } = await stageUp(t, { audio: 'obedient' });
   const order: number[] = [];
   const waiting = [1, 2, 3].map(async (number) => {
     const answer = await say('audio', 'wait');
@@ -185,15 +170,13 @@ test('asks that wait for a dying thread are answered unavailable, oldest first',
   assert.deepEqual(order, [1, 2, 3]);
 });
 
-test('fifty deaths leave no thread, port or timer behind', FIFTY_DEADLINE, async (t) => {
-  const { say, witness } = stage(t, { audio: 'obedient', power: 'obedient' });
+test('fifty deaths leave no thread, port or timer behind', async (t) => {
+  const { say, witness } = await stageUp(t, { audio: 'obedient', power: 'obedient' });
   const resources = (): Record<string, number> => {
     const count: Record<string, number> = {};
     for (const kind of process.getActiveResourcesInfo()) count[kind] = (count[kind] ?? 0) + 1;
     return count;
   };
-  await witness.untilState('power', 'up');
-  await witness.untilState('audio', 'up');
   await say('audio', 'throw');
   await witness.untilState('audio', 'up', 1);
   const before = resources();

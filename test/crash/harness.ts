@@ -25,6 +25,9 @@ export const THREW_AT_LOAD =
 /** Restarts at once and without end. */
 const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
 
+/** For what comes next: a thread takes a second to start where twenty processes want two cores (measured). */
+const DEADLINE_MS = 60_000;
+
 /** One child per name, each with the fixture of that name. */
 export type Cast = { readonly [C in ChildName]?: string };
 
@@ -88,14 +91,22 @@ export class Witness implements ChildListener, Logger {
     return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
   }
 
-  /** Fulfils as soon as `condition` holds behind something that was said. */
+  /** Fulfils as soon as `condition` holds behind something that was said; rejects, saying what that was, when it does not in time. */
   until(condition: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!condition()) return;
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void): void => {
+        clearTimeout(deadline);
         this.#waiting.delete(look);
-        resolve();
+        act();
       };
+      const look = (): void => {
+        if (condition()) settle(resolve);
+      };
+      const inVain = (): void => {
+        const said = JSON.stringify(this.healths.slice(-9));
+        settle(() => reject(new Error(`waited ${DEADLINE_MS} ms in vain; last: ${said}`)));
+      };
+      const deadline = setTimeout(inVain, DEADLINE_MS);
       this.#waiting.add(look);
       look();
     });
@@ -155,4 +166,11 @@ export function stage(t: TestContext, ...args: Parameters<typeof prepare>): Stag
   t.after(() => prepared.supervisor.stop());
   prepared.supervisor.start(prepared.witness);
   return prepared;
+}
+
+/** The same, once all of its children are up. */
+export async function stageUp(t: TestContext, ...args: Parameters<typeof prepare>): Promise<Stage> {
+  const staged = stage(t, ...args);
+  for (const name of Object.keys(args[0])) await staged.witness.untilState(name as ChildName, 'up');
+  return staged;
 }

@@ -13,7 +13,7 @@ import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
-import { stage } from './harness.js';
+import { stage, stageUp } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
@@ -43,9 +43,7 @@ class Refusal {
 test('refused a thread at all, the child is back when there is one', { timeout: DEADLINE_MS }, async (t) => {
   const heapLimits = new Refusal();
   const cast = { audio: 'obedient', power: 'obedient' };
-  const { witness, say } = stage(t, cast, { restarts: RESTARTS, heapLimits });
-  await witness.untilState('audio', 'up');
-  await witness.untilState('power', 'up');
+  const { witness, say } = await stageUp(t, cast, { restarts: RESTARTS, heapLimits });
   heapLimits.refuses = true;
   const dying = say('audio', 'throw');
   await witness.untilState('audio', 'restarting', 2);
@@ -57,7 +55,6 @@ test('refused a thread at all, the child is back when there is one', { timeout: 
 });
 
 test('threads that are stuck in the kernel do not pile up, and the child is back when they come loose', {
-  timeout: 60_000,
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-stuck-'));

@@ -6,16 +6,16 @@ import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
-import { prepare, stage, THREW_AT_LOAD } from './harness.js';
+import { prepare, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
-
-test('a child starts when the one before it has spoken', DEADLINE, async (t) => {
+test('a child starts when the one before it has spoken', async (t) => {
   // Its time stands still: on a busy machine the longest wait for a child may pass before it speaks.
   const clock = new ManualClock();
-  const { witness } = stage(t, { audio: 'obedient', systemd: 'obedient', power: 'obedient' }, { clock });
-  // All three: one that never came up would count as early.
-  for (const backend of ['audio', 'systemd', 'power'] as const) await witness.untilState(backend, 'up');
+  const { witness } = await stageUp(
+    t,
+    { audio: 'obedient', systemd: 'obedient', power: 'obedient' },
+    { clock },
+  );
   const firsts = witness.healths.map(([backend, { state }]) => `${backend} ${state}`);
   for (const [before, after] of [
     ['audio up', 'systemd connecting'],
@@ -29,60 +29,42 @@ test('a child starts when the one before it has spoken', DEADLINE, async (t) => 
 });
 
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
-  test(
-    `a child that ${fixture.replaceAll('-', ' ')} keeps the next one from nothing`,
-    DEADLINE,
-    async (t) => {
-      const { witness } = stage(t, { audio: fixture, systemd: 'obedient' });
-      await witness.untilState('systemd', 'up');
-    },
-  );
+  test(`a child that ${fixture.replaceAll('-', ' ')} keeps the next one from nothing`, async (t) => {
+    const { witness } = stage(t, { audio: fixture, systemd: 'obedient' });
+    await witness.untilState('systemd', 'up');
+  });
 }
 
 for (const [fixture, detail] of [
   ['exits-at-load', /^thread ended: exit code 3$/],
   ['throws-at-load', THREW_AT_LOAD],
 ] as const) {
-  test(
-    `a thread that ${fixture.replaceAll('-', ' ')} while it warms up is a death like any other`,
-    DEADLINE,
-    async (t) => {
-      const { witness } = stage(
-        t,
-        { audio: fixture, power: 'obedient' },
-        { warmUp: fixture, restarts: RESTARTS },
-      );
-      await witness.untilState('audio', 'restarting', 1);
-      assert.match(witness.now('audio')?.detail ?? '', detail);
-      await witness.untilState('power', 'up');
-    },
-  );
+  test(`a thread that ${fixture.replaceAll('-', ' ')} while it warms up is a death like any other`, async (t) => {
+    const { witness } = stage(
+      t,
+      { audio: fixture, power: 'obedient' },
+      { warmUp: fixture, restarts: RESTARTS },
+    );
+    await witness.untilState('audio', 'restarting', 1);
+    assert.match(witness.now('audio')?.detail ?? '', detail);
+    await witness.untilState('power', 'up');
+  });
 
-  test(
-    `a thread that ${fixture.replaceAll('-', ' ')} and was meant for another child is not its neighbour's trouble`,
-    DEADLINE,
-    async (t) => {
-      const { witness } = stage(t, { power: 'obedient' }, { warmUp: fixture });
-      await witness.untilState('power', 'up');
-      assert.deepEqual(witness.states('power'), ['connecting', 'up']);
-    },
-  );
+  test(`a thread that ${fixture.replaceAll('-', ' ')} and was meant for another child is not its neighbour's trouble`, async (t) => {
+    const { witness } = await stageUp(t, { power: 'obedient' }, { warmUp: fixture });
+    assert.deepEqual(witness.states('power'), ['connecting', 'up']);
+  });
 }
 
-test(
-  'a child gets the thread that has booted for it, and another one when that has gone',
-  DEADLINE,
-  async (t) => {
-    const { say, witness } = stage(t, { audio: 'warmed' }, { warmUp: 'warmed' });
-    await witness.untilState('audio', 'up');
-    assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
-    await say('audio', 'die');
-    await witness.untilState('audio', 'up', 1);
-    assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
-  },
-);
+test('a child gets the thread that has booted for it, and another one when that has gone', async (t) => {
+  const { say, witness } = await stageUp(t, { audio: 'warmed' }, { warmUp: 'warmed' });
+  assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
+  await say('audio', 'die');
+  await witness.untilState('audio', 'up', 1);
+  assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
+});
 
-test('a thread that has booted for a child, and that no child takes, ends', DEADLINE, async (t) => {
+test('a thread that has booted for a child, and that no child takes, ends', async (t) => {
   const { supervisor, witness } = prepare({}, { warmUp: 'holds-a-file' });
   t.after(() => supervisor.stop());
   const held = () =>

@@ -7,13 +7,14 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
 import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
-import { type Cast, prepare, stage } from './harness.js';
+import { type Cast, prepare, stage, stageUp } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
-
-test('children stop in reverse order of their start', DEADLINE, async (t) => {
-  const { supervisor, witness } = stage(t, { audio: 'obedient', systemd: 'obedient', power: 'obedient' });
-  for (const backend of ['audio', 'systemd', 'power'] as const) await witness.untilState(backend, 'up');
+test('children stop in reverse order of their start', async (t) => {
+  const { supervisor, witness } = await stageUp(t, {
+    audio: 'obedient',
+    systemd: 'obedient',
+    power: 'obedient',
+  });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   const stopped = witness.lines.filter(({ message }) => message === 'stops as told');
   assert.deepEqual(
@@ -22,24 +23,19 @@ test('children stop in reverse order of their start', DEADLINE, async (t) => {
   );
 });
 
-test(
-  'a child that ignores the stop is killed and reported, and the others stop cleanly',
-  DEADLINE,
-  async (t) => {
-    const cast: Cast = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
-    const { supervisor, witness } = stage(t, cast, { stopWithinMs: 1000 });
-    for (const backend of ['audio', 'systemd', 'power'] as const) await witness.untilState(backend, 'up');
-    assert.deepEqual(await supervisor.stop(), { late: ['systemd'] });
-    const warnings = witness.lines.filter(({ level }) => level === 'warn');
-    assert.deepEqual(
-      warnings.map(({ fields }) => fields),
-      [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }],
-    );
-    assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
-  },
-);
+test('a child that ignores the stop is killed and reported, and the others stop cleanly', async (t) => {
+  const cast: Cast = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
+  const { supervisor, witness } = await stageUp(t, cast, { stopWithinMs: 1000 });
+  assert.deepEqual(await supervisor.stop(), { late: ['systemd'] });
+  const warnings = witness.lines.filter(({ level }) => level === 'warn');
+  assert.deepEqual(
+    warnings.map(({ fields }) => fields),
+    [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }],
+  );
+  assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
+});
 
-test('a thread that takes longer to go than one is given is waited for', DEADLINE, async () => {
+test('a thread that takes longer to go than one is given is waited for', async () => {
   // Every deadline is over at once: no thread has gone by then.
   const after = (_ms: number, callback: () => void) => {
     queueMicrotask(callback);
@@ -53,20 +49,19 @@ test('a thread that takes longer to go than one is given is waited for', DEADLIN
   assert.equal(threads.stuck, false);
 });
 
-test('a stop that ends with an error is told, and is not late', DEADLINE, async (t) => {
-  const { supervisor, witness } = stage(t, { audio: 'rejects-stop' });
-  await witness.untilState('audio', 'up');
+test('a stop that ends with an error is told, and is not late', async (t) => {
+  const { supervisor, witness } = await stageUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');
   assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
 });
 
-test('children stop while they start', DEADLINE, async (t) => {
+test('children stop while they start', async (t) => {
   const { supervisor } = stage(t, { audio: 'obedient', power: 'obedient' });
   assert.deepEqual(await supervisor.stop(), { late: [] });
 });
 
-test('a child that hangs while it loads is killed', DEADLINE, async (t) => {
+test('a child that hangs while it loads is killed', async (t) => {
   const { supervisor } = stage(t, { audio: 'hangs-at-load' }, { stopWithinMs: 200 });
   assert.deepEqual(await supervisor.stop(), { late: ['audio'] });
 });
@@ -75,7 +70,7 @@ for (const [state, waitsMs] of [
   ['restarting', [3_600_000]],
   ['failed', []],
 ] as const) {
-  test(`a child that is ${state} stops at once and is not started again`, DEADLINE, async (t) => {
+  test(`a child that is ${state} stops at once and is not started again`, async (t) => {
     const restarts = { waitsMs, windowMs: 60_000, restMs: 3_600_000 };
     const { supervisor, witness } = stage(t, { audio: 'throws-at-load' }, { restarts });
     await witness.untilState('audio', state, 1);
@@ -84,7 +79,7 @@ for (const [state, waitsMs] of [
   });
 }
 
-test('a child that waits for its restart is not started while another stops', DEADLINE, async (t) => {
+test('a child that waits for its restart is not started while another stops', async (t) => {
   const cast: Cast = { audio: 'throws-at-load', power: 'ignores-stop' };
   const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, restMs: 60_000 };
   const { supervisor, witness } = stage(t, cast, { stopWithinMs: 1000, restarts });
@@ -93,20 +88,17 @@ test('a child that waits for its restart is not started while another stops', DE
   assert.equal(witness.now('audio')?.restarts, 1);
 });
 
-test('a child that dies while another stops stays down', DEADLINE, async (t) => {
+test('a child that dies while another stops stays down', async (t) => {
   const cast: Cast = { audio: 'obedient', power: 'ignores-stop' };
-  const { supervisor, witness, say } = stage(t, cast, { stopWithinMs: 1000 });
-  await witness.untilState('audio', 'up');
-  await witness.untilState('power', 'up');
+  const { supervisor, witness, say } = await stageUp(t, cast, { stopWithinMs: 1000 });
   const stopping = supervisor.stop();
   await say('audio', 'throw');
   assert.deepEqual(await stopping, { late: ['power'] });
   assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
 });
 
-test('asks that wait at the stop are answered, and later ones at once', DEADLINE, async (t) => {
-  const { supervisor, witness, say } = stage(t, { audio: 'obedient' });
-  await witness.untilState('audio', 'up');
+test('asks that wait at the stop are answered, and later ones at once', async (t) => {
+  const { supervisor, say } = await stageUp(t, { audio: 'obedient' });
   const waiting = say('audio', 'wait');
   const stopping = supervisor.stop();
   const late = await say('audio', 'who');
@@ -116,13 +108,13 @@ test('asks that wait at the stop are answered, and later ones at once', DEADLINE
   assert.equal((await say('audio', 'who')).ok, false);
 });
 
-test('stopping twice is stopping once, and stopping before the start is allowed', DEADLINE, async (t) => {
+test('stopping twice is stopping once, and stopping before the start is allowed', async (t) => {
   const { supervisor } = stage(t, { audio: 'obedient' });
   assert.equal(supervisor.stop(), supervisor.stop());
   assert.deepEqual(await prepare({ audio: 'obedient' }).supervisor.stop(), { late: [] });
 });
 
-test('a process whose supervisor has stopped ends by itself', DEADLINE, async (t) => {
+test('a process whose supervisor has stopped ends by itself', async (t) => {
   const script = fileURLToPath(new URL('./whole-life.js', import.meta.url));
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));

@@ -4,58 +4,46 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { ManualClock } from '../manual-clock.js';
-import { stage, THREW_AT_LOAD } from './harness.js';
+import { stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
-const DEADLINE = { timeout: 60_000 };
-
-test(
-  'after 5 deaths in 60 s it is restarting, after the sixth it has failed and rests for 60 s',
-  DEADLINE,
-  async (t) => {
-    const clock = new ManualClock();
-    const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
-    for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
-      await witness.untilState('audio', 'restarting', died + 1);
-      if (waitMs > 0) clock.advance(waitMs - 1);
-      assert.equal(witness.now('audio')?.restarts, died + 1);
-      clock.advance(waitMs > 0 ? 1 : 0);
-    }
-    await witness.untilState('audio', 'failed', 6);
-    assert.match(witness.now('audio')?.detail ?? '', THREW_AT_LOAD);
-    assert.match(witness.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
-    assert.equal(witness.now('audio')?.since, clock.date());
-    clock.advance(59_999);
-    assert.equal(witness.now('audio')?.state, 'failed');
-    clock.advance(1);
-    assert.equal(witness.now('audio')?.state, 'restarting');
-    // The six have been forgotten: this death is the first.
-    await witness.untilState('audio', 'restarting', 7);
-  },
-);
-
-test(
-  'at rest one timer is set; a round of pings sets a second one until all pongs are in',
-  DEADLINE,
-  async (t) => {
-    const clock = new ManualClock();
-    const { witness, say } = stage(t, { audio: 'obedient', power: 'obedient' }, { clock });
-    await witness.untilState('audio', 'up');
-    await witness.untilState('power', 'up');
-    await say('audio', 'who');
-    assert.equal(clock.timers, 1);
-    clock.advance(30_000);
-    assert.equal(clock.timers, 2);
-    await Promise.all([say('audio', 'who'), say('power', 'who')]);
-    assert.equal(clock.timers, 1);
-    clock.advance(10_000);
-    assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
-  },
-);
-
-test('a thread that is younger than a beat is not pinged', DEADLINE, async (t) => {
+test('after 5 deaths in 60 s it is restarting, after the sixth it has failed and rests for 60 s', async (t) => {
   const clock = new ManualClock();
-  const { witness, say } = stage(t, { audio: 'obedient' }, { clock });
-  await witness.untilState('audio', 'up');
+  const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
+  for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
+    await witness.untilState('audio', 'restarting', died + 1);
+    if (waitMs > 0) clock.advance(waitMs - 1);
+    assert.equal(witness.now('audio')?.restarts, died + 1);
+    clock.advance(waitMs > 0 ? 1 : 0);
+  }
+  await witness.untilState('audio', 'failed', 6);
+  assert.match(witness.now('audio')?.detail ?? '', THREW_AT_LOAD);
+  assert.match(witness.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
+  assert.equal(witness.now('audio')?.since, clock.date());
+  clock.advance(59_999);
+  assert.equal(witness.now('audio')?.state, 'failed');
+  clock.advance(1);
+  assert.equal(witness.now('audio')?.state, 'restarting');
+  // The six have been forgotten: this death is the first.
+  await witness.untilState('audio', 'restarting', 7);
+});
+
+test('at rest one timer is set; a round of pings sets a second one until all pongs are in', async (t) => {
+  const clock = new ManualClock();
+  const { witness, say } = await stageUp(t, { audio: 'obedient', power: 'obedient' }, { clock });
+  await witness.untilState('power', 'up');
+  await say('audio', 'who');
+  assert.equal(clock.timers, 1);
+  clock.advance(30_000);
+  assert.equal(clock.timers, 2);
+  await Promise.all([say('audio', 'who'), say('power', 'who')]);
+  assert.equal(clock.timers, 1);
+  clock.advance(10_000);
+  assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
+});
+
+test('a thread that is younger than a beat is not pinged', async (t) => {
+  const clock = new ManualClock();
+  const { witness, say } = await stageUp(t, { audio: 'obedient' }, { clock });
   clock.advance(1000);
   await say('audio', 'throw');
   clock.advance(0);
