@@ -150,7 +150,7 @@ function load(configPath: string | undefined): Promise<Loaded> {
 async function checkConfig(loaded: Loaded): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
-  const { effectiveYaml } = await import('./supervisor/config/resolve.js');
+  const { effectiveYaml } = await import('./supervisor/config/yaml.js');
   return say(effectiveYaml(loaded.values));
 }
 

@@ -115,7 +115,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'uWebSockets.js': { in: ['src/gateway/'], files: 2 },
   piscina: { in: ['src/supervisor/'], files: 1 },
   pino: { in: ['src/supervisor/log.ts'] },
-  yaml: { in: ['src/supervisor/config/'] },
+  yaml: { in: ['src/supervisor/config/yaml.ts'] },
   'dbus-next': { in: ['src/actors/bus/connection.ts'] },
   preact: { in: ['src/page/'] },
   mqtt: { in: ['src/actors/mqtt/broker.ts'] },

@@ -1,6 +1,8 @@
 // What configuration has to say about itself: problems and warnings with the place that they came from, and which known key
 // somebody most likely meant. Pure; prints nothing.
 
+import type { ConfigValue } from './yaml.js';
+
 /** A location in a file; line and column count from 1, the column in UTF-16 units. */
 export interface Location {
   readonly file: string;
@@ -45,6 +47,13 @@ export function quoted(text: string): string {
 export function keyPath(parent: string, name: string): string {
   const shown = /^[\w-]+$/.test(name) && name.length <= MAX_SHOWN_CHARS ? name : quoted(name);
   return parent === '' ? shown : `${parent}.${shown}`;
+}
+
+/** What a value is, for a message: `the text "abc"`, `8018`, `a list`. */
+export function described(node: ConfigValue): string {
+  if (node.kind !== 'scalar') return `a ${node.kind}`;
+  if (node.value === null) return 'nothing';
+  return typeof node.value === 'string' ? `the text ${quoted(node.value)}` : String(node.value);
 }
 
 /** Collects what is found. `key` is the dotted path as the administrator spelled it. */

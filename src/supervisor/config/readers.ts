@@ -1,9 +1,9 @@
 // How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
 
 import type { UnitEntry } from '../../protocol/actor/settings.js';
-import { type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
-import { type Checked, unitName } from './texts.js';
-import { type ConfigMap, type ConfigValue, described, isNothing } from './tree.js';
+import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
+import { type Check, unitName } from './texts.js';
+import type { ConfigMap, ConfigValue } from './yaml.js';
 
 /** What a reader knows besides the value. */
 export interface ReadingContext {
@@ -19,6 +19,10 @@ export type ValueReader<T> = (node: ConfigValue, reading: ReadingContext) => T |
 function expected(what: string, node: ConfigValue, { findings }: ReadingContext): undefined {
   findings.problem(node.at, node.key, `must be ${what}, not ${described(node)}`);
   return undefined;
+}
+
+export function isNothing(node: ConfigValue): boolean {
+  return node.kind === 'scalar' && node.value === null;
 }
 
 function textIn(node: ConfigValue | undefined): string | undefined {
@@ -48,10 +52,7 @@ export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W
 }
 
 /** A text that `check` accepts; `what` names the kind, with its article. */
-export function checkedText<T>(
-  what: string,
-  check: (value: string, home: string) => Checked<T>,
-): ValueReader<T> {
+export function checkedText(what: string, check: Check): ValueReader<string> {
   return (node, reading) => {
     const value = textIn(node);
     if (value === undefined) return expected(what, node, reading);
@@ -63,10 +64,7 @@ export function checkedText<T>(
 }
 
 /** As `checkedText`, where somebody may have written a secret by mistake: what is wrong is told without it. */
-export function hiddenText<T>(
-  what: string,
-  check: (value: string, home: string) => Checked<T>,
-): ValueReader<T> {
+export function hiddenText(what: string, check: Check): ValueReader<string> {
   return (node, reading) => {
     const verdict = check(textIn(node) ?? '', reading.home);
     if ('value' in verdict) return verdict.value;

@@ -1,12 +1,20 @@
-// Between texts and settings: the texts of files -> settings or everything that is wrong with them, and values -> the text that
-// `--check-config` prints. Pure. It brings `yaml` along, so that it is loaded only when there is a text.
+// Texts of files -> settings, or everything that is wrong with them: one walk over the table of keys reads all, then what must
+// hold between keys is checked. Pure.
 
-import type { Settings, UnitEntry } from '../../protocol/actor/settings.js';
-import { Findings } from './findings.js';
-import { type Environment, type KeyValues, settingsOf } from './keys.js';
-import type { ConfigMap } from './tree.js';
-import { valuesFrom } from './walk.js';
-import { parseConfig, printYaml } from './yaml.js';
+import type { Settings } from '../../protocol/actor/settings.js';
+import { described, Findings, nearestKey } from './findings.js';
+import {
+  type Environment,
+  isRow,
+  KEYS,
+  type KeyTable,
+  type KeyValues,
+  pathsIn,
+  SECTION_ALIASES,
+  settingsOf,
+} from './keys.js';
+import { isNothing, soundNames, type ValueReader } from './readers.js';
+import type { ConfigEntry, ConfigMap, ConfigValue } from './yaml.js';
 
 export interface ConfigFile {
   /** As it is shown in messages. */
@@ -24,27 +32,178 @@ export type Resolved =
     }
   | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
 
+const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
+
 /** `files` in the order in which they are laid over each other: the main file first. No files: the defaults. */
-export function resolve(files: readonly ConfigFile[], environment: Environment): Resolved {
+export async function resolve(files: readonly ConfigFile[], environment: Environment): Promise<Resolved> {
   const findings = new Findings();
   const names = files.map(({ path }) => path);
-  const parsed = files.map(({ path, text }) => parseConfig(path, text, findings));
-  const maps = parsed.filter((each): each is ConfigMap => typeof each === 'object');
+  const maps: ConfigMap[] = [];
+  for (const { path, text } of files) {
+    // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20): who has no file does without.
+    const { parseConfig } = await import('./yaml.js');
+    const map = parseConfig(path, text, findings);
+    if (map !== undefined) maps.push(map);
+  }
   // What a broken file would have said is unknown: judging the rest would report its absence.
-  const values = parsed.includes('unusable') ? undefined : valuesFrom(maps, environment, findings);
+  const values = maps.length === files.length ? valuesFrom(maps, environment, findings) : undefined;
   const warnings = findings.warnings(names);
   return findings.failed || values === undefined
     ? { ok: false, problems: findings.problems(names), warnings }
     : { ok: true, settings: settingsOf(values), values, warnings };
 }
 
-/** Every key that has a value, under the names of contract section 1, as one YAML document, which loads to the same settings again. */
-export function effectiveYaml(values: KeyValues): string {
-  const { enabled, system, user } = values.systemd;
-  return printYaml({ ...values, systemd: { enabled, system: system.map(printed), user: user.map(printed) } });
+/** Complete when `findings` holds no problem. */
+function valuesFrom(files: readonly ConfigMap[], environment: Environment, findings: Findings): KeyValues {
+  const walk = new Walk(environment, findings);
+  // A section's values have the shape of its table, which the types of a walk over any table cannot say.
+  const values = walk.section(KEYS, files, '') as unknown as KeyValues;
+  reportConflicts(values, walk.given, findings);
+  reportBroker(values, walk.given, environment, findings);
+  return values;
 }
 
-/** A unit without an address is printed as its bare name, as people write it. */
-function printed(unit: UnitEntry): UnitEntry | string {
-  return unit.url === undefined ? unit.name : unit;
+class Walk {
+  /** What is given, by dotted path. */
+  readonly given = new Map<string, ConfigValue>();
+  readonly #environment: Environment;
+  readonly #findings: Findings;
+
+  constructor(environment: Environment, findings: Findings) {
+    this.#environment = environment;
+    this.#findings = findings;
+  }
+
+  /** The values of a section's keys, those without a value left out. `maps` are laid over each other. */
+  section(table: KeyTable, maps: readonly ConfigMap[], path: string): Record<string, unknown> {
+    const entries = this.#entries(maps, path === '');
+    for (const [name, given] of entries) {
+      if (!Object.hasOwn(table, name)) this.#reportUnknown(join(path, name), given);
+    }
+    const values: Record<string, unknown> = {};
+    for (const [name, row] of Object.entries(table)) {
+      const given = laidOver((entries.get(name) ?? []).map(({ value }) => value));
+      const value = isRow(row)
+        ? (this.#read(row.read, given.at(-1), join(path, name)) ?? row.byDefault(this.#environment))
+        : this.section(row, this.#maps(given), join(path, name));
+      if (value !== undefined) values[name] = value;
+    }
+    return values;
+  }
+
+  /** What is given by each name, in the order of the files; a section may have one spelling in all of them. */
+  #entries(maps: readonly ConfigMap[], isTop: boolean): ReadonlyMap<string, readonly ConfigEntry[]> {
+    const entries = new Map<string, readonly ConfigEntry[]>();
+    for (const [spelled, entry] of maps.flatMap((map) => [...map.entries])) {
+      const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
+      const others = entries.get(name) ?? [];
+      const [first] = others;
+      if (first !== undefined && first.key !== entry.key) {
+        const place = `${first.key}, which is given at ${first.at.file}:${first.at.line}`;
+        this.#findings.problem(entry.at, entry.key, `is another spelling of ${place}; use one of them`);
+      }
+      entries.set(name, [...others, entry]);
+    }
+    return entries;
+  }
+
+  #read<T>(read: ValueReader<T>, value: ConfigValue | undefined, path: string): T | undefined {
+    if (value === undefined) return undefined;
+    this.given.set(path, value);
+    return read(value, { home: this.#environment.home, findings: this.#findings });
+  }
+
+  /** An empty section is an absent one. */
+  #maps(given: readonly ConfigValue[]): readonly ConfigMap[] {
+    return given.flatMap((value) => {
+      if (value.kind === 'map') return [value];
+      if (!isNothing(value))
+        this.#findings.problem(value.at, value.key, `must be a map of keys, not ${described(value)}`);
+      return [];
+    });
+  }
+
+  #reportUnknown(path: string, given: readonly ConfigEntry[]): void {
+    const last = given.at(-1);
+    if (last === undefined) return;
+    const near = nearestKey(path.split('.'), KNOWN_PATHS);
+    this.#findings.warning(last.at, last.key, `unknown key; the nearest known key is ${near}`);
+  }
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/**
+ * What is left of values that are laid over each other, the first lowest (contract, section 1): maps merge, so all that do
+ * are given; lists and scalars replace. An empty value takes nothing away from a map or a list.
+ */
+function laidOver(values: readonly ConfigValue[]): readonly ConfigValue[] {
+  let left: ConfigValue[] = [];
+  for (const value of values) {
+    const last = left.at(-1);
+    if (value.kind === 'map' && last?.kind === 'map') left.push(value);
+    else if (last === undefined || last.kind === 'scalar' || !isNothing(value)) left = [value];
+  }
+  return left;
+}
+
+type GivenValues = ReadonlyMap<string, ConfigValue>;
+
+function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: Findings): void {
+  const enabled = given.get('upgrade.enabled');
+  // A result file that is given but wrong has been reported for what it is.
+  if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
+    findings.problem(enabled.at, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
+  reportSameFiles(upgrade, given, findings);
+  warnOfHiddenUnits(given, findings);
+  const twice = given.get('upgrade.upgradeUnit');
+  if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
+    findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so that every check starts an upgrade');
+}
+
+function reportBroker(
+  { mqtt }: KeyValues,
+  given: GivenValues,
+  { secretFault }: Environment,
+  findings: Findings,
+): void {
+  const enabled = given.get('mqtt.enabled');
+  if (mqtt.enabled && enabled !== undefined && !given.has('mqtt.url'))
+    findings.problem(enabled.at, 'mqtt.url', 'is required when mqtt.enabled is true');
+  const secret = given.get('mqtt.passwordFile');
+  if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
+  const fault = secretFault?.(mqtt.passwordFile);
+  if (fault !== undefined) findings.problem(secret.at, secret.key, fault);
+}
+
+/** Two writers of one file would destroy it. */
+function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, findings: Findings): void {
+  const seen = new Map<string, string>();
+  for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
+    const path = upgrade[name];
+    if (path === undefined) continue;
+    const key = `upgrade.${name}`;
+    const other = seen.get(path);
+    // One of the two may be a default, which has no place.
+    const at = other === undefined ? undefined : (given.get(key) ?? given.get(other));
+    if (at !== undefined) findings.problem(at.at, at.key, `${key} and ${other} are the same file`);
+    seen.set(path, key);
+  }
+}
+
+/** Such a unit is hidden from `/services` (contract, section 1): whoever listed it may wonder where it is. */
+function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
+  for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
+    const unit = given.get(owner);
+    if (unit?.kind !== 'scalar') continue;
+    for (const list of ['systemd.system', 'systemd.user']) {
+      const listed = given.get(list);
+      for (const { name, at, key } of listed === undefined ? [] : soundNames(listed)) {
+        if (name !== unit.value) continue;
+        findings.warning(at, key, `${name} is ${owner}, so it stays hidden from /services`);
+      }
+    }
+  }
 }

@@ -3,7 +3,10 @@
 import { isIP } from 'node:net';
 
 /** A text's fate: what it means, or why it means nothing. */
-export type Checked<T> = { readonly value: T } | { readonly wrong: string };
+type Checked = { readonly value: string } | { readonly wrong: string };
+
+/** `home`: what a leading `~` stands for; '' when there is none. */
+export type Check = (text: string, home: string) => Checked;
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
@@ -17,7 +20,7 @@ const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or a name that the kernel would give an interface (dev_valid_name in net/core/dev.c). */
-export function bindTarget(text: string): Checked<string> {
+export function bindTarget(text: string): Checked {
   // Not asked of a plain name: the first question costs 4 ms of CPU (gateway/bind.ts).
   if (/[.:]/.test(text) && isIP(text) !== 0) return { value: text };
   if (/^[0-9.]+$/.test(text) && text.includes('.')) return { wrong: 'it is not a whole IPv4 address' };
@@ -33,7 +36,7 @@ export function bindTarget(text: string): Checked<string> {
 }
 
 /** `*`, or an origin in the spelling in which browsers send it: lower case, without the scheme's default port. */
-export function corsOrigin(text: string): Checked<string> {
+export function corsOrigin(text: string): Checked {
   if (text === '*') return { value: text };
   const parts = ORIGIN.exec(text);
   if (parts === null) return { wrong: 'write scheme://host or scheme://host:port, without a path, or *' };
@@ -53,7 +56,7 @@ export function corsOrigin(text: string): Checked<string> {
 }
 
 /** A host name in lower case, without the root's dot: the form that a `Host` header is compared in. */
-export function hostName(text: string): Checked<string> {
+export function hostName(text: string): Checked {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return { wrong: hostFault(name) };
   return { value: name.toLowerCase() };
@@ -69,7 +72,7 @@ function hostFault(host: string): string {
 export const SERVICE_NAME_BYTES_MAX = 63;
 
 /** The name of a service on the network: anything that people can read. */
-export function serviceName(text: string): Checked<string> {
+export function serviceName(text: string): Checked {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX) {
     return { wrong: `it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed` };
@@ -78,7 +81,7 @@ export function serviceName(text: string): Checked<string> {
 }
 
 /** A broker's address: scheme, host, perhaps a port. Credentials would be shown with it. */
-export function brokerUrl(text: string): Checked<string> {
+export function brokerUrl(text: string): Checked {
   if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hostname === '') return { wrong: 'it names no host' };
@@ -95,7 +98,7 @@ export function brokerUrl(text: string): Checked<string> {
 const MAX_TOPIC_BYTES = 256;
 
 /** The beginning of topics that are ours. `$` begins what belongs to the broker (MQTT 5, section 4.7.2). */
-export function mqttTopic(text: string): Checked<string> {
+export function mqttTopic(text: string): Checked {
   if (Buffer.byteLength(text) > MAX_TOPIC_BYTES)
     return { wrong: `it is longer than ${MAX_TOPIC_BYTES} bytes` };
   if (/[+#]/.test(text)) return { wrong: 'it holds a wildcard, + or #' };
@@ -106,7 +109,7 @@ export function mqttTopic(text: string): Checked<string> {
 }
 
 /** As MQTT carries it: UTF-8 of at most 65 535 bytes. */
-export function userName(text: string): Checked<string> {
+export function userName(text: string): Checked {
   if (text === '') return { wrong: 'it is empty' };
   return /\p{Cc}/u.test(text) || Buffer.byteLength(text) > 65_535
     ? { wrong: 'it is too long, or holds a control character' }
@@ -125,7 +128,7 @@ export const filePath = pathUpTo(MAX_PATH_BYTES);
 /** As `filePath`, short enough for a Unix socket. */
 export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 
-function pathUpTo(maxBytes: number): (text: string, home: string) => Checked<string> {
+function pathUpTo(maxBytes: number): Check {
   return (text, home) => {
     const inHome = text.startsWith('~/');
     if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };
@@ -144,39 +147,22 @@ function pathUpTo(maxBytes: number): (text: string, home: string) => Checked<str
 const MAX_UNIT_NAME_BYTES = 255;
 
 /** systemd.unit(5), in the order of enum UnitType. */
-const SUFFIXES = [
-  'service',
-  'mount',
-  'swap',
-  'socket',
-  'target',
-  'device',
-  'automount',
-  'timer',
-  'path',
-  'slice',
-  'scope',
-];
+const SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
 
 const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
-export function unitName(name: string): Checked<string> {
-  const wrong = unitNameFault(name);
-  return wrong === undefined ? { value: name } : { wrong };
-}
-
-function unitNameFault(name: string): string | undefined {
-  if (name === '') return 'it is empty';
-  if (Buffer.byteLength(name) > MAX_UNIT_NAME_BYTES) return `it is longer than ${MAX_UNIT_NAME_BYTES} bytes`;
-  const dot = name.lastIndexOf('.');
-  if (dot < 0 || !SUFFIXES.includes(name.slice(dot + 1))) return 'it has no suffix such as .service';
-  const stem = name.slice(0, dot);
-  if (stem === '') return 'it has nothing before the suffix';
-  if (!STEM.test(stem)) return 'only letters, digits and : - _ . \\ @ are allowed';
-  if (stem.startsWith('@')) return 'it has nothing before the @';
+export function unitName(name: string): Checked {
+  if (name === '') return { wrong: 'it is empty' };
+  if (Buffer.byteLength(name) > MAX_UNIT_NAME_BYTES)
+    return { wrong: `it is longer than ${MAX_UNIT_NAME_BYTES} bytes` };
+  if (!SUFFIX.test(name)) return { wrong: 'it has no suffix such as .service' };
+  const stem = name.slice(0, name.lastIndexOf('.'));
+  if (stem === '') return { wrong: 'it has nothing before the suffix' };
+  if (!STEM.test(stem)) return { wrong: 'only letters, digits and : - _ . \\ @ are allowed' };
+  if (stem.startsWith('@')) return { wrong: 'it has nothing before the @' };
   // The first @ ends the template's name; what follows it is the instance, which may hold more of them.
   if (stem.indexOf('@') === stem.length - 1)
-    return 'a template needs an instance, as in player@kitchen.service';
-  return undefined;
+    return { wrong: 'a template needs an instance, as in player@kitchen.service' };
+  return { value: name };
 }

@@ -1,5 +1,5 @@
-// YAML text -> tree of values that know their location and key, and settings -> YAML text. Pure; knows no key. The only file that
-// knows the package `yaml` (1.2, core schema).
+// YAML text -> tree of values that know their location and key, and the effective configuration -> YAML text. Pure. The only file
+// that knows the package `yaml` (1.2, core schema).
 
 import {
   Composer,
@@ -16,15 +16,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { type Findings, keyPath, type Location, onOneLine, quoted } from './findings.js';
-import {
-  type ConfigEntry,
-  type ConfigList,
-  type ConfigMap,
-  type ConfigScalar,
-  type ConfigValue,
-  described,
-} from './tree.js';
+import type { UnitEntry } from '../../protocol/actor/settings.js';
+import { described, type Findings, keyPath, type Location, onOneLine, quoted } from './findings.js';
+import type { KeyValues } from './keys.js';
 
 /** Deepest nesting of a document. The composer recurses, and running out of stack inside a RegExp aborts Node (measured, Node 20). */
 const MAX_DEPTH = 32;
@@ -58,32 +52,62 @@ const DOCUMENT = 'document';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** `empty`: no document, or one that says nothing. `unusable`: `findings` has been told why. */
-export type Parsed = ConfigMap | 'empty' | 'unusable';
+interface ConfigNode {
+  readonly at: Location;
+  /** Dotted path, as spelled in the file. */
+  readonly key: string;
+}
 
-export function parseConfig(file: string, text: string, findings: Findings): Parsed {
+export interface ConfigScalar extends ConfigNode {
+  readonly kind: 'scalar';
+  readonly value: string | number | boolean | null;
+}
+
+export interface ConfigList extends ConfigNode {
+  readonly kind: 'list';
+  readonly items: readonly ConfigValue[];
+}
+
+export interface ConfigEntry {
+  /** Where the key stands. */
+  readonly at: Location;
+  readonly key: string;
+  readonly value: ConfigValue;
+}
+
+export interface ConfigMap extends ConfigNode {
+  readonly kind: 'map';
+  /** By their names, without the way. */
+  readonly entries: ReadonlyMap<string, ConfigEntry>;
+}
+
+export type ConfigValue = ConfigScalar | ConfigList | ConfigMap;
+
+/** A text that says nothing is an empty map. Undefined when the text cannot be used: `findings` has been told why. */
+export function parseConfig(file: string, text: string, findings: Findings): ConfigMap | undefined {
   const location = locationsIn(file, text);
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
     findings.problem(location(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
-    return 'unusable';
+    return undefined;
   }
   const tokens = [...new Parser().parse(text)];
   const excess = firstExcess(tokens);
   if (excess !== undefined) {
     findings.problem(location(excess.offset), SYNTAX, excess.text);
-    return 'unusable';
+    return undefined;
   }
   const documents = [...new Composer(COMPOSER_OPTIONS).compose(tokens, true, text.length)];
-  if (reportSyntax(documents, location, findings)) return 'unusable';
+  if (reportSyntax(documents, location, findings)) return undefined;
   const contents = documents[0]?.contents ?? null;
-  if (contents === null || (isScalar(contents) && contents.value === null)) return 'empty';
-  const root = new TreeBuilder(location, findings).root(contents);
+  if (contents === null || (isScalar(contents) && contents.value === null))
+    return { kind: 'map', at: location(0), key: '', entries: new Map() };
+  const root = new TreeBuilder(location, findings).value(contents, '', 0);
   if (root?.kind === 'map') return root;
   if (root !== undefined)
     findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(root)}`);
-  return 'unusable';
+  return undefined;
 }
 
 /** Offsets of the text -> places. */
@@ -157,11 +181,8 @@ class TreeBuilder {
     this.#findings = findings;
   }
 
-  root(contents: ParsedNode): ConfigValue | undefined {
-    return this.#value(contents, '', 0);
-  }
-
-  #value(node: ParsedNode, key: string, depth: number): ConfigValue | undefined {
+  /** Undefined when a problem was found that leaves no value. */
+  value(node: ParsedNode, key: string, depth: number): ConfigValue | undefined {
     const at = this.#location(node.range[0]);
     this.#values += 1;
     if (this.#values === MAX_VALUES + 1)
@@ -182,14 +203,14 @@ class TreeBuilder {
     if (target === undefined) wrong = `the alias ${quoted(`*${name}`)} has no anchor before it`;
     else if (this.#open.has(target)) wrong = `the alias ${quoted(`*${name}`)} contains itself`;
     else if (depth > MAX_DEPTH) wrong = `nested more than ${MAX_DEPTH} levels deep`;
-    else return this.#value(target, key, depth + 1);
+    else return this.value(target, key, depth + 1);
     this.#findings.problem(at, key, wrong);
     return undefined;
   }
 
   #list(node: YAMLSeq.Parsed, at: Location, key: string, depth: number): ConfigList {
     const items = node.items.map((item, index) =>
-      this.#value(item as ParsedNode, `${key}[${index}]`, depth + 1),
+      this.value(item as ParsedNode, `${key}[${index}]`, depth + 1),
     );
     return { kind: 'list', at, key, items: items.filter((item) => item !== undefined) };
   }
@@ -206,15 +227,13 @@ class TreeBuilder {
         this.#findings.problem(location, path, `is given twice, first on line ${earlier.at.line}`);
         continue;
       }
-      const built = value === null ? emptyScalar(location, path) : this.#value(value, path, depth + 1);
+      // `{a}` has a key and no value, not even an empty one.
+      const empty = { kind: 'scalar', at: location, key: path, value: null } as const;
+      const built = value === null ? empty : this.value(value, path, depth + 1);
       if (built !== undefined) entries.set(spelled, { at: location, key: path, value: built });
     }
     return { kind: 'map', at, key, entries };
   }
-}
-
-function emptyScalar(at: Location, key: string): ConfigScalar {
-  return { kind: 'scalar', at, key, value: null };
 }
 
 function scalar({ value }: Scalar, at: Location, key: string): ConfigScalar {
@@ -222,8 +241,15 @@ function scalar({ value }: Scalar, at: Location, key: string): ConfigScalar {
   return { kind: 'scalar', at, key, value: isPlain ? value : String(value) };
 }
 
-/** Plain values as one YAML document, which reads as the same values again. */
-export function printYaml(values: unknown): string {
+/** Every key that has a value, under the names of contract section 1, as one YAML document, which loads to the same settings again. */
+export function effectiveYaml(values: KeyValues): string {
+  const { enabled, system, user } = values.systemd;
+  const shown = { ...values, systemd: { enabled, system: system.map(printed), user: user.map(printed) } };
   // Folded lines are correct YAML but hard to grep.
-  return stringify(values, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** A unit without an address is printed as its bare name, as people write it. */
+function printed(unit: UnitEntry): UnitEntry | string {
+  return unit.url === undefined ? unit.name : unit;
 }

@@ -3,20 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KeyValues } from '../../../src/supervisor/config/keys.js';
-import { effectiveYaml, resolve } from '../../../src/supervisor/config/resolve.js';
-import { ENVIRONMENT, FULL_YAML } from './full.js';
+import { effectiveYaml } from '../../../src/supervisor/config/yaml.js';
+import { accepted, FULL_YAML } from './full.js';
 
-function valuesOf(...texts: readonly string[]): KeyValues {
-  const resolved = resolve(
-    texts.map((text) => ({ path: 'c', text })),
-    ENVIRONMENT,
-  );
-  assert.ok(resolved.ok, JSON.stringify(resolved));
-  return resolved.values;
-}
-
-const DEFAULTS = valuesOf();
-const FULL = valuesOf(FULL_YAML);
+const { values: DEFAULTS } = await accepted();
+const { values: FULL } = await accepted(FULL_YAML);
 
 test('the defaults print as the contract names them', () => {
   assert.equal(
@@ -74,8 +65,8 @@ test('a unit is printed with its address, or as its bare name', () => {
 });
 
 function returns(name: string, values: KeyValues): void {
-  test(`prints and loads again: ${name}`, () => {
-    assert.deepEqual(valuesOf(effectiveYaml(values)), values);
+  test(`prints and loads again: ${name}`, async () => {
+    assert.deepEqual((await accepted(effectiveYaml(values))).values, values);
   });
 }
 

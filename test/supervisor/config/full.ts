@@ -1,9 +1,33 @@
-// A configuration that gives every key a value other than its default, with the settings that it means.
+// A configuration that gives every key a value other than its default, with the settings that it means; and how texts are resolved.
 
+import assert from 'node:assert/strict';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
 import type { Environment } from '../../../src/supervisor/config/keys.js';
+import { type Resolved, resolve } from '../../../src/supervisor/config/resolve.js';
 
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
+
+/** Files of these texts, called a, b, c, ... in their order. */
+export function resolveTexts(
+  texts: readonly string[],
+  environment: Environment = ENVIRONMENT,
+): Promise<Resolved> {
+  return resolve(
+    texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text })),
+    environment,
+  );
+}
+
+export async function problemsIn(...texts: readonly string[]): Promise<readonly string[]> {
+  const resolved = await resolveTexts(texts);
+  return resolved.ok ? [] : resolved.problems;
+}
+
+export async function accepted(...texts: readonly string[]): Promise<Resolved & { readonly ok: true }> {
+  const resolved = await resolveTexts(texts);
+  assert.ok(resolved.ok, JSON.stringify(resolved));
+  return resolved;
+}
 
 export const FULL_YAML = `# A node in the kitchen.
 bind: [eth0, 192.168.1.20, "::1"]

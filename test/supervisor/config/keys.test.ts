@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRow, KEYS, type KeyRow, type KeyTable, pathsIn } from '../../../src/supervisor/config/keys.js';
-import { resolve } from '../../../src/supervisor/config/resolve.js';
-import { ENVIRONMENT } from './full.js';
+import { problemsIn } from './full.js';
 
 function rowsIn(table: KeyTable, path = ''): readonly (readonly [string, KeyRow<unknown>])[] {
   return Object.entries(table).flatMap(([name, row]) =>
@@ -64,16 +63,15 @@ test('the table is the contract', () => {
 
 // No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
 for (const path of pathsIn(KEYS)) {
-  test(`${path} is read`, () => {
+  test(`${path} is read`, async () => {
     const names = path.split('.');
     const text = `${names.map((name, depth) => `${' '.repeat(depth)}${name}:`).join('\n')} -7`;
-    const resolved = resolve([{ path: 'c', text }], ENVIRONMENT);
-    const place = `c:${names.length}:${names.length + (names.at(-1) ?? '').length + 2}`;
-    assert.equal(resolved.ok, false);
-    assert.equal(resolved.ok || resolved.problems.length, 1);
-    assert.ok(!resolved.ok && resolved.problems[0]?.startsWith(`${place}: ${path}: must be `));
+    const place = `a:${names.length}:${names.length + (names.at(-1) ?? '').length + 2}`;
+    const [problem = '', ...others] = await problemsIn(text);
+    assert.deepEqual(others, []);
+    assert.ok(problem.startsWith(`${place}: ${path}: must be `), problem);
     // What stands there may be the password itself.
     const end = path === 'mqtt.passwordFile' ? ': it must begin with / or ~/' : ', not -7';
-    assert.ok(!resolved.ok && resolved.problems[0]?.endsWith(end));
+    assert.ok(problem.endsWith(end), problem);
   });
 }

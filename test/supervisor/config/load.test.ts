@@ -5,13 +5,25 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { type Loaded, loadSettings } from '../../../src/supervisor/config/load.js';
+import { type Loaded, type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
+
+interface Choice {
+  /** Whether XDG_CONFIG_HOME is ROOT/xdg. */
+  readonly xdg?: boolean;
+  /** Below the root. */
+  readonly config?: string;
+  readonly home?: '';
+}
 
 interface Place {
   readonly root: string;
-  load(options?: { readonly xdg?: boolean; readonly config?: string }): Promise<Loaded>;
+  load(choice?: Choice): Promise<Loaded>;
+  /** The port that is given, and the file that was loaded, below the root. */
+  port(choice?: Choice): Promise<[number, string | undefined]>;
+  /** Of the lookup, or of this file; with paths below the root. */
+  problems(config?: string): Promise<string[]>;
 }
 
 /** `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file ROOT/etc/tonearm/config.yaml. */
@@ -20,40 +32,39 @@ function inFolder(
   files: Readonly<Record<string, string | Buffer>>,
   body: (place: Place) => Promise<void>,
 ): void {
-  test(name, async () => {
+  test(name, async (t) => {
     const root = mkdtempSync(join(tmpdir(), 'tonearm-config-'));
-    try {
-      for (const [path, contents] of Object.entries(files)) {
-        mkdirSync(dirname(join(root, path)), { recursive: true });
-        writeFileSync(join(root, path), contents);
-      }
-      await body({
-        root,
-        load: ({ xdg = false, config } = {}) =>
-          loadSettings({
-            configPath: config,
-            env: xdg ? { XDG_CONFIG_HOME: join(root, 'xdg') } : {},
-            home: join(root, 'home'),
-            hostname: 'node',
-            uid: 7,
-            systemConfig: join(root, 'etc/tonearm/config.yaml'),
-          }),
-      });
-    } finally {
-      rmSync(root, { recursive: true });
+    t.after(() => rmSync(root, { recursive: true }));
+    for (const [path, contents] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), contents);
     }
+    const load = ({ xdg = false, config, home }: Choice = {}) =>
+      loadSettings({
+        ...environmentOf(root),
+        ...(config !== undefined && { configPath: resolve(root, config) }),
+        ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
+        ...(home !== undefined && { home }),
+      });
+    await body({
+      root,
+      load,
+      port: async (choice) => {
+        const loaded = await load(choice);
+        assert.ok(loaded.ok, JSON.stringify(loaded));
+        return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
+      },
+      problems: async (config) => {
+        const loaded = await load(config === undefined ? {} : { config });
+        return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
+      },
+    });
   });
 }
 
-async function portOf(loading: Promise<Loaded>, root: string): Promise<[number, string | undefined]> {
-  const loaded = await loading;
-  assert.ok(loaded.ok, JSON.stringify(loaded));
-  return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
-}
-
-async function problemsOf(loading: Promise<Loaded>, root: string): Promise<string[]> {
-  const loaded = await loading;
-  return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
+function environmentOf(root: string): LoadRequest {
+  const systemConfig = join(root, 'etc/tonearm/config.yaml');
+  return { env: {}, home: join(root, 'home'), hostname: 'node', uid: 7, systemConfig };
 }
 
 const HOME = 'home/.config/tonearm';
@@ -64,44 +75,38 @@ const EVERYWHERE = {
   'etc/tonearm/config.yaml': 'api: {port: 4}',
 };
 
-inFolder('the first hit of the lookup order wins', EVERYWHERE, async ({ root, load }) => {
-  const config = join(root, 'given/own.yaml');
-  assert.deepEqual(await portOf(load({ xdg: true, config }), root), [1, 'given/own.yaml']);
-  assert.deepEqual(await portOf(load({ xdg: true }), root), [2, 'xdg/tonearm/config.yaml']);
-  assert.deepEqual(await portOf(load(), root), [3, `${HOME}/config.yaml`]);
+inFolder('the first hit of the lookup order wins', EVERYWHERE, async ({ root, port }) => {
+  const config = 'given/own.yaml';
+  assert.deepEqual(await port({ xdg: true, config }), [1, 'given/own.yaml']);
+  assert.deepEqual(await port({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
+  assert.deepEqual(await port(), [3, `${HOME}/config.yaml`]);
   rmSync(join(root, 'home'), { recursive: true });
-  assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
+  assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
   rmSync(join(root, 'xdg'), { recursive: true });
-  assert.deepEqual(await portOf(load({ xdg: true }), root), [4, 'etc/tonearm/config.yaml']);
+  assert.deepEqual(await port({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
   rmSync(join(root, 'etc'), { recursive: true });
-  assert.deepEqual(await portOf(load(), root), [8018, undefined]);
+  assert.deepEqual(await port(), [8018, undefined]);
 });
 
 inFolder(
   'XDG_CONFIG_HOME takes the place of ~/.config',
   { [`${HOME}/config.yaml`]: 'api: {port: 3}' },
-  async ({ root, load }) => {
-    assert.deepEqual(await portOf(load({ xdg: true }), root), [8018, undefined]);
+  async ({ port }) => {
+    assert.deepEqual(await port({ xdg: true }), [8018, undefined]);
   },
 );
 
-inFolder('an empty file is a hit', { ...EVERYWHERE, [`${HOME}/config.yaml`]: '' }, async ({ root, load }) => {
-  assert.deepEqual(await portOf(load(), root), [8018, `${HOME}/config.yaml`]);
+inFolder('an empty file is a hit', { ...EVERYWHERE, [`${HOME}/config.yaml`]: '' }, async ({ port }) => {
+  assert.deepEqual(await port(), [8018, `${HOME}/config.yaml`]);
 });
 
-inFolder('without a home only the system is asked', EVERYWHERE, async ({ root }) => {
-  const systemConfig = join(root, 'etc/tonearm/config.yaml');
-  assert.deepEqual(
-    await portOf(loadSettings({ env: {}, home: '', hostname: 'node', uid: 7, systemConfig }), root),
-    [4, 'etc/tonearm/config.yaml'],
-  );
+inFolder('without a home only the system is asked', EVERYWHERE, async ({ port }) => {
+  assert.deepEqual(await port({ home: '' }), [4, 'etc/tonearm/config.yaml']);
 });
 
-inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ root, load }) => {
+inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ problems }) => {
   for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml']) {
-    assert.deepEqual(await problemsOf(load({ config: join(root, config) }), root), [
-      `${config}: cannot be read: there is no such file`,
-    ]);
+    assert.deepEqual(await problems(config), [`${config}: cannot be read: there is no such file`]);
   }
 });
 
@@ -136,20 +141,14 @@ inFolder(
     'etc/tonearm/config.yaml': 'bind: all',
     'etc/tonearm/conf.d/a.yaml': 'api: {port: 4}',
   },
-  async ({ root, load }) => {
-    assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
-    assert.deepEqual(await portOf(load({ config: join(root, 'given/own.yaml') }), root), [
-      8018,
-      'given/own.yaml',
-    ]);
+  async ({ root, port }) => {
+    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await port({ config: 'given/own.yaml' }), [8018, 'given/own.yaml']);
     mkdirSync(join(root, 'given/conf.d'));
     writeFileSync(join(root, 'given/conf.d/x.yaml'), 'api: {port: 5}');
-    assert.deepEqual(await portOf(load({ config: join(root, 'given/own.yaml') }), root), [
-      5,
-      'given/own.yaml',
-    ]);
+    assert.deepEqual(await port({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
     rmSync(join(root, 'etc/tonearm/config.yaml'));
-    assert.deepEqual(await portOf(load(), root), [8018, undefined]);
+    assert.deepEqual(await port(), [8018, undefined]);
   },
 );
 
@@ -177,10 +176,10 @@ inFolder(
 inFolder(
   'every unreadable file of conf.d is told of',
   { 'c/own.yaml': '', 'c/conf.d/ok.yaml': '' },
-  async ({ root, load }) => {
+  async ({ root, problems }) => {
     mkdirSync(join(root, 'c/conf.d/folder.yaml'));
     symlinkSync('nowhere', join(root, 'c/conf.d/link.yml'));
-    assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
+    assert.deepEqual(await problems('c/own.yaml'), [
       'c/conf.d/folder.yaml: cannot be read: it is a directory',
       'c/conf.d/link.yml: cannot be read: it is, or lies behind, a link that leads nowhere',
     ]);
@@ -190,19 +189,15 @@ inFolder(
 inFolder(
   'a conf.d that is no directory is a problem',
   { 'c/own.yaml': '', 'c/conf.d': '' },
-  async ({ root, load }) => {
-    assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
-      'c/conf.d: cannot be read: it is not a directory',
-    ]);
+  async ({ problems }) => {
+    assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: cannot be read: it is not a directory']);
   },
 );
 
-inFolder('a crowded conf.d is a problem', { 'c/own.yaml': '' }, async ({ root, load }) => {
+inFolder('a crowded conf.d is a problem', { 'c/own.yaml': '' }, async ({ root, problems }) => {
   mkdirSync(join(root, 'c/conf.d'));
   for (let count = 0; count < 257; count += 1) writeFileSync(join(root, `c/conf.d/${count}.yaml`), '');
-  assert.deepEqual(await problemsOf(load({ config: join(root, 'c/own.yaml') }), root), [
-    'c/conf.d: more than 256 configuration files',
-  ]);
+  assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: more than 256 configuration files']);
 });
 
 // Files that are no text.
@@ -216,85 +211,69 @@ inFolder(
     huge: Buffer.alloc(1024 * 1024 + 1, '#'),
     largest: Buffer.alloc(1024 * 1024, '#'),
   },
-  async ({ root, load }) => {
-    const rows: readonly (readonly [string, string[]])[] = [
-      ['latin1', ['latin1:2:1: syntax: is not UTF-8']],
-      ['tail', ['tail:2:1: syntax: is not UTF-8']],
-      ['utf16', ['utf16:1:1: syntax: is not UTF-8']],
-      ['huge', ['huge: is larger than 1048576 bytes']],
-      ['largest', []],
-    ];
-    for (const [file, expected] of rows) {
-      assert.deepEqual(await problemsOf(load({ config: join(root, file) }), root), expected);
-    }
+  async ({ problems }) => {
+    assert.deepEqual(await problems('latin1'), ['latin1:2:1: syntax: is not UTF-8']);
+    assert.deepEqual(await problems('tail'), ['tail:2:1: syntax: is not UTF-8']);
+    assert.deepEqual(await problems('utf16'), ['utf16:1:1: syntax: is not UTF-8']);
+    assert.deepEqual(await problems('huge'), ['huge: is larger than 1048576 bytes']);
+    assert.deepEqual(await problems('largest'), []);
   },
 );
 
 inFolder(
   'a directory in the place of a file is a problem, not a miss',
   EVERYWHERE,
-  async ({ root, load }) => {
+  async ({ root, problems }) => {
     rmSync(join(root, HOME, 'config.yaml'));
     mkdirSync(join(root, HOME, 'config.yaml'));
-    assert.deepEqual(await problemsOf(load(), root), [
-      `${HOME}/config.yaml: cannot be read: it is a directory`,
-    ]);
+    assert.deepEqual(await problems(), [`${HOME}/config.yaml: cannot be read: it is a directory`]);
   },
 );
 
 const NOWHERE = 'cannot be read: it is, or lies behind, a link that leads nowhere';
 
-inFolder('a link that leads nowhere is a problem, not a miss', EVERYWHERE, async ({ root, load }) => {
-  const config = `${HOME}/config.yaml`;
-  rmSync(join(root, config));
-  symlinkSync('nowhere', join(root, config));
-  assert.deepEqual(await problemsOf(load(), root), [`${config}: ${NOWHERE}`]);
-  rmSync(join(root, HOME), { recursive: true });
-  symlinkSync('/nowhere/mounted', join(root, HOME));
-  assert.deepEqual(await problemsOf(load(), root), [`${config}: ${NOWHERE}`]);
-  // The same directory, and another one behind a link that leads somewhere.
-  rmSync(join(root, HOME));
-  mkdirSync(join(root, 'elsewhere'));
-  symlinkSync(join(root, 'elsewhere'), join(root, HOME));
-  assert.deepEqual(await portOf(load(), root), [4, 'etc/tonearm/config.yaml']);
-  writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
-  assert.deepEqual(await portOf(load(), root), [5, config]);
-  symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
-  assert.deepEqual(await problemsOf(load(), root), [`${HOME}/conf.d: ${NOWHERE}`]);
-});
+inFolder(
+  'a link that leads nowhere is a problem, not a miss',
+  EVERYWHERE,
+  async ({ root, port, problems }) => {
+    const config = `${HOME}/config.yaml`;
+    rmSync(join(root, config));
+    symlinkSync('nowhere', join(root, config));
+    assert.deepEqual(await problems(), [`${config}: ${NOWHERE}`]);
+    rmSync(join(root, HOME), { recursive: true });
+    symlinkSync('/nowhere/mounted', join(root, HOME));
+    assert.deepEqual(await problems(), [`${config}: ${NOWHERE}`]);
+    // The same directory, and another one behind a link that leads somewhere.
+    rmSync(join(root, HOME));
+    mkdirSync(join(root, 'elsewhere'));
+    symlinkSync(join(root, 'elsewhere'), join(root, HOME));
+    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
+    writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
+    assert.deepEqual(await port(), [5, config]);
+    symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
+    assert.deepEqual(await problems(), [`${HOME}/conf.d: ${NOWHERE}`]);
+  },
+);
 
-inFolder('things that are no files do not hold up the start', {}, async ({ root, load }) => {
+inFolder('things that are no files do not hold up the start', {}, async ({ root, port, problems }) => {
   execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
-  assert.deepEqual(await problemsOf(load({ config: join(root, 'fifo') }), root), [
-    'fifo: cannot be read: it is a FIFO',
-  ]);
+  assert.deepEqual(await problems('fifo'), ['fifo: cannot be read: it is a FIFO']);
   symlinkSync('loop', join(root, 'loop'));
-  assert.deepEqual(await problemsOf(load({ config: join(root, 'loop') }), root), [
-    'loop: cannot be read: too many symbolic links',
-  ]);
+  assert.deepEqual(await problems('loop'), ['loop: cannot be read: too many symbolic links']);
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(join(root, 'socket'), resolve));
-  assert.deepEqual(await problemsOf(load({ config: join(root, 'socket') }), root), [
+  assert.deepEqual(await problems('socket'), [
     'socket: cannot be read: it is a socket or a device without driver',
   ]);
   await new Promise((resolve) => server.close(resolve));
-  assert.deepEqual(await portOf(load({ config: '/dev/null' }), root), [8018, '/dev/null']);
-  assert.deepEqual(await problemsOf(load({ config: '/dev/zero' }), root), [
-    '/dev/zero: is larger than 1048576 bytes',
-  ]);
+  assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
+  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero: is larger than 1048576 bytes']);
 });
 
 inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
-  const request = {
-    env: {},
-    home: join(root, 'home'),
-    hostname: 'node',
-    uid: 7,
-    systemConfig: join(root, 'etc/tonearm/config.yaml'),
-  };
   const script = `
       import { loadSettings } from ${JSON.stringify(new URL('../../../src/supervisor/config/load.js', import.meta.url).href)};
-      console.log(JSON.stringify(await loadSettings(${JSON.stringify(request)})));`;
+      console.log(JSON.stringify(await loadSettings(${JSON.stringify(environmentOf(root))})));`;
   execFileSync('chmod', ['755', root]);
   execFileSync('chmod', ['000', join(root, HOME, 'config.yaml')]);
   // Root may read everything, unless it loses the capabilities for that.
@@ -314,16 +293,17 @@ for (const [what, mode, problem] of [
   ['all can read', 0o604, /:1:54: mqtt\.passwordFile: others can read this file/],
 ] as const) {
   const mqtt = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}';
-  inFolder(`a password file that ${what}`, { 'c.yaml': mqtt, 'home/secret': 'x' }, async ({ root, load }) => {
-    chmodSync(join(root, 'home/secret'), mode);
-    const loaded = await load({ config: join(root, 'c.yaml') });
-    if (problem === undefined) assert.ok(loaded.ok, JSON.stringify(loaded));
-    else assert.match(loaded.ok ? '' : String(loaded.problems), problem);
-    rmSync(join(root, 'home/secret'));
-    const without = await load({ config: join(root, 'c.yaml') });
-    assert.match(
-      without.ok ? '' : String(without.problems),
-      /passwordFile: cannot be read: there is no such file$/,
-    );
-  });
+  inFolder(
+    `a password file that ${what}`,
+    { 'c.yaml': mqtt, 'home/secret': 'x' },
+    async ({ root, load, problems }) => {
+      chmodSync(join(root, 'home/secret'), mode);
+      const loaded = await load({ config: 'c.yaml' });
+      if (problem === undefined) assert.ok(loaded.ok, JSON.stringify(loaded));
+      else assert.match(loaded.ok ? '' : String(loaded.problems), problem);
+      rmSync(join(root, 'home/secret'));
+      const without = await problems('c.yaml');
+      assert.match(String(without), /passwordFile: cannot be read: there is no such file$/);
+    },
+  );
 }

@@ -2,60 +2,44 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Resolved, resolve } from '../../../src/supervisor/config/resolve.js';
-import { DEFAULT_SETTINGS, ENVIRONMENT, FULL_SETTINGS, FULL_YAML } from './full.js';
-
-/** Files are called a, b, c, ... in their order. */
-function resolveTexts(texts: readonly string[]): Resolved {
-  const files = texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text }));
-  return resolve(files, ENVIRONMENT);
-}
+import type { Settings } from '../../../src/protocol/actor/settings.js';
+import { accepted, DEFAULT_SETTINGS, FULL_SETTINGS, FULL_YAML, problemsIn, resolveTexts } from './full.js';
 
 function problems(name: string, texts: readonly string[], ...lines: string[]): void {
-  test(name, () => {
-    const resolved = resolveTexts(texts);
-    assert.deepEqual(resolved.ok ? [] : resolved.problems, lines);
-  });
+  test(name, async () => assert.deepEqual(await problemsIn(...texts), lines));
 }
 
 function warnings(name: string, texts: readonly string[], ...lines: string[]): void {
-  test(name, () => {
-    const resolved = resolveTexts(texts);
-    assert.ok(resolved.ok, JSON.stringify(resolved));
-    assert.deepEqual(resolved.warnings, lines);
+  test(name, async () => assert.deepEqual((await accepted(...texts)).warnings, lines));
+}
+
+/** `other` than the defaults. */
+function settings(name: string, texts: readonly string[], other: Partial<Settings> = {}): void {
+  test(name, async () => {
+    const found = await accepted(...texts);
+    assert.deepEqual(found.warnings, []);
+    assert.deepEqual(found.settings, { ...DEFAULT_SETTINGS, ...other });
   });
 }
 
-function settings(name: string, texts: readonly string[], expected: unknown): void {
-  test(name, () => {
-    const resolved = resolveTexts(texts);
-    assert.ok(resolved.ok, JSON.stringify(resolved));
-    assert.deepEqual(resolved.warnings, []);
-    assert.deepEqual(resolved.settings, expected);
-  });
-}
-
-test('every key together comes out as settings', () => {
-  const resolved = resolveTexts([FULL_YAML]);
-  assert.ok(resolved.ok, JSON.stringify(resolved));
-  assert.deepEqual(resolved.settings, FULL_SETTINGS);
-  assert.deepEqual(resolved.warnings, [
+test('every key together comes out as settings', async () => {
+  const found = await accepted(FULL_YAML);
+  assert.deepEqual(found.settings, FULL_SETTINGS);
+  assert.deepEqual(found.warnings, [
     'a:24:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
 });
 
-settings('no file means the defaults', [], DEFAULT_SETTINGS);
-settings('an empty file means the defaults', [''], DEFAULT_SETTINGS);
-settings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n'], DEFAULT_SETTINGS);
-settings('an empty map means the defaults', ['{}'], DEFAULT_SETTINGS);
-settings(
-  'an empty section is an absent one',
-  ['api:\nsystemd: ~\npulseaudio: null\npower:\n  capabilities:\nupgrade:'],
-  DEFAULT_SETTINGS,
-);
-settings('a byte order mark and CRLF are no matter', ['\ufeffapi:\r\n  port: 8018\r\n'], DEFAULT_SETTINGS);
+settings('no file means the defaults', []);
+settings('an empty file means the defaults', ['']);
+settings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
+settings('an empty map means the defaults', ['{}']);
+settings('an empty section is an absent one', [
+  'api:\nsystemd: ~\npulseaudio: null\npower:\n  capabilities:\nupgrade:',
+]);
+settings('a byte order mark and CRLF are no matter', ['\ufeffapi:\r\n  port: 8018\r\n']);
 
-test('the environment decides the default paths', () => {
+test('the environment decides the default paths', async () => {
   const rows = [
     { env: {}, home: '/home/pi', socket: '/run/user/7', state: '/home/pi/.local/state' },
     { env: { XDG_RUNTIME_DIR: '/r', XDG_STATE_HOME: '/s/' }, home: '/h', socket: '/r', state: '/s' },
@@ -68,20 +52,16 @@ test('the environment decides the default paths', () => {
     { env: {}, home: '', socket: '/run/user/7', state: '/run/user/7' },
   ];
   for (const { env, home, socket, state } of rows) {
-    const resolved = resolve([], { env, home, hostname: 'node', uid: 7 });
+    const resolved = await resolveTexts([], { env, home, hostname: 'node', uid: 7 });
     assert.ok(resolved.ok);
     assert.equal(resolved.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
     assert.equal(resolved.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
   }
 });
 
-test('~/ needs a home directory', () => {
-  const resolved = resolve([{ path: 'a', text: 'upgrade: {stateFile: ~/x}' }], {
-    env: {},
-    home: '',
-    hostname: 'node',
-    uid: 7,
-  });
+test('~/ needs a home directory', async () => {
+  const environment = { env: {}, home: '', hostname: 'node', uid: 7 };
+  const resolved = await resolveTexts(['upgrade: {stateFile: ~/x}'], environment);
   assert.deepEqual(resolved.ok ? [] : resolved.problems, [
     'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to put for ~',
   ]);
@@ -93,20 +73,17 @@ settings(
   'maps merge; lists and scalars replace',
   ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
   {
-    ...DEFAULT_SETTINGS,
     bind: ['all'],
     api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['c'] },
   },
 );
 settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], {
-  ...DEFAULT_SETTINGS,
   api: { ...DEFAULT_SETTINGS.api, port: 3 },
 });
 settings(
   'a list replaces a word and a word a list',
   ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
   {
-    ...DEFAULT_SETTINGS,
     bind: ['eth0'],
     logLevel: 'warn',
   },
@@ -115,16 +92,11 @@ settings(
   'an empty section or list takes nothing away',
   ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
   {
-    ...DEFAULT_SETTINGS,
     api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['a'] },
   },
 );
-settings('an empty list empties', ['api: {hosts: [a]}', 'api: {hosts: []}'], DEFAULT_SETTINGS);
-settings(
-  'a bad value that is replaced is no problem',
-  ['api: {port: 0}', 'api: {port: 8018}'],
-  DEFAULT_SETTINGS,
-);
+settings('an empty list empties', ['api: {hosts: [a]}', 'api: {hosts: []}']);
+settings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
 problems(
   'a problem names the file that the value came from',
   ['api: {port: 0}\nlogLevel: x', 'bind: []\n', 'api:\n  sse: {maxClients: 0}\n\nbind: ""'],
@@ -145,7 +117,6 @@ settings(
   'the other names of sections',
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
-    ...DEFAULT_SETTINGS,
     systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
     audio: { enabled: false, serveCookie: false },
   },
@@ -248,9 +219,9 @@ warnings(
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so that every check starts an upgrade',
 );
-test('an upgrade unit is internal even while the backend is off, and named once', () => {
-  const resolved = resolveTexts(['upgrade: {checkUnit: c.service, upgradeUnit: c.service}']);
-  assert.deepEqual(resolved.ok && resolved.settings.systemd.internal, ['c.service']);
+test('an upgrade unit is internal even while the backend is off, and named once', async () => {
+  const found = await accepted('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
+  assert.deepEqual(found.settings.systemd.internal, ['c.service']);
 });
 
 // Everything is reported at once.
