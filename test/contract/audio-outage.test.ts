@@ -62,20 +62,16 @@ onEachSoundServer('outages', (node) => {
 const skip = lacks({ programs: ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl'] });
 describe('missing at the start', { skip }, () => {
   for (const { kind, start } of SOUND_SERVERS) {
-    test(`${kind} appears later`, async () => {
+    test(`${kind} appears later`, async (t) => {
       const sound = await start();
+      t.after(() => sound.stop());
       await sound.kill('SIGTERM');
-      const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-      try {
-        await daemon.backend('audio', 'connecting');
-        await isAway(daemon);
-        await sound.restart();
-        await daemon.backend('audio', 'up');
-        assert.equal((await daemon.get('/audio')).status, 200);
-      } finally {
-        await daemon.stop();
-        await sound.stop();
-      }
+      const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY }, t);
+      await daemon.backend('audio', 'connecting');
+      await isAway(daemon);
+      await sound.restart();
+      await daemon.backend('audio', 'up');
+      assert.equal((await daemon.get('/audio')).status, 200);
     });
   }
 });

@@ -20,7 +20,7 @@ import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Daemon, type Health } from './daemon.js';
+import { Daemon } from './daemon.js';
 import { Storm } from './stream-storm.js';
 import { allKnowTheTruth } from './stream-truth.js';
 
@@ -141,7 +141,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   async function truth(): Promise<Readonly<Partial<Record<Slice, unknown>>>> {
     type Identified = readonly { readonly id: number }[];
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
-    const { backends } = await daemon.read<Health>('/health');
+    const { backends } = await daemon.health();
     const byId = (records: Identified) => plain(new Map(records.map((record) => [record.id, record])));
     return {
       outputs: byId(audio.outputs),

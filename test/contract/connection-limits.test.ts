@@ -5,29 +5,22 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { lacks } from '../tools/requirements.js';
-import { until } from '../until.js';
-import { Daemon, type Health } from './daemon.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const DESCRIPTORS = 100;
 
 test('it keeps within its descriptors, answers whoever comes, and keeps its streams', {
   skip: lacks({ programs: ['prlimit'] }),
-}, async () => {
-  const daemon = await Daemon.start({
-    config: 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n',
-    launcher: ['prlimit', `--nofile=${DESCRIPTORS}`],
-  });
-  try {
-    const stream = new RawConnection(daemon.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-    await stream.until((text) => text.includes('connected'));
-    const crowd = Array.from({ length: 2 * DESCRIPTORS }, () => new RawConnection(daemon.port));
-    await Promise.all(crowd.slice(0, DESCRIPTORS).map((connection) => connection.closed()));
-    assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
-    assert.equal((await daemon.read<Health>('/health')).streams.open, 1);
-    for (const connection of [...crowd, stream]) connection.destroy();
-    await until('the stream has gone', async () => (await daemon.read<Health>('/health')).streams.open === 0);
-    assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
-  } finally {
-    await daemon.stop();
-  }
+}, async (t) => {
+  const launcher = ['prlimit', `--nofile=${DESCRIPTORS}`];
+  const daemon = await Daemon.start({ config: NO_BACKENDS, launcher }, t);
+  const stream = new RawConnection(daemon.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  await stream.until((text) => text.includes('connected'));
+  const crowd = Array.from({ length: 2 * DESCRIPTORS }, () => new RawConnection(daemon.port));
+  await Promise.all(crowd.slice(0, DESCRIPTORS).map((connection) => connection.closed()));
+  assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
+  assert.equal((await daemon.health()).streams.open, 1);
+  for (const connection of [...crowd, stream]) connection.destroy();
+  await daemon.openStreams(0);
+  assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
 });

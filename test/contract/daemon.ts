@@ -99,7 +99,7 @@ export class Daemon {
   /** What it holds now. */
   get memoryMb(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+    return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
   }
 
   get(path: string, headers: HttpRequest['headers'] = {}): Promise<HttpAnswer> {

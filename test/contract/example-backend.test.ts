@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../until.js';
-import { Daemon } from './daemon.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 import {
   BRIDGE_EDITS,
   BRIDGE_WORKER,
@@ -85,7 +85,7 @@ test('an example backend answers its route, tells its event and obeys its comman
   addExample(folder);
   node(folder, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', '.');
   node(folder, 'packaging/build.mjs', '--dist-only');
-  const config = 'bell: {enabled: true}\npulseaudio: {enabled: false}\nsystemd: {enabled: false}\n';
+  const config = `bell: {enabled: true}\n${NO_BACKENDS}`;
   daemon = await Daemon.start({ config, entry: join(folder, 'dist/main.js') });
   await daemon.backend('bell', 'up');
   assert.deepEqual(await daemon.read('/bell'), { rings: 0 });
@@ -103,8 +103,8 @@ test('an example backend answers its route, tells its event and obeys its comman
     entry: join(folder, 'dist/main.js'),
   });
   const rung = daemon;
-  await until('the clapper to hear what it did', async () => {
-    const { backends } = (await rung.read('/health')) as { backends: Record<string, { detail?: string }> };
-    return backends['clapper']?.detail === '{"rings":1}';
-  });
+  await until(
+    'the clapper to hear what it did',
+    async () => (await rung.health()).backends['clapper']?.detail === '{"rings":1}',
+  );
 });

@@ -11,7 +11,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { ENTRY } from './daemon.js';
+import { ENTRY, NO_BACKENDS } from './daemon.js';
 
 const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {10}listening addresses=.+ port=\d+\r\n/m;
 const COLOURED = '\x1b[32mINFO';
@@ -29,7 +29,7 @@ async function wholeLog(
   t.after(() => rmSync(home, { recursive: true }));
   const config = join(home, 'config.yaml');
   const port = await freePort();
-  writeFileSync(config, `api: {port: ${port}}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}\n`);
+  writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);
   const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
   const [program = '', ...args] = parent(command);
   const path = process.env['PATH'] ?? '';

@@ -2,15 +2,11 @@
 // memory stays bounded. Scripted: no real broker does so.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import { commandsOfAllKinds, FloodingBroker } from '../broker/flooding-broker.js';
-import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type Output } from './audio-node.js';
-import { Daemon, type Health } from './daemon.js';
+import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
 
 const T = 'house/living';
 const MESSAGES = 150_000;
@@ -20,60 +16,42 @@ const GROWTH_MAX_MB = 160;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-describe('a broker that floods', { skip }, () => {
-  let broker: FloodingBroker;
-  let sound: SoundServer;
-  let daemon: Daemon;
-  before(async () => {
-    broker = await FloodingBroker.start(commandsOfAllKinds(T));
-    sound = await startPulseAudio();
-    const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
-    daemon = await Daemon.start({ env: sound.env, config });
-    await daemon.backend('mqtt', 'up');
-    await daemon.backend('audio', 'up');
-  });
-  after(async () => {
-    await daemon?.stop();
-    await sound?.stop();
-    await broker?.stop();
-  });
-
-  const memoryMb = (): number =>
-    Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${daemon.pid}/status`, 'utf8'))?.[1]) / 1024;
-
-  test('requests are answered, commands of others carried out, streams go on, and memory stays', async (t) => {
-    const stream = await daemon.events('?types=audio.output.updated');
-    const before = memoryMb();
-    let most = 0;
-    broker.flood();
-    await until('the flood', () => broker.sent > MESSAGES / 10);
-    for (let count = 0; count < REQUESTS; count += 1) {
-      assert.equal((await daemon.get('/audio')).status, 200);
-      assert.equal(
-        (await daemon.post('/audio/outputs/kitchen/mute', { muted: count % 2 === 0 })).status,
-        202,
-      );
-      most = Math.max(most, memoryMb());
-    }
-    await until(
-      'all of the flood',
-      () => {
-        most = Math.max(most, memoryMb());
-        return broker.sent > MESSAGES;
-      },
-      60_000,
-    );
-    broker.calm();
-    t.diagnostic(`${broker.sent} messages; ${before} MB, at most ${most} MB`);
-    assert.ok(most - before < GROWTH_MAX_MB, `${before} MB have become ${most} MB`);
-    assert.equal(stream.ended, false);
-    await daemon.post('/audio/outputs/kitchen/volume', { volume: 0.33 });
-    await stream.until(
-      ({ events }) =>
-        events.some(({ data }) => (JSON.parse(data) as Output[]).some?.(({ volume }) => volume === 0.33)),
-      'a change after the flood',
-    );
-    const { backends } = await daemon.read<Health>('/health');
-    assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
-  });
+test('a broker floods: requests are answered, commands of others carried out, streams go on, and memory stays', {
+  skip,
+}, async (t) => {
+  const broker = await FloodingBroker.start(commandsOfAllKinds(T));
+  t.after(() => broker.stop());
+  const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
+  const { daemon } = await startAudio(t, { config });
+  await daemon.backend('mqtt', 'up');
+  const stream = await daemon.events('?types=audio.output.updated');
+  const before = daemon.memoryMb;
+  let most = 0;
+  broker.flood();
+  await until('the flood', () => broker.sent > MESSAGES / 10);
+  for (let count = 0; count < REQUESTS; count += 1) {
+    assert.equal((await daemon.get('/audio')).status, 200);
+    assert.equal((await daemon.post('/audio/outputs/kitchen/mute', { muted: count % 2 === 0 })).status, 202);
+    most = Math.max(most, daemon.memoryMb);
+  }
+  await until(
+    'all of the flood',
+    () => {
+      most = Math.max(most, daemon.memoryMb);
+      return broker.sent > MESSAGES;
+    },
+    60_000,
+  );
+  broker.calm();
+  t.diagnostic(`${broker.sent} messages; ${before} MB, at most ${most} MB`);
+  assert.ok(most - before < GROWTH_MAX_MB, `${before} MB have become ${most} MB`);
+  assert.equal(stream.ended, false);
+  await daemon.post('/audio/outputs/kitchen/volume', { volume: 0.33 });
+  await stream.until(
+    ({ events }) =>
+      events.some(({ data }) => (JSON.parse(data) as Output[]).some?.(({ volume }) => volume === 0.33)),
+    'a change after the flood',
+  );
+  const { backends } = await daemon.health();
+  assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
 });

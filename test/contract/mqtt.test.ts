@@ -76,7 +76,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
       });
     }
     await until('backends', async () => {
-      const { backends } = await daemon.read<{ backends: object }>('/health');
+      const { backends } = await daemon.health();
       assert.deepEqual(JSON.parse(spy.tree.get(`${T}/backends`) ?? 'null'), backends);
       return true;
     });

@@ -12,7 +12,7 @@ import { transform } from 'esbuild';
 import openapiTypes, { type OpenAPI3 } from 'openapi-typescript';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
-import { Daemon } from './daemon.js';
+import { startAudio } from './audio-node.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const COMPILE_MS_MAX = 120_000;
@@ -124,24 +124,19 @@ const OF_THE_BUS = ['/services', '/power/'];
 
 test('a generated client type-checks and reads every GET', {
   skip: lacks({ programs: ['pulseaudio'] }),
-}, async () => {
-  const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
-  const daemon = await Daemon.start({ env: sound.env, config: CONFIG });
+}, async (t) => {
+  const startSound = () => startPulseAudio({ sinks: [{ name: 'living' }] });
+  const { daemon } = await startAudio(t, { startSound, config: CONFIG });
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-openapi-'));
-  try {
-    await Promise.all(['audio', 'upgrade'].map((backend) => daemon.backend(backend, 'up')));
-    const client = await clientOf(await daemon.read('/openapi.json'), directory);
-    const base = `http://127.0.0.1:${daemon.port}`;
-    for (const [path, call] of Object.entries(client.calls)) {
-      const { status, body } = await call(base);
-      assert.ok(status === 200 || (OF_THE_BUS.includes(path) && status === 503), `GET ${path}: ${status}`);
-      assert.ok(body, path);
-    }
-    const read = await client.summary(base);
-    assert.deepEqual(read, ['living', 'string', 'string', 'pulseaudio', 'up', 'idle']);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-    await daemon.stop();
-    await sound.stop();
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  await daemon.backend('upgrade', 'up');
+  const client = await clientOf(await daemon.read('/openapi.json'), directory);
+  const base = `http://127.0.0.1:${daemon.port}`;
+  for (const [path, call] of Object.entries(client.calls)) {
+    const { status, body } = await call(base);
+    assert.ok(status === 200 || (OF_THE_BUS.includes(path) && status === 503), `GET ${path}: ${status}`);
+    assert.ok(body, path);
   }
+  const read = await client.summary(base);
+  assert.deepEqual(read, ['living', 'string', 'string', 'pulseaudio', 'up', 'idle']);
 });

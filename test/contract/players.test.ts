@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -12,18 +12,13 @@ import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { until } from '../until.js';
-import { Daemon } from './daemon.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 
-interface Server {
-  readonly backends: Readonly<Record<string, boolean>>;
-}
-
-const CONFIG = 'mpris: {enabled: true}\npulseaudio: {enabled: false}\nsystemd: {enabled: false}\n';
+const CONFIG = `mpris: {enabled: true}\n${NO_BACKENDS}`;
 
 async function node(t: TestContext): Promise<{ bus: PrivateBus; daemon: Daemon }> {
   const bus = await privateBus(t);
-  const daemon = await Daemon.start({ config: CONFIG, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } });
-  t.after(() => daemon.stop());
+  const daemon = await Daemon.start({ config: CONFIG, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   await daemon.backend('players', 'up');
   return { bus, daemon };
 }
@@ -35,6 +30,16 @@ function players(daemon: Daemon): Promise<readonly PlayerRecord[]> {
 const SCRIPTED = 'org.mpris.MediaPlayer2.scripted.instance123';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
+async function plays(
+  t: TestContext,
+  bus: PrivateBus,
+  properties?: Readonly<Record<string, Variant>>,
+): Promise<ScriptedPlayer> {
+  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', properties);
+  t.after(() => player.leave());
+  return player;
+}
+
 async function listed(daemon: Daemon, name: string): Promise<PlayerRecord> {
   return until(`${name} is listed`, async () =>
     (await players(daemon)).find(({ bus_name: each }) => each === name),
@@ -44,13 +49,13 @@ async function listed(daemon: Daemon, name: string): Promise<PlayerRecord> {
 test('a player in the list, in events and in commands, from its coming to its going', async (t) => {
   const { bus, daemon } = await node(t);
   const stream = await daemon.events('?backend=mpris&snapshot=1');
-  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
+  const player = await plays(t, bus, {
     Metadata: metadata({ 'xesam:title': 'One\n\u0001\u{1f3b5}', 'xesam:artist': ['A', 'B'] }),
   });
-  t.after(() => player.leave());
   const record = await listed(daemon, SCRIPTED);
   assert.deepEqual(record.metadata, { 'xesam:artist': 'A, B', 'xesam:title': 'One\n\u0001\u{1f3b5}' });
-  assert.deepEqual(await daemon.read('/server').then((server) => (server as Server).backends['mpris']), true);
+  const server = await daemon.read<{ readonly backends: { readonly mpris: boolean } }>('/server');
+  assert.equal(server.backends.mpris, true);
   assert.equal((await daemon.post('/players/scripted%2Einstanc%65123/play')).status, 202);
   assert.equal((await daemon.post(`/players/${SCRIPTED}/volume`, { volume: 0.25 })).status, 202);
   assert.ok(player.calls.includes('Play') && player.calls.includes('Set Volume 0.25'));
@@ -87,8 +92,7 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   const path = join(daemon.directory, 'cover.png');
   const large = Buffer.concat([PNG, Buffer.alloc(5 << 20, 0x55)]);
   writeFileSync(path, large);
-  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
-  t.after(() => player.leave());
+  const player = await plays(t, bus);
   await listed(daemon, SCRIPTED);
   const url = '/players/scripted.instance123/cover';
   assert.equal((await daemon.get(url)).status, 404);
@@ -133,8 +137,7 @@ test('who excludes positions hears of none, and who comes back hears what was mi
     ['?backend=mpris&exclude=player.position', '?backend=mpris'].map((query) => daemon.events(query)),
   );
   assert.ok(without !== undefined && away !== undefined);
-  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
-  t.after(() => player.leave());
+  const player = await plays(t, bus);
   const volume = (value: number): ((stream: EventConsumer) => boolean) => {
     return ({ model }) => model.players.get(SCRIPTED)?.['volume'] === value;
   };
@@ -159,10 +162,7 @@ test('fifty who do not read a cover cost no fifty covers', async (t) => {
   const { bus, daemon } = await node(t);
   const path = join(daemon.directory, 'cover.png');
   writeFileSync(path, Buffer.concat([PNG, Buffer.alloc((8 << 20) - PNG.length, 0x55)]));
-  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
-    Metadata: metadata({ 'mpris:artUrl': `file://${path}` }),
-  });
-  t.after(() => player.leave());
+  await plays(t, bus, { Metadata: metadata({ 'mpris:artUrl': `file://${path}` }) });
   await listed(daemon, SCRIPTED);
   const sockets = Array.from({ length: 50 }, () => connect(daemon.port, '127.0.0.1'));
   t.after(() => {
@@ -173,16 +173,13 @@ test('fifty who do not read a cover cost no fifty covers', async (t) => {
     socket.write('GET /players/scripted.instance123/cover HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(socket, 'readable');
   }
-  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
-  const rssMb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-  assert.ok(rssMb < 300, `${rssMb} MB, where fifty covers are 400`);
+  assert.ok(daemon.memoryMb < 300, `${daemon.memoryMb} MB, where fifty covers are 400`);
 });
 
 test('the bus restarted: players are removed, and back with true state', async (t) => {
   const { bus, daemon } = await node(t);
   const stream = await daemon.events('?backend=players&snapshot=1');
-  const first = await ScriptedPlayer.start(bus.address, 'scripted.instance123');
-  t.after(() => first.leave());
+  await plays(t, bus);
   await until('it is told', () => stream.model.players.has(SCRIPTED));
   await bus.kill('SIGTERM');
   await until('it is removed', () => stream.model.players.size === 0);
@@ -192,17 +189,12 @@ test('the bus restarted: players are removed, and back with true state', async (
   assert.equal((await daemon.post('/players/scripted.instance123/play')).status, 503);
   await bus.start();
   await daemon.backend('players', 'up');
-  const again = await ScriptedPlayer.start(bus.address, 'scripted.instance123', {
-    Volume: new Variant('d', 0.9),
-  });
-  t.after(() => again.leave());
+  await plays(t, bus, { Volume: new Variant('d', 0.9) });
   await until('it is back', () => stream.model.players.get(SCRIPTED)?.['volume'] === 0.9);
 });
 
 test('switched off there is no route, no thread and no word of players', async (t) => {
-  const daemon = await Daemon.start({ config: 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}\n' });
-  t.after(() => daemon.stop());
+  const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   assert.equal((await daemon.get('/players')).status, 404);
-  const health = await daemon.read<{ backends: object }>('/health');
-  assert.deepEqual(health.backends, {});
+  assert.deepEqual((await daemon.health()).backends, {});
 });

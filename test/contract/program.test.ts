@@ -13,21 +13,22 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
 import { freePort } from '../tools/free-port.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Daemon, ENTRY } from './daemon.js';
+import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
 const home = mkdtempSync(join(tmpdir(), 'tonearm-program-'));
 after(() => rmSync(home, { recursive: true, force: true }));
 
-const QUIET = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
+const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+const NODE = [process.execPath, ENTRY] as const;
 
 function file(name: string, text: string): string {
   const path = join(home, name);
@@ -36,8 +37,34 @@ function file(name: string, text: string): string {
 }
 
 function run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
-  return spawnSync(process.execPath, [ENTRY, ...args], { env, encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, [ENTRY, ...args], { env: ENV, encoding: 'utf8', timeout: 20_000 });
+}
+
+interface Started {
+  /** What it is run by, such as Node itself. */
+  readonly command?: readonly string[];
+  readonly config?: string;
+  /** Its standard output. */
+  readonly output?: 'ignore' | number | Socket;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A daemon that answers, one stream of it, and how it ends. It is killed at the end of the test. */
+async function started(t: TestContext, how: Started = {}) {
+  const { command = NODE, config = NO_BACKENDS, output = 'ignore', env = {} } = how;
+  const port = await freePort();
+  const path = file(`${port}.yaml`, `api: {port: ${port}}\n${config}`);
+  const [program = '', ...before] = command;
+  const stdio: StdioOptions = ['ignore', output, 'ignore'];
+  const daemon = spawn(program, [...before, '--allow-root', '--config', path], {
+    stdio,
+    env: { ...ENV, ...env },
+  });
+  t.after(() => daemon.kill('SIGKILL'));
+  const exit = once(daemon, 'exit');
+  const url = `http://127.0.0.1:${port}/events`;
+  const stream = await until('the daemon answers', () => EventConsumer.open(url));
+  return { daemon, exit, url, stream };
 }
 
 const bad = file('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
@@ -93,8 +120,7 @@ for (const [what, args, lost, status] of [
 ] as const) {
   test(`on a full disk ${what}: exit ${status}`, () => {
     const stdio: StdioOptions = ['ignore', lost === 1 ? FULL : 'pipe', lost === 2 ? FULL : 'pipe'];
-    const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
-    const options = { env, encoding: 'utf8', timeout: 20_000, stdio } as const;
+    const options = { env: ENV, encoding: 'utf8', timeout: 20_000, stdio } as const;
     const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
     assert.equal(ended.status, status);
     assert.doesNotMatch(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, /Error| {4}at /);
@@ -120,10 +146,8 @@ function hears(pid: number, signal: number): boolean {
 }
 
 test('with nothing of bind there it waits, says for what, and ends as always', async (context) => {
-  const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${QUIET}`);
-  const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
-  });
+  const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
+  const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], { env: ENV });
   context.after(() => child.kill('SIGKILL'));
   let log = '';
   child.stdout.on('data', (text) => {
@@ -138,8 +162,8 @@ test('with nothing of bind there it waits, says for what, and ends as always', a
 });
 
 test('a taken port: exit 69, one line that names it, and no second listener', async () => {
-  for (const other of [await Daemon.start({ config: QUIET }), await listener()]) {
-    const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${QUIET}`);
+  for (const other of [await Daemon.start({ config: NO_BACKENDS }), await listener()]) {
+    const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${NO_BACKENDS}`);
     const result = run('--allow-root', '--config', config);
     await other.stop();
     assert.equal(result.status, 69);
@@ -161,51 +185,29 @@ async function listener(): Promise<{ port: number; stop(): Promise<void> }> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-  test(`${signal}: bye to every stream, then status 0`, async () => {
-    const port = await freePort();
-    const config = file(`${signal}.yaml`, `api: {port: ${port}}\n${QUIET}`);
-    const daemon = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
-      stdio: 'ignore',
-      env: { HOME: home, XDG_RUNTIME_DIR: home },
-    });
-    const exit = once(daemon, 'exit');
-    const url = `http://127.0.0.1:${port}/events`;
-    const streams = [
-      await until('the daemon answers', () => EventConsumer.open(url)),
-      await EventConsumer.open(url),
-    ];
-    for (const stream of streams) await stream.until(({ events }) => events.length > 0);
+  test(`${signal}: bye to every stream, then status 0`, async (t) => {
+    const { daemon, exit, url, stream } = await started(t);
+    const streams = [stream, await EventConsumer.open(url)];
+    for (const each of streams) await each.until(({ events }) => events.length > 0);
     daemon.kill(signal);
-    for (const stream of streams) {
-      await stream.until(({ ended }) => ended, 'the end');
-      assert.deepEqual(stream.dataOf('server.info').at(-1), 'bye');
+    for (const each of streams) {
+      await each.until(({ ended }) => ended, 'the end');
+      assert.deepEqual(each.dataOf('server.info').at(-1), 'bye');
     }
     assert.deepEqual(await exit, [0, null]);
   });
 }
 
-test('SIGUSR1 opens no inspector', async () => {
-  const daemon = await Daemon.start({ config: QUIET });
+test('SIGUSR1 opens no inspector', async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   daemon.signal('SIGUSR1');
   // Node would open it within a turn of its loop: these answers take several.
   for (let round = 0; round < 10; round += 1) await daemon.read('/server');
   assert.doesNotMatch(daemon.log, /Debugger/);
-  await daemon.stop();
 });
 
-test('a log that cannot be written costs lines, not the service', async () => {
-  const port = await freePort();
-  const config = file('full.yaml', `api: {port: ${port}}\n${QUIET}`);
-  const full = openSync('/dev/full', 'w');
-  const daemon = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], {
-    stdio: ['ignore', full, 'ignore'],
-    env: { HOME: home, XDG_RUNTIME_DIR: home },
-  });
-  closeSync(full);
-  const exit = once(daemon, 'exit');
-  const stream = await until('the daemon answers', () =>
-    EventConsumer.open(`http://127.0.0.1:${port}/events`),
-  );
+test('a log that cannot be written costs lines, not the service', async (t) => {
+  const { daemon, exit, stream } = await started(t, { output: FULL });
   daemon.kill('SIGTERM');
   await stream.until(({ ended }) => ended, 'the end');
   assert.deepEqual(await exit, [0, null]);
@@ -213,53 +215,30 @@ test('a log that cannot be written costs lines, not the service', async () => {
 
 test('a journal that stands still costs lines, not the service', {
   skip: lacks({ programs: ['perl'] }),
-}, async () => {
-  const port = await freePort();
-  const config = file('journal.yaml', `api: {port: ${port}}\n${QUIET}`);
+}, async (t) => {
   const { socket, close } = await fullSocket();
-  const [program = '', ...before] = [...BLOCKING, process.execPath, ENTRY];
-  const daemon = spawn(program, [...before, '--allow-root', '--config', config], {
-    stdio: ['ignore', socket, 'ignore'],
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home },
-  });
-  const exit = once(daemon, 'exit');
-  const url = `http://127.0.0.1:${port}/events`;
-  try {
-    const stream = await until('the daemon answers', () => EventConsumer.open(url));
-    daemon.kill('SIGTERM');
-    await stream.until(({ ended }) => ended, 'the end');
-    assert.deepEqual(await exit, [0, null]);
-  } finally {
-    daemon.kill('SIGKILL');
-    close();
-  }
+  t.after(close);
+  const { daemon, exit, stream } = await started(t, { command: [...BLOCKING, ...NODE], output: socket });
+  daemon.kill('SIGTERM');
+  await stream.until(({ ended }) => ended, 'the end');
+  assert.deepEqual(await exit, [0, null]);
 });
 
 for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
   test(`a thread that is stuck in the kernel does not hold up the end: ${signals.join(', ')}`, {
     skip: lacks({ programs: ['mkfifo'] }),
-  }, async () => {
+  }, async (t) => {
     const fifo = join(home, `fifo-${signals.length}`);
     assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-    const port = await freePort();
-    const config = file(`stuck-${signals.length}.yaml`, `api: {port: ${port}}\nsystemd: {enabled: false}\n`);
-    const saboteur = new URL('./saboteur.js', import.meta.url).href;
-    const daemon = spawn(
-      process.execPath,
-      [`--import=${saboteur}`, ENTRY, '--allow-root', '--config', config],
-      { stdio: 'ignore', env: { HOME: home, XDG_RUNTIME_DIR: home, SABOTEUR_FIFO: fifo } },
-    );
-    const exit = once(daemon, 'exit');
-    try {
-      const url = `http://127.0.0.1:${port}/events`;
-      const stream = await until('the daemon answers', () => EventConsumer.open(url));
-      await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
-      for (const signal of signals) daemon.kill(signal);
-      await stream.until(({ ended }) => ended, 'the end');
-      // Not 0: only the kernel can end it.
-      assert.deepEqual(await exit, [null, 'SIGKILL']);
-    } finally {
-      daemon.kill('SIGKILL');
-    }
+    const { daemon, exit, stream } = await started(t, {
+      command: [process.execPath, ...SABOTEUR, ENTRY],
+      config: 'systemd: {enabled: false}\n',
+      env: { SABOTEUR_FIFO: fifo },
+    });
+    await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
+    for (const signal of signals) daemon.kill(signal);
+    await stream.until(({ ended }) => ended, 'the end');
+    // Not 0: only the kernel can end it.
+    assert.deepEqual(await exit, [null, 'SIGKILL']);
   });
 }

@@ -16,7 +16,7 @@ import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
-import { Daemon, ENTRY, type Health } from './daemon.js';
+import { Daemon, ENTRY } from './daemon.js';
 
 const PASSWORD = 'marked-password-of-the-broker';
 const COOKIE = 'marked-cookie-of-the-sound-server'.padEnd(256, '~');
@@ -72,7 +72,7 @@ describe('a daemon that is led through its failures', {
 
   const is = (state: string, reason: RegExp): Promise<unknown> =>
     until(`mqtt is ${state} ${reason}`, async () => {
-      const { mqtt } = (await daemon.read<Health>('/health')).backends;
+      const { mqtt } = (await daemon.health()).backends;
       return mqtt?.state === state && reason.test(mqtt.detail ?? '');
     });
 
@@ -171,10 +171,7 @@ for (const mistake of MISTAKES) {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [ENTRY, '--check-config', '--config', config],
-      {
-        encoding: 'utf8',
-        env: { PATH: process.env['PATH'] ?? '', HOME: folder },
-      },
+      { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', HOME: folder } },
     );
     assert.ok(status === 78 || stderr.includes('unknown key'), stderr);
     holdsNoSecret('what it says', stdout + stderr);

@@ -2,12 +2,12 @@
 // their bounds (contract, section 1; real sockets from many addresses, in a network of its own).
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import { RawConnection } from '../gateway/raw-connection.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import { until } from '../until.js';
-import { Daemon } from './daemon.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 import { addresses, SilentCrowd } from './silent-crowd.js';
 
 const NODE = '10.9.0.1';
@@ -25,83 +25,48 @@ const OWN_MAX = 16;
 /** All those connections, with what is kept of each, take less (5 MB measured). */
 const GROWTH_MAX_MB = 32;
 
-/** Who is silent, and where somebody else asks from, and whom. */
-const CROWDS: readonly (readonly [
-  what: string,
-  from: readonly string[],
-  to: string,
-  others: readonly (readonly [from: string, to: string])[],
-])[] = [
-  [
-    'one address',
-    HOSTS.slice(0, 1),
-    NODE,
-    [
-      [HONEST, NODE],
-      ['127.0.0.1', '127.0.0.1'],
-    ],
-  ],
-  [
-    'fifty addresses',
-    HOSTS,
-    NODE,
-    [
-      [HONEST, NODE],
-      ['127.0.0.1', '127.0.0.1'],
-    ],
-  ],
+/** Where somebody else asks from, and whom. */
+type Others = readonly (readonly [from: string, to: string])[];
+const OTHERS: Others = [
+  [HONEST, NODE],
+  ['127.0.0.1', '127.0.0.1'],
+];
+/** Who is silent, and beside whom. */
+const CROWDS: readonly (readonly [what: string, from: readonly string[], to: string, Others])[] = [
+  ['one address', HOSTS.slice(0, 1), NODE, OTHERS],
+  ['fifty addresses', HOSTS, NODE, OTHERS],
   // All of the machine itself are one neighbour, so that only others can be told apart from it.
   ['fifty addresses of the machine itself', addresses('127.0.0.2', 50), '127.0.0.1', [[HONEST, NODE]]],
 ];
 
-function request(from: string, to: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    let received = '';
-    const socket = connect({ host: to, port, localAddress: from });
-    socket.on('connect', () => socket.write(REQUEST));
-    socket.on('data', (text) => {
-      received += text;
-    });
-    socket.on('error', (error) => resolve(String(error)));
-    socket.on('close', () => resolve(received.slice(0, 12)));
-  });
+/** The beginning of the answer. */
+async function request(from: string, to: string, port: number): Promise<string> {
+  return (await new RawConnection(port, to, from).write(REQUEST).closed()).slice(0, 12);
 }
 
-function descriptors(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-function memoryMb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-}
+const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE, HONEST, ...HOSTS]) ip('addr', 'add', `${address}/24`, 'dev', 'lo');
 
   for (const [what, from, to, others] of CROWDS) {
-    test(`all requests of others are answered beside ${SILENT} silent connections that come back, from ${what}`, async () => {
-      const daemon = await Daemon.start({
-        config: `systemd: {enabled: false}\npulseaudio: {enabled: false}\nbind: [lo, ${NODE}]\n`,
-      });
-      const before = memoryMb(daemon.pid);
+    test(`all requests of others are answered beside ${SILENT} silent connections that come back, from ${what}`, async (t) => {
+      const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);
+      const before = daemon.memoryMb;
       const own = descriptors(daemon.pid);
       const crowd = new SilentCrowd({ host: to, port: daemon.port }, from, SILENT);
-      try {
-        await until('the house is full', () => crowd.closings > CLOSINGS);
-        const answers: string[] = [];
-        for (let count = 0; count < REQUESTS; count += 1) {
-          for (const [mine, theirs] of others) answers.push(await request(mine, theirs, daemon.port));
-        }
-        assert.deepEqual(answers, Array(others.length * REQUESTS).fill('HTTP/1.1 200'));
-        assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
-        const opened = descriptors(daemon.pid) - own;
-        assert.ok(opened <= CONNECTIONS_MAX + OWN_MAX, `${opened} descriptors`);
-        const grown = memoryMb(daemon.pid) - before;
-        assert.ok(grown < GROWTH_MAX_MB, `it has grown by ${grown} MB`);
-      } finally {
-        crowd.end();
-        await daemon.stop();
+      t.after(() => crowd.end());
+      await until('the house is full', () => crowd.closings > CLOSINGS);
+      const answers: string[] = [];
+      for (let count = 0; count < REQUESTS; count += 1) {
+        for (const [mine, theirs] of others) answers.push(await request(mine, theirs, daemon.port));
       }
+      assert.deepEqual(answers, Array(others.length * REQUESTS).fill('HTTP/1.1 200'));
+      assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
+      const opened = descriptors(daemon.pid) - own;
+      assert.ok(opened <= CONNECTIONS_MAX + OWN_MAX, `${opened} descriptors`);
+      const grown = daemon.memoryMb - before;
+      assert.ok(grown < GROWTH_MAX_MB, `it has grown by ${grown} MB`);
     });
   }
 });

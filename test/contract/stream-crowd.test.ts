@@ -2,16 +2,12 @@
 // do not read, and no memory stays behind (contract, section 5).
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventConsumer } from '../consumer/consumer.js';
-import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type Output } from './audio-node.js';
-import { Daemon, type Health } from './daemon.js';
+import { audioForAll, type Output } from './audio-node.js';
 import { type CrowdMember, openCrowd } from './stream-crowd.js';
 import { Mixer } from './stream-mixer.js';
 
@@ -45,8 +41,12 @@ const STALLED_GROWTH_MAX_MB = 160;
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
 describe('a crowd', { skip }, () => {
-  let sound: SoundServer;
-  let daemon: Daemon;
+  // Declared first, so that they go before what they are connected to.
+  after(() => {
+    for (const member of crowd) member.close();
+    mixer.close();
+  });
+  const node = audioForAll({ api: 'sse: {maxClients: 1100}' });
   let mixer: Mixer;
   let reference: EventConsumer;
   let living: number;
@@ -55,23 +55,10 @@ describe('a crowd', { skip }, () => {
   let settledMb = 0;
 
   before(async () => {
-    sound = await startPulseAudio();
-    daemon = await Daemon.start({
-      env: sound.env,
-      config: AUDIO_ONLY,
-      api: 'sse: {maxClients: 1100}',
-    });
-    await daemon.backend('audio', 'up');
-    living = (await daemon.read<Output[]>('/audio/outputs')).find(({ name }) => name === 'living')?.id ?? -1;
-    mixer = await Mixer.connect(sound.socketPath);
+    const outputs = await node.daemon.read<Output[]>('/audio/outputs');
+    living = outputs.find(({ name }) => name === 'living')?.id ?? -1;
+    mixer = await Mixer.connect(node.sound.socketPath);
   });
-  after(async () => {
-    for (const member of crowd) member.close();
-    mixer.close();
-    await daemon.stop();
-    await sound.stop();
-  });
-
   /** Never the same level twice in a row, so that each change is one. */
   async function change(): Promise<void> {
     changes += 1;
@@ -99,7 +86,7 @@ describe('a crowd', { skip }, () => {
     await until('the crowd has heard the last change', () =>
       members.every(({ sequences }) => sequences.at(-1) === last),
     );
-    const [record] = await daemon.read<Output[]>('/audio/outputs');
+    const [record] = await node.daemon.read<Output[]>('/audio/outputs');
     for (const member of members) {
       assert.deepEqual(member.sequences, wanted, 'every event, once and in order');
       assert.deepEqual(JSON.parse(member.last), [record]);
@@ -112,12 +99,12 @@ describe('a crowd', { skip }, () => {
   }
 
   test('1000 consumers hear each change, in order, and no memory stays', async (t) => {
-    reference = await daemon.events(OUTPUTS_ONLY);
-    crowd = await openCrowd(daemon.port, READING, OUTPUTS_ONLY);
-    assert.equal((await health(daemon)).streams.open, READING + 1);
+    reference = await node.daemon.events(OUTPUTS_ONLY);
+    crowd = await openCrowd(node.daemon.port, READING, OUTPUTS_ONLY);
+    assert.equal((await node.daemon.health()).streams.open, READING + 1);
     await changeTimes(WARM_UP_CHANGES);
     await everyoneHeard(crowd, await heard(1));
-    const before = memoryMb(daemon);
+    const before = node.daemon.memoryMb;
     const from = forget();
     await changeTimes(CHANGES);
     const wanted = await heard(from);
@@ -129,21 +116,21 @@ describe('a crowd', { skip }, () => {
       wanted.map((_, at) => first + at),
     );
     await everyoneHeard(crowd, wanted);
-    settledMb = memoryMb(daemon);
+    settledMb = node.daemon.memoryMb;
     t.diagnostic(`${wanted.length} events; ${before} MB, then ${settledMb} MB`);
     assert.ok(settledMb - before < GROWTH_MAX_MB, `${before} MB have become ${settledMb} MB`);
-    assert.deepEqual((await health(daemon)).streams, { open: READING + 1, closed_slow: 0 });
+    assert.deepEqual((await node.daemon.health()).streams, { open: READING + 1, closed_slow: 0 });
   });
 
   for (const [how, bigStreams] of STALLS) {
     test(`200 that never read are closed and counted, and the others do not notice: ${how}`, async (t) => {
       for (const member of crowd.slice(READING - NOT_READING)) member.close();
       crowd = crowd.slice(0, READING - NOT_READING);
-      await open(daemon, crowd.length + 1);
-      const closedBefore = (await health(daemon)).streams.closed_slow;
-      await openCrowd(daemon.port, NOT_READING, '', { reads: false });
-      await open(daemon, READING + 1);
-      const client = await sound.streams('big');
+      await node.daemon.openStreams(crowd.length + 1);
+      const closedBefore = (await node.daemon.health()).streams.closed_slow;
+      await openCrowd(node.daemon.port, NOT_READING, '', { reads: false });
+      await node.daemon.openStreams(READING + 1);
+      const client = await node.sound.streams('big');
       const streams = await client.open(
         Array.from({ length: bigStreams }, (_, at) => ({
           sink: 'kitchen',
@@ -160,34 +147,22 @@ describe('a crowd', { skip }, () => {
           const level = 0.2 + (rounds % 50) / 100;
           await Promise.all(streams.map(({ id }) => mixer.setStreamVolume(id, level)));
           await changeTimes(2);
-          peakMb = Math.max(peakMb, memoryMb(daemon));
-          return (await health(daemon)).streams.closed_slow === closedBefore + NOT_READING;
+          peakMb = Math.max(peakMb, node.daemon.memoryMb);
+          return (await node.daemon.health()).streams.closed_slow === closedBefore + NOT_READING;
         },
         STALL_DEADLINE_MS,
       );
-      assert.equal((await health(daemon)).streams.open, crowd.length + 1);
+      assert.equal((await node.daemon.health()).streams.open, crowd.length + 1);
       await everyoneHeard(crowd, await heard(from));
       await client.close();
-      await until('the big streams are gone', async () => (await clients()).length === 0);
-      t.diagnostic(`${rounds} rounds; ${settledMb} MB, at most ${peakMb} MB, then ${memoryMb(daemon)} MB`);
+      await until(
+        'the big streams are gone',
+        async () => (await node.daemon.get('/audio/clients')).text === '[]',
+      );
+      t.diagnostic(
+        `${rounds} rounds; ${settledMb} MB, at most ${peakMb} MB, then ${node.daemon.memoryMb} MB`,
+      );
       assert.ok(peakMb - settledMb < STALLED_GROWTH_MAX_MB, `${settledMb} MB have become ${peakMb} MB`);
     });
   }
-
-  function clients(): Promise<readonly object[]> {
-    return daemon.read<readonly object[]>('/audio/clients');
-  }
 });
-
-function health(daemon: Daemon): Promise<Health> {
-  return daemon.read<Health>('/health');
-}
-
-async function open(daemon: Daemon, count: number): Promise<void> {
-  await until(`${count} streams are open`, async () => (await health(daemon)).streams.open === count);
-}
-
-function memoryMb(daemon: Daemon): number {
-  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
-}

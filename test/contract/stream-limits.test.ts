@@ -4,30 +4,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
-import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type Client } from './audio-node.js';
-import { Daemon, type Health } from './daemon.js';
+import { audioForAll, type Client } from './audio-node.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 import { allKnowTheTruth } from './stream-truth.js';
 import { openWildStream, type RawProperties } from './stream-wild-text.js';
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-async function open(daemon: Daemon, count: number): Promise<void> {
-  await until(`${count} streams are open`, async () => {
-    const { streams } = await daemon.read<Health>('/health');
-    return streams.open === count;
-  });
-}
-
 describe('a stream without any backend', () => {
   let daemon: Daemon;
-  const bare = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
-
   before(async () => {
-    daemon = await Daemon.start({ config: bare, api: 'sse: {maxClients: 3}' });
+    daemon = await Daemon.start({ config: NO_BACKENDS, api: 'sse: {maxClients: 3}' });
   });
   after(() => daemon.stop());
 
@@ -41,13 +30,13 @@ describe('a stream without any backend', () => {
       assert.equal((await daemon.get('/server')).status, 200, 'only streams are full');
       const left = seated.shift();
       left?.close();
-      await open(daemon, 2);
+      await daemon.openStreams(2);
       const next = await daemon.events();
       assert.equal(next.status, 200);
       seated.push(next);
     }
     for (const stream of seated) stream.close();
-    await open(daemon, 0);
+    await daemon.openStreams(0);
   });
 
   test('a stream that is refused, asked for by HEAD or ill-asked takes no seat', async () => {
@@ -61,7 +50,7 @@ describe('a stream without any backend', () => {
     assert.equal(head.headers['content-type'], 'text/event-stream');
     assert.equal(head.headers['cache-control'], 'no-cache');
     assert.equal(head.headers['x-accel-buffering'], 'no');
-    await open(daemon, 0);
+    await daemon.openStreams(0);
   });
 
   for (const [keepalive, status] of [
@@ -78,7 +67,7 @@ describe('a stream without any backend', () => {
       const stream = await daemon.events(`?keepalive=${keepalive}`);
       assert.equal(stream.status, status);
       stream.close();
-      await open(daemon, 0);
+      await daemon.openStreams(0);
     });
   }
 
@@ -87,7 +76,7 @@ describe('a stream without any backend', () => {
     await stream.until(({ events }) => events.length === 2, 'love');
     assert.deepEqual(stream.dataOf('server.info'), ['connected', 'love']);
     stream.close();
-    await open(daemon, 0);
+    await daemon.openStreams(0);
   });
 
   test('each stream is told a retry of its own, between 2 and 5 s', async () => {
@@ -99,39 +88,21 @@ describe('a stream without any backend', () => {
       assert.ok(retryMs >= 2000 && retryMs <= 5000, `${retryMs}`);
       told.add(retryMs);
       stream.close();
-      await open(daemon, 0);
+      await daemon.openStreams(0);
     }
     // Of 3001 values: that twelve streams share fewer than six is less likely than a broken machine.
     assert.ok(told.size >= 6, [...told].join(' '));
   });
 });
 
-test('without api.sse.enabled there is no stream', async () => {
-  const daemon = await Daemon.start({
-    config: 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n',
-    api: 'sse: {enabled: false}',
-  });
-  try {
-    for (const method of ['GET', 'HEAD', 'POST'])
-      assert.equal((await daemon.send(method, '/events')).status, 404);
-  } finally {
-    await daemon.stop();
-  }
+test('without api.sse.enabled there is no stream', async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS, api: 'sse: {enabled: false}' }, t);
+  for (const method of ['GET', 'HEAD', 'POST'])
+    assert.equal((await daemon.send(method, '/events')).status, 404);
 });
 
 describe('a stream of a real node', { skip }, () => {
-  let sound: SoundServer;
-  let daemon: Daemon;
-
-  before(async () => {
-    sound = await startPulseAudio();
-    daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-    await daemon.backend('audio', 'up');
-  });
-  after(async () => {
-    await daemon.stop();
-    await sound.stop();
-  });
+  const node = audioForAll();
 
   function typesOf(stream: EventConsumer): ReadonlySet<string> {
     return new Set(stream.events.map(({ type }) => type));
@@ -151,6 +122,7 @@ describe('a stream of a real node', { skip }, () => {
     ['types=audio.updated,player.updated', ['audio.updated']],
   ];
   test('filters let through what they name, and nothing else', async () => {
+    const { sound, daemon } = node;
     const streams = await Promise.all(FILTERS.map(([query]) => daemon.events(`?${query}`)));
     const client = await sound.streams('filtered');
     const [song] = await client.open([{ sink: 'living', props: { 'media.name': 'a song' } }]);
@@ -189,6 +161,7 @@ describe('a stream of a real node', { skip }, () => {
     'wild.quotes': Buffer.from('"\\","x":["\\u000a'),
   };
   test('texts of strangers cannot break the framing, live, replayed or in a snapshot', async () => {
+    const { sound, daemon } = node;
     const live = await daemon.events('?snapshot=1');
     const away = await daemon.events('?snapshot=1');
     await allKnowTheTruth(daemon, [live, away]);

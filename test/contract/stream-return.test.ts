@@ -5,11 +5,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
-import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
-import { AUDIO_ONLY } from './audio-node.js';
-import { Daemon } from './daemon.js';
+import { audioForAll } from './audio-node.js';
 import { Storm } from './stream-storm.js';
 import { allKnowTheTruth } from './stream-truth.js';
 
@@ -59,24 +56,18 @@ function place(consumer: EventConsumer): number {
 
 describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   const random = new SeededRandom(SEED);
-  let sound: SoundServer;
-  let daemon: Daemon;
+  // Declared first, so that it ends before what it is connected to.
+  after(() => storm.close());
+  const node = audioForAll();
   let storm: Storm;
-
   before(async () => {
-    sound = await startPulseAudio();
-    daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-    await daemon.backend('audio', 'up');
-    storm = await Storm.over(sound, random);
-  });
-  after(async () => {
-    await storm.close();
-    await daemon.stop();
-    await sound.stop();
+    storm = await Storm.over(node.sound, random);
   });
 
   async function travellers(): Promise<readonly Traveller[]> {
-    const found = await Promise.all(Array.from({ length: CONSUMERS }, () => daemon.events('?snapshot=1')));
+    const found = await Promise.all(
+      Array.from({ length: CONSUMERS }, () => node.daemon.events('?snapshot=1')),
+    );
     return found.map((consumer) => new Traveller(consumer));
   }
 
@@ -96,7 +87,7 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   async function allHome(all: readonly Traveller[]): Promise<void> {
     for (const traveller of all) await traveller.comeBack();
     await allKnowTheTruth(
-      daemon,
+      node.daemon,
       all.map(({ consumer }) => consumer),
     );
   }
@@ -116,11 +107,11 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     await storms(all);
     const snapshots = all.map(({ consumer }) => consumer.model.snapshots);
     for (const traveller of all) traveller.leave();
-    const restart = daemon.restart();
+    const restart = node.daemon.restart();
     for (let step = 0; step < 100; step += 1) await storm.step();
     await restart;
     await storms(all);
-    await daemon.backend('audio', 'up');
+    await node.daemon.backend('audio', 'up');
     await allHome(all);
     for (const [at, { consumer }] of all.entries()) {
       assert.ok(
@@ -133,15 +124,15 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
 
   for (const query of ['types=audio.updated,audio.removed', 'exclude=backend.updated']) {
     test(`a consumer of ?${query} forgets what ended while the daemon was being restarted`, async () => {
-      const client = await sound.streams('short');
+      const client = await node.sound.streams('short');
       const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': query } }]);
-      const consumer = await daemon.events(`?${query}&snapshot=1`);
+      const consumer = await node.daemon.events(`?${query}&snapshot=1`);
       await consumer.until(({ model }) => model.clients.has(String(stream?.id)), 'the stream');
       consumer.close();
-      const restart = daemon.restart();
+      const restart = node.daemon.restart();
       await client.close();
       await restart;
-      await daemon.backend('audio', 'up');
+      await node.daemon.backend('audio', 'up');
       await consumer.reconnect();
       await consumer.until(({ model }) => !model.clients.has(String(stream?.id)), 'the end of the stream');
       consumer.close();
@@ -149,29 +140,32 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   }
 
   test('an id of another life is not believed, though its number has come again', async () => {
-    await daemon.restart();
-    await daemon.backend('audio', 'up');
-    const gone = await daemon.events('?snapshot=1');
+    await node.daemon.restart();
+    await node.daemon.backend('audio', 'up');
+    const gone = await node.daemon.events('?snapshot=1');
     await storm.step();
-    await allKnowTheTruth(daemon, [gone]);
+    await allKnowTheTruth(node.daemon, [gone]);
     const { snapshots } = gone.model;
     const left = place(gone);
     gone.close();
-    await daemon.restart();
-    await daemon.backend('audio', 'up');
-    const here = await daemon.events('?snapshot=1');
+    await node.daemon.restart();
+    await node.daemon.backend('audio', 'up');
+    const here = await node.daemon.events('?snapshot=1');
     for (let steps = 0; place(here) <= left; steps += 1) {
       await storm.step();
       assert.ok(steps < STEPS_FOR_THE_RING_MAX, `${place(here)} after ${steps} changes, not ${left}`);
     }
     await gone.reconnect();
     await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
-    await allKnowTheTruth(daemon, [here, gone]);
+    await allKnowTheTruth(node.daemon, [here, gone]);
   });
 
   test('a client whose id has expired gets a snapshot, one whose id has not gets what it missed', async () => {
-    const [here, gone] = await Promise.all([daemon.events('?snapshot=1'), daemon.events('?snapshot=1')]);
-    await allKnowTheTruth(daemon, [here, gone]);
+    const [here, gone] = await Promise.all([
+      node.daemon.events('?snapshot=1'),
+      node.daemon.events('?snapshot=1'),
+    ]);
+    await allKnowTheTruth(node.daemon, [here, gone]);
     const snapshots = gone.model.snapshots;
     const left = place(gone);
     gone.close();
@@ -183,14 +177,14 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     }
     await gone.reconnect();
     await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
-    await allKnowTheTruth(daemon, [here, gone]);
+    await allKnowTheTruth(node.daemon, [here, gone]);
     const told = here.events.length;
     const missed = gone.events.length;
     const resumed = gone.model.snapshots;
     gone.close();
     for (let step = 0; step < 100; step += 1) await storm.step();
     await gone.reconnect();
-    await allKnowTheTruth(daemon, [here, gone]);
+    await allKnowTheTruth(node.daemon, [here, gone]);
     assert.equal(gone.model.snapshots, resumed, 'no snapshot for an absence that the ring covers');
     const afterwards = (consumer: EventConsumer, from: number): readonly object[] =>
       consumer.events.slice(from).filter(({ type }) => type !== 'server.info');

@@ -31,15 +31,27 @@ const SECOND_BYTES = 4 * RATE;
 /** Of the tone, and of what is recorded of it; soon, and not in the two seconds that pacat takes else. */
 const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
+/** A command of pactl a line, as it is written in a shell. */
+const lines = (text: string): readonly (readonly string[])[] =>
+  text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(' ')]));
+
 /** What can be asked for without changing anything, and reads the same a moment later. */
-const QUESTIONS: readonly (readonly string[])[] = [
-  ...['sinks', 'sources', 'sink-inputs', 'source-outputs', 'modules', 'cards', 'samples'].map((what) => [
-    'list',
-    what,
-  ]),
-  ...[['list', 'short'], ['--format=json', 'list', 'sinks'], ['get-default-sink'], ['get-default-source']],
-  ...[['get-sink-volume', 'living'], ['get-source-mute', 'living.monitor'], ['info']],
-];
+const QUESTIONS = lines(`
+  list sinks
+  list sources
+  list sink-inputs
+  list source-outputs
+  list modules
+  list cards
+  list samples
+  list short
+  --format=json list sinks
+  get-default-sink
+  get-default-source
+  get-sink-volume living
+  get-source-mute living.monitor
+  info
+`);
 
 /** Without what differs from one moment, or one connection, to the next. */
 function lasting(text: string): string {
@@ -51,108 +63,57 @@ function lasting(text: string): string {
     .replace(/^\d+\t.*\tpactl$/gm, '');
 }
 
-/** Commands of pactl, in an order that makes sense. Where a server refuses one, that is fine: it does so with and without a trace. */
-function commands(sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] {
-  return [
-    ...[['stat'], ['list', 'clients'], ['load-module', 'module-null-sink', 'sink_name=third']],
-    ...[
-      ['set-sink-volume', 'living', '41%'],
-      ['set-sink-volume', 'kitchen', '+5%'],
-      ['set-sink-mute', 'kitchen', '1'],
-    ],
-    ...[
-      ['set-source-volume', 'living.monitor', '80%'],
-      ['set-source-mute', 'kitchen.monitor', 'toggle'],
-    ],
-    ...[
-      ['set-default-sink', 'kitchen'],
-      ['set-default-source', 'kitchen.monitor'],
-      ['set-default-sink', 'living'],
-    ],
-    ...[
-      ['set-sink-input-volume', sinkInput, '33%'],
-      ['set-sink-input-mute', sinkInput, '1'],
-    ],
-    ...[
-      ['move-sink-input', sinkInput, 'kitchen'],
-      ['set-sink-input-mute', sinkInput, 'toggle'],
-    ],
-    ...[
-      ['set-source-output-volume', sourceOutput, '44%'],
-      ['set-source-output-mute', sourceOutput, 'toggle'],
-    ],
-    ...[
-      ['move-source-output', sourceOutput, 'kitchen.monitor'],
-      ['suspend-source', 'kitchen.monitor', '0'],
-    ],
-    ...[
-      ['suspend-sink', 'third', '1'],
-      ['suspend-sink', 'third', '0'],
-    ],
-    ...[
-      ['set-sink-port', 'living', 'no-such'],
-      ['set-source-port', 'living.monitor', 'no-such'],
-    ],
-    ...[
-      ['set-card-profile', 'no-such', 'off'],
-      ['set-port-latency-offset', 'no-such', 'port', '5'],
-    ],
-    ...[
-      ['set-sink-formats', '1', 'pcm; ac3-iec61937'],
-      ['send-message', '/core', 'list-handlers'],
-    ],
-    ...[
-      ['upload-sample', wav, 'bing'],
-      ['list', 'samples'],
-      ['play-sample', 'bing', 'living'],
-      ['remove-sample', 'bing'],
-    ],
-    ['unload-module', 'module-null-sink-that-is-not-there'],
-  ];
-}
+/** In an order that makes sense. Where a server refuses one, that is fine: it does so with and without a trace. */
+const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
+  ...lines(`
+    stat
+    list clients
+    load-module module-null-sink sink_name=third
+    set-sink-volume living 41%
+    set-sink-volume kitchen +5%
+    set-sink-mute kitchen 1
+    set-source-volume living.monitor 80%
+    set-source-mute kitchen.monitor toggle
+    set-default-sink kitchen
+    set-default-source kitchen.monitor
+    set-default-sink living
+    set-sink-input-volume ${sinkInput} 33%
+    set-sink-input-mute ${sinkInput} 1
+    move-sink-input ${sinkInput} kitchen
+    set-sink-input-mute ${sinkInput} toggle
+    set-source-output-volume ${sourceOutput} 44%
+    set-source-output-mute ${sourceOutput} toggle
+    move-source-output ${sourceOutput} kitchen.monitor
+    suspend-source kitchen.monitor 0
+    suspend-sink third 1
+    suspend-sink third 0
+    set-sink-port living no-such
+    set-source-port living.monitor no-such
+    set-card-profile no-such off
+    set-port-latency-offset no-such port 5
+    send-message /core list-handlers
+    upload-sample ${wav} bing
+    list samples
+    play-sample bing living
+    remove-sample bing
+    unload-module module-null-sink-that-is-not-there
+  `),
+  ['set-sink-formats', '1', 'pcm; ac3-iec61937'],
+];
 
 /** What the programs of these tests have both sides say, whichever the server is. */
-const SEEN = [
-  ...['AUTH', 'SET_CLIENT_NAME', 'REPLY', 'ERROR', 'SUBSCRIBE', 'SUBSCRIBE_EVENT', 'STAT', 'GET_SERVER_INFO'],
-  ...[
-    'GET_SINK_INFO',
-    'GET_SINK_INFO_LIST',
-    'GET_SOURCE_INFO',
-    'GET_SOURCE_INFO_LIST',
-    'GET_MODULE_INFO_LIST',
-  ],
-  ...[
-    'GET_CLIENT_INFO_LIST',
-    'GET_SINK_INPUT_INFO_LIST',
-    'GET_SOURCE_OUTPUT_INFO_LIST',
-    'GET_CARD_INFO_LIST',
-  ],
-  ...['GET_SAMPLE_INFO_LIST', 'LOAD_MODULE', 'SET_SINK_VOLUME', 'SET_SINK_MUTE', 'SET_SOURCE_VOLUME'],
-  ...[
-    'SET_SOURCE_MUTE',
-    'SET_DEFAULT_SINK',
-    'SET_DEFAULT_SOURCE',
-    'SET_SINK_INPUT_VOLUME',
-    'SET_SINK_INPUT_MUTE',
-  ],
-  ...[
-    'SET_SOURCE_OUTPUT_VOLUME',
-    'SET_SOURCE_OUTPUT_MUTE',
-    'MOVE_SINK_INPUT',
-    'MOVE_SOURCE_OUTPUT',
-    'SUSPEND_SINK',
-  ],
-  ...['SUSPEND_SOURCE', 'SET_SINK_PORT', 'SET_SOURCE_PORT', 'SET_CARD_PROFILE', 'SET_PORT_LATENCY_OFFSET'],
-  ...[
-    'EXTENSION SAVE_FORMATS',
-    'SEND_OBJECT_MESSAGE',
-    'CREATE_UPLOAD_STREAM',
-    'FINISH_UPLOAD_STREAM',
-    'PLAY_SAMPLE',
-  ],
-  ...['REMOVE_SAMPLE', 'CREATE_PLAYBACK_STREAM', 'CREATE_RECORD_STREAM', 'REQUEST', 'STARTED'],
-  ...['GET_PLAYBACK_LATENCY', 'DRAIN_PLAYBACK_STREAM', 'CORK_PLAYBACK_STREAM', 'FLUSH_PLAYBACK_STREAM'],
-];
+const SEEN = `
+  AUTH, SET_CLIENT_NAME, REPLY, ERROR, SUBSCRIBE, SUBSCRIBE_EVENT, STAT, GET_SERVER_INFO, GET_SINK_INFO, GET_SINK_INFO_LIST,
+  GET_SOURCE_INFO, GET_SOURCE_INFO_LIST, GET_MODULE_INFO_LIST, GET_CLIENT_INFO_LIST, GET_SINK_INPUT_INFO_LIST,
+  GET_SOURCE_OUTPUT_INFO_LIST, GET_CARD_INFO_LIST, GET_SAMPLE_INFO_LIST, LOAD_MODULE, SET_SINK_VOLUME, SET_SINK_MUTE,
+  SET_SOURCE_VOLUME, SET_SOURCE_MUTE, SET_DEFAULT_SINK, SET_DEFAULT_SOURCE, SET_SINK_INPUT_VOLUME, SET_SINK_INPUT_MUTE,
+  SET_SOURCE_OUTPUT_VOLUME, SET_SOURCE_OUTPUT_MUTE, MOVE_SINK_INPUT, MOVE_SOURCE_OUTPUT, SUSPEND_SINK, SUSPEND_SOURCE,
+  SET_SINK_PORT, SET_SOURCE_PORT, SET_CARD_PROFILE, SET_PORT_LATENCY_OFFSET, EXTENSION SAVE_FORMATS, SEND_OBJECT_MESSAGE,
+  CREATE_UPLOAD_STREAM, FINISH_UPLOAD_STREAM, PLAY_SAMPLE, REMOVE_SAMPLE, CREATE_PLAYBACK_STREAM, CREATE_RECORD_STREAM,
+  REQUEST, STARTED, GET_PLAYBACK_LATENCY, DRAIN_PLAYBACK_STREAM, CORK_PLAYBACK_STREAM, FLUSH_PLAYBACK_STREAM
+`
+  .trim()
+  .split(/,\s+/);
 
 /** A second of silence, as a file that players play. */
 function wavFile(directory: string): string {

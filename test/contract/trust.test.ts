@@ -3,14 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
-import type { SoundServer } from '../sound/server.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY, type Output } from './audio-node.js';
-import { Daemon } from './daemon.js';
+import { audioForAll, type Output, startAudio } from './audio-node.js';
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 const VOLUME = '/audio/outputs/living/volume';
@@ -37,29 +34,18 @@ async function send(port: number, lines: readonly string[], body = ''): Promise<
 }
 
 describe('trust', { skip }, () => {
-  let sound: SoundServer;
-  let daemon: Daemon;
-  let own: string;
-
-  before(async () => {
-    sound = await startPulseAudio();
-    daemon = await Daemon.start({
-      env: sound.env,
-      config: AUDIO_ONLY,
-      api: 'hosts: [radio.lan], cors: {origins: ["http://app.lan", "https://ha.example.org:8123"]}',
-    });
-    await daemon.backend('audio', 'up');
-    own = `127.0.0.1:${daemon.port}`;
-    await daemon.post(VOLUME, { volume: CALM });
-    await hasVolume(CALM);
+  const node = audioForAll({
+    api: 'hosts: [radio.lan], cors: {origins: ["http://app.lan", "https://ha.example.org:8123"]}',
   });
-  after(async () => {
-    await daemon.stop();
-    await sound.stop();
+  let own: string;
+  before(async () => {
+    own = `127.0.0.1:${node.daemon.port}`;
+    await node.daemon.post(VOLUME, { volume: CALM });
+    await hasVolume(CALM);
   });
 
   async function volume(): Promise<number> {
-    const outputs = await daemon.read<Output[]>('/audio/outputs');
+    const outputs = await node.daemon.read<Output[]>('/audio/outputs');
     return outputs.find(({ name }) => name === 'living')?.volume ?? Number.NaN;
   }
 
@@ -72,14 +58,14 @@ describe('trust', { skip }, () => {
    * attack that had slipped in before it would show.
    */
   async function nothingHappened(): Promise<void> {
-    const fence = await daemon.post('/audio/outputs/kitchen/mute');
+    const fence = await node.daemon.post('/audio/outputs/kitchen/mute');
     assert.equal(fence.status, 202);
-    assert.match(await sound.pactl('get-sink-volume', 'living'), / 50% /);
+    assert.match(await node.sound.pactl('get-sink-volume', 'living'), / 50% /);
     assert.equal(await volume(), CALM);
   }
 
   function change(headers: readonly string[], level = 0.9): Promise<Answer> {
-    return send(daemon.port, [`POST ${VOLUME} HTTP/1.1`, ...headers], JSON.stringify({ volume: level }));
+    return send(node.daemon.port, [`POST ${VOLUME} HTTP/1.1`, ...headers], JSON.stringify({ volume: level }));
   }
 
   /** It is allowed, and has its effect; then all is as before. */
@@ -127,7 +113,7 @@ describe('trust', { skip }, () => {
         ['GET', '/nowhere'],
         ['OPTIONS', VOLUME],
       ]) {
-        const answer = await send(daemon.port, [`${method} ${path} HTTP/1.1`, `Host: ${host}`]);
+        const answer = await send(node.daemon.port, [`${method} ${path} HTTP/1.1`, `Host: ${host}`]);
         assert.equal(answer.status, 403, `${method} ${path}`);
         assert.equal(answer.headers.get('content-type'), 'application/problem+json');
         assert.equal(answer.headers.get('access-control-allow-origin'), undefined);
@@ -158,7 +144,11 @@ describe('trust', { skip }, () => {
     test(`Host ${host} is one of ours`, async () => {
       await isAllowed([`Host: ${host}`]);
       for (const path of ['/audio', '/events']) {
-        assert.equal((await send(daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`])).status, 200, path);
+        assert.equal(
+          (await send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`])).status,
+          200,
+          path,
+        );
       }
     });
   }
@@ -190,7 +180,7 @@ describe('trust', { skip }, () => {
   ];
   for (const [what, lines, statuses] of MALFORMED) {
     test(`${what} has no effect`, async () => {
-      const { status } = await send(daemon.port, lines, JSON.stringify({ volume: 0.9 }));
+      const { status } = await send(node.daemon.port, lines, JSON.stringify({ volume: 0.9 }));
       assert.ok(statuses.includes(status), `${status}`);
       await nothingHappened();
     });
@@ -199,7 +189,7 @@ describe('trust', { skip }, () => {
   test('a request without any Host has no effect', async () => {
     const body = JSON.stringify({ volume: 0.9 });
     const head = `POST ${VOLUME} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-    const connection = new RawConnection(daemon.port).write(`${head}\r\n\r\n${body}`);
+    const connection = new RawConnection(node.daemon.port).write(`${head}\r\n\r\n${body}`);
     // The server may leave it without any answer; an honest request behind it shows that it has been read.
     await nothingHappened();
     connection.destroy();
@@ -253,7 +243,7 @@ describe('trust', { skip }, () => {
   }
 
   test('a page may change things under each name of the node that it was loaded from', async () => {
-    for (const host of ['radio.lan', `localhost:${daemon.port}`, `[::1]:${daemon.port}`]) {
+    for (const host of ['radio.lan', `localhost:${node.daemon.port}`, `[::1]:${node.daemon.port}`]) {
       await isAllowed([`Host: ${host}`, `Origin: http://${host}`, 'Sec-Fetch-Site: same-origin']);
     }
   });
@@ -266,7 +256,7 @@ describe('trust', { skip }, () => {
     ] as const) {
       test(`an allowed origin reads ${path}, a foreign one is told nothing`, async () => {
         const get = (origin: string): Promise<Answer> =>
-          send(daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`]);
+          send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`]);
         const allowed = await get('http://app.lan');
         assert.equal(allowed.status, status);
         assert.equal(allowed.headers.get('access-control-allow-origin'), 'http://app.lan');
@@ -284,7 +274,7 @@ describe('trust', { skip }, () => {
   describe('preflights', () => {
     function preflight(origin: string, path = VOLUME, more: readonly string[] = []): Promise<Answer> {
       const asked = ['Access-Control-Request-Method: POST', 'Access-Control-Request-Headers: content-type'];
-      return send(daemon.port, [
+      return send(node.daemon.port, [
         `OPTIONS ${path} HTTP/1.1`,
         `Host: ${own}`,
         `Origin: ${origin}`,
@@ -328,25 +318,14 @@ describe('trust', { skip }, () => {
   });
 });
 
-test('with * any page may do anything, under trusted names only', { skip }, async () => {
-  const sound = await startPulseAudio();
-  const daemon = await Daemon.start({
-    env: sound.env,
-    config: AUDIO_ONLY,
-    api: 'cors: {origins: ["*"]}',
-  });
-  try {
-    await daemon.backend('audio', 'up');
-    const mute = ['POST /audio/server/mute HTTP/1.1', 'Content-Length: 0'];
-    for (const origin of ['http://evil.example', 'null']) {
-      const answer = await send(daemon.port, [...mute, 'Host: localhost', `Origin: ${origin}`]);
-      assert.equal(answer.status, 202);
-      assert.equal(answer.headers.get('access-control-allow-origin'), '*');
-    }
-    const rebound = await send(daemon.port, [...mute, 'Host: evil.example', 'Origin: http://evil.example']);
-    assert.equal(rebound.status, 403);
-  } finally {
-    await daemon.stop();
-    await sound.stop();
+test('with * any page may do anything, under trusted names only', { skip }, async (t) => {
+  const { daemon } = await startAudio(t, { api: 'cors: {origins: ["*"]}' });
+  const mute = ['POST /audio/server/mute HTTP/1.1', 'Content-Length: 0'];
+  for (const origin of ['http://evil.example', 'null']) {
+    const answer = await send(daemon.port, [...mute, 'Host: localhost', `Origin: ${origin}`]);
+    assert.equal(answer.status, 202);
+    assert.equal(answer.headers.get('access-control-allow-origin'), '*');
   }
+  const rebound = await send(daemon.port, [...mute, 'Host: evil.example', 'Origin: http://evil.example']);
+  assert.equal(rebound.status, 403);
 });

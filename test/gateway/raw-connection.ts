@@ -8,8 +8,9 @@ export class RawConnection {
   #closed = false;
   #onChange: (() => void) | undefined;
 
-  constructor(port: number) {
-    this.#socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  /** `from`: the address of this end. */
+  constructor(port: number, host = '127.0.0.1', from?: string) {
+    this.#socket = connect({ port, host, allowHalfOpen: true, ...(from && { localAddress: from }) });
     this.#socket.on('end', () => this.#socket.end());
     this.#socket.setEncoding('latin1');
     this.#socket.on('data', (text: string) => {
