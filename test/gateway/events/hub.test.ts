@@ -19,25 +19,17 @@ const TABLE: readonly [
     (world) => [world.put('systemd.services', ['user/a', { scope: 'user', name: 'a' }])],
     ['b-1 service.updated {"scope":"user","name":"a"}'],
   ],
+  [(world) => [world.clients({ id: 1 }, { id: 2 })], ['b-1 audio.updated [{"id":1},{"id":2}]']],
   [
-    (world) => [world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])],
-    ['b-1 audio.updated [{"id":1},{"id":2}]'],
-  ],
-  [
-    (world) => [
-      world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
-      world.drop('audio.clients', '1', '2'),
-    ],
+    (world) => [world.clients({ id: 1 }, { id: 2 }), world.drop('audio.clients', '1', '2')],
     ['b-1 audio.updated [{"id":1},{"id":2}]', 'b-2 audio.removed [{"id":1},{"id":2}]'],
   ],
   [
-    (world) => [
-      world.put('audio.outputs', ['1', { id: 1, default: false }], ['2', { id: 2, default: true }]),
-    ],
+    (world) => [world.outputs({ id: 1, default: false }, { id: 2, default: true })],
     ['b-1 audio.output.updated [{"id":1,"default":false},{"id":2,"default":true}]'],
   ],
   [
-    (world) => [world.put('audio.outputs', ['1', { id: 1 }]), world.drop('audio.outputs', '1')],
+    (world) => [world.outputs({ id: 1 }), world.drop('audio.outputs', '1')],
     ['b-1 audio.output.updated [{"id":1}]', 'b-2 audio.output.removed [{"id":1}]'],
   ],
   [(world) => [world.action('power.action')], ['b-1 power.action {"n":1}']],
@@ -66,7 +58,7 @@ test('a reading goes to streams that name it, at once, without an id, and is not
   const node = new NodeUnderTest();
   const [named, audio, all] = ['types=audio.level', 'backend=audio', ''].map((query) => node.consumer(query));
   assert.ok(named && audio && all);
-  node.publish([[LEVEL(0.5)], node.world.put('audio.clients', ['1', { id: 1 }]), [LEVEL(0.25)]]);
+  node.publish([[LEVEL(0.5)], node.world.clients({ id: 1 }), [LEVEL(0.25)]]);
   assert.deepEqual(heard(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
   assert.deepEqual(heard(audio), ['b-1 audio.updated [{"id":1}]']);
   assert.deepEqual(heard(all), ['b-1 audio.updated [{"id":1}]']);
@@ -81,7 +73,7 @@ test('who reads slowly gets the newest reading, behind what else is owed', () =>
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level,audio.updated', 0);
   for (const peak of [0.1, 0.2, 0.3]) node.publish([[LEVEL(peak)]]);
-  node.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
+  node.publish([node.world.clients({ id: 1 })]);
   node.publish([[LEVEL(0.4)]]);
   assert.deepEqual(heard(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
   node.publish([[LEVEL(0.5)]]);
@@ -136,7 +128,7 @@ test('a batch is one write, and streams that want the same get the same bytes', 
     };
     return seen;
   });
-  node.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
+  node.publish([node.world.clients({ id: 1 }), node.world.action('power.action')]);
   assert.deepEqual(
     pieces.map(({ length }) => length),
     [1, 1, 1],
@@ -162,7 +154,7 @@ for (const [query, types] of FILTERS) {
       const node = new NodeUnderTest();
       const consumer = node.consumer(query, capacity);
       node.publish([
-        node.world.put('audio.clients', ['1', { id: 1 }]),
+        node.world.clients({ id: 1 }),
         node.world.action('power.action'),
         node.world.backend('audio', 'up'),
       ]);
@@ -227,10 +219,7 @@ const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
 for (const [query, id] of SNAPSHOT_FOR) {
   test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
     const node = new NodeUnderTest();
-    node.publish([
-      node.world.backend('audio', 'up'),
-      node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }]),
-    ]);
+    node.publish([node.world.backend('audio', 'up'), node.world.clients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
     // Whoever breaks off before the snapshot is whole must get one again.
     const expected = SNAPSHOT.map((line, at) => `${at < SNAPSHOT.length - 1 ? 'b-0.4' : 'b-4'}${line}`);
@@ -240,14 +229,9 @@ for (const [query, id] of SNAPSHOT_FOR) {
 
 test('a client whose id has expired is told what was removed since, then the state', () => {
   const node = new NodeUnderTest();
-  node.publish([
-    node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }], ['3', { id: 3 }], ['4', { id: 4 }]),
-  ]);
+  node.publish([node.world.clients({ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 })]);
   node.publish([node.world.drop('audio.clients', '1')]);
-  node.publish([
-    node.world.drop('audio.clients', '2', '3'),
-    node.world.put('audio.clients', ['3', { id: 3 }]),
-  ]);
+  node.publish([node.world.drop('audio.clients', '2', '3'), node.world.clients({ id: 3 })]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
   assert.deepEqual(heard(consumer), [
@@ -288,7 +272,7 @@ test('how much a client did not want to hear does not cost it an action', () => 
 
 test('how many actions a client did not want to hear does not cost it a state', () => {
   const node = new NodeUnderTest();
-  node.publish([1, 2].map((v) => node.world.put('audio.clients', ['1', { id: 1, v }])));
+  node.publish([1, 2].map((v) => node.world.clients({ id: 1, v })));
   node.progress(3000);
   assert.deepEqual(heard(node.consumer('types=audio.updated', undefined, 'b-1')), [
     'b-2 audio.updated [{"id":1,"v":2}]',
@@ -324,7 +308,7 @@ test('a client that is given a snapshot hears first which actions it has missed,
 test('an action that happens while a first snapshot breaks off is not lost', () => {
   const node = new NodeUnderTest();
   node.progress(3);
-  node.publish([node.world.put('audio.clients', ['1', { id: 1 }])]);
+  node.publish([node.world.clients({ id: 1 })]);
   const consumer = node.consumer('snapshot=1', 0);
   consumer.read();
   consumer.read(200);
@@ -341,7 +325,7 @@ test('what is remembered of removed records is bounded, and the marker makes up 
   const node = new NodeUnderTest();
   const ids = Array.from({ length: 3000 }, (_, id) => id);
   const away = node.consumer('snapshot=1');
-  for (const id of ids) node.publish([node.world.put('audio.clients', [String(id), { id }])]);
+  for (const id of ids) node.publish([node.world.clients({ id })]);
   away.readAll();
   away.connection.breakOff();
   for (const id of ids) node.publish([node.world.drop('audio.clients', String(id))]);
@@ -457,11 +441,8 @@ test('a stream that cannot take bye in time is cut', async () => {
 
 test('what came back after its removal is not reported as removed to a client that was away', () => {
   const node = new NodeUnderTest();
-  node.publish([node.world.put('audio.clients', ['1', { id: 1 }], ['2', { id: 2 }])]);
-  node.publish([
-    node.world.drop('audio.clients', '1', '2'),
-    node.world.put('audio.clients', ['1', { id: 1 }]),
-  ]);
+  node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
+  node.publish([node.world.drop('audio.clients', '1', '2'), node.world.clients({ id: 1 })]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.removed', undefined, 'b-1');
   assert.deepEqual(
@@ -474,13 +455,13 @@ test('a client that was away is told of every record that its key had meanwhile,
   const node = new NodeUnderTest();
   const publish = (...names: readonly string[]): void => {
     for (const name of names) {
-      node.publish([node.world.put('audio.clients', ['0', { id: 0, name }])]);
+      node.publish([node.world.clients({ id: 0, name })]);
       node.publish([node.world.drop('audio.clients', '0')]);
     }
   };
   publish('before');
   publish('Spotify', 'Kodi', 'Spotify');
-  node.publish([node.world.put('audio.clients', ['0', { id: 0, name: 'mpv' }])]);
+  node.publish([node.world.clients({ id: 0, name: 'mpv' })]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
   assert.deepEqual(
@@ -496,7 +477,7 @@ test('a consumer that stalls on the last bytes of its replay has its states conf
   const node = new NodeUnderTest();
   node.progress(10);
   const consumer = node.consumer('', 100, 'b-1');
-  for (let v = 1; v <= 3000; v += 1) node.publish([node.world.put('audio.clients', ['1', { id: 1, v }])]);
+  for (let v = 1; v <= 3000; v += 1) node.publish([node.world.clients({ id: 1, v })]);
   assert.equal(heard(consumer).at(-1), 'b-3010 audio.updated [{"id":1,"v":3000}]');
   assert.equal(consumer.events.length, 11);
 });

@@ -13,6 +13,9 @@ import { type ActionEvent, COLLECTIONS, type Collection } from '../../../src/pro
 import { NamesHeld } from '../../consumer/names-held.js';
 import { StateModel } from '../../consumer/state-model.js';
 
+/** A client or an output. */
+type Identified = { readonly id: number; readonly [field: string]: unknown };
+
 export class NodeWorld implements SnapshotSource {
   readonly #records = new Map<Collection, Map<string, string>>();
   readonly #names = new Map<Collection, Map<string, string>>();
@@ -43,6 +46,14 @@ export class NodeWorld implements SnapshotSource {
     for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
     this.#names.set(collection, names);
     return recordEvents(collection, 'updated', texts, 0);
+  }
+
+  clients(...records: readonly Identified[]): readonly StreamEvent[] {
+    return this.put('audio.clients', ...records.map((record) => [String(record.id), record] as const));
+  }
+
+  outputs(...records: readonly Identified[]): readonly StreamEvent[] {
+    return this.put('audio.outputs', ...records.map((record) => [String(record.id), record] as const));
   }
 
   drop(collection: Collection, ...keys: readonly string[]): readonly StreamEvent[] {

@@ -17,16 +17,16 @@ const LONG = 'x'.repeat(64 * 1024);
 
 let version = 0;
 /** A client with the name that it has for its life. */
-const client = (world: NodeWorld, id: number): readonly [string, object] => {
+const client = (world: NodeWorld, id: number) => {
   version += 1;
   const name = world.names('audio.clients').get(String(id)) ?? `client ${version}`;
-  return [String(id), { id, name, version }];
+  return { id, name, version };
 };
 
 /** Everything that can happen to two records and an action. Undefined: it cannot happen now. */
 const STEPS: readonly ((world: NodeWorld) => readonly StreamEvent[] | undefined)[] = [
-  (world) => world.put('audio.clients', client(world, 1), client(world, 2)),
-  (world) => world.put('audio.clients', client(world, 1)),
+  (world) => world.clients(client(world, 1), client(world, 2)),
+  (world) => world.clients(client(world, 1)),
   (world) => (world.keys('audio.clients').includes('1') ? world.drop('audio.clients', '1') : undefined),
   (world) =>
     world.keys('audio.clients').length > 0
@@ -97,31 +97,31 @@ const CONFLATIONS: readonly [
 ][] = [
   [
     'the newest state of a record wins',
-    (world) => [1, 2, 3].map((v) => world.put('audio.clients', ['1', { id: 1, v }])),
+    (world) => [1, 2, 3].map((v) => world.clients({ id: 1, v })),
     ['b-3 audio.updated [{"id":1,"v":3}]'],
   ],
   [
     'a removal is not lost',
-    (world) => [world.put('audio.clients', ['1', { id: 1 }]), world.drop('audio.clients', '1')],
+    (world) => [world.clients({ id: 1 }), world.drop('audio.clients', '1')],
     ['b-2 audio.removed [{"id":1}]'],
   ],
   [
     'what comes back after its removal is there, and its removal is told before',
     (world) => [
-      world.put('audio.clients', ['1', { id: 1, v: 1 }]),
+      world.clients({ id: 1, v: 1 }),
       world.drop('audio.clients', '1'),
-      world.put('audio.clients', ['1', { id: 1, v: 2 }]),
+      world.clients({ id: 1, v: 2 }),
     ],
     ['b-2 audio.removed [{"id":1,"v":1}]', 'b-3 audio.updated [{"id":1,"v":2}]'],
   ],
   [
     'of records that had one key after the other every removal is told',
     (world) => [
-      world.put('audio.clients', ['0', { id: 0, name: 'Spotify' }]),
+      world.clients({ id: 0, name: 'Spotify' }),
       world.drop('audio.clients', '0'),
-      world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
+      world.clients({ id: 0, name: 'mpv' }),
       world.drop('audio.clients', '0'),
-      world.put('audio.clients', ['0', { id: 0, name: 'Kodi' }]),
+      world.clients({ id: 0, name: 'Kodi' }),
     ],
     [
       'b-4 audio.removed [{"id":0,"name":"Spotify"},{"id":0,"name":"mpv"}]',
@@ -131,23 +131,17 @@ const CONFLATIONS: readonly [
   [
     'a removal in the same words is told once, at its latest place',
     (world) =>
-      [1, 2, 3].flatMap(() => [
-        world.put('audio.clients', ['0', { id: 0, name: 'mpv' }]),
-        world.drop('audio.clients', '0'),
-      ]),
+      [1, 2, 3].flatMap(() => [world.clients({ id: 0, name: 'mpv' }), world.drop('audio.clients', '0')]),
     ['b-6 audio.removed [{"id":0,"name":"mpv"}]'],
   ],
   [
     'records of one kind leave as one list',
-    (world) => [
-      world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2 }]),
-      world.put('audio.outputs', ['3', { id: 3 }]),
-    ],
+    (world) => [world.outputs({ id: 1 }, { id: 2 }), world.outputs({ id: 3 })],
     ['b-2 audio.output.updated [{"id":1},{"id":2},{"id":3}]'],
   ],
   [
     'an id is not told before all of its event is',
-    (world) => [world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2, pad: LONG }])],
+    (world) => [world.outputs({ id: 1 }, { id: 2, pad: LONG })],
     ['b-0 audio.output.updated [{"id":1}]', `b-1 audio.output.updated [{"id":2,"pad":"${LONG}"}]`],
   ],
   [
@@ -155,7 +149,7 @@ const CONFLATIONS: readonly [
     (world) => [
       world.action('power.action'),
       world.action('power.action'),
-      world.put('audio.outputs', ['1', { id: 1 }], ['2', { id: 2, pad: LONG }], ['3', { id: 3 }]),
+      world.outputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 }),
     ],
     [
       'b-1 power.action {"n":1}',
@@ -215,7 +209,7 @@ for (const [name, happen, expected] of CONFLATIONS) {
 test('what a slow consumer has not asked for does not wait', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=power.action', 0);
-  node.publish([node.world.put('audio.clients', ['1', { id: 1 }]), node.world.action('power.action')]);
+  node.publish([node.world.clients({ id: 1 }), node.world.action('power.action')]);
   assert.deepEqual(heard(consumer), ['b-2 power.action {"n":1}']);
 });
 
@@ -227,7 +221,7 @@ test('a snapshot of a node without any backend is nothing', () => {
 test('a snapshot shows its id only when all of it is told, and is no heavier for being large', () => {
   const node = new NodeUnderTest();
   for (let id = 0; id < 20; id += 1) {
-    node.publish([node.world.put('audio.clients', [String(id), { id, pad: 'x'.repeat(100_000) }])]);
+    node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
   }
   const consumer = node.consumer('snapshot=1', 0);
   while (consumer.connection.buffered > 0) {
@@ -258,15 +252,14 @@ const BOUNDS: readonly [
 ][] = [
   [
     'removals of one key',
-    (world) => [world.put('audio.clients', client(world, 1)), world.drop('audio.clients', '1')],
+    (world) => [world.clients(client(world, 1)), world.drop('audio.clients', '1')],
     1000,
     16_384,
   ],
   [
     'removals of 10 kB, which weigh their words twice, since the key under which they wait holds them too,',
     (world) => {
-      const [key, record] = client(world, 1);
-      const put = world.put('audio.clients', [key, { ...record, pad: 'x'.repeat(10_000) }]);
+      const put = world.clients({ ...client(world, 1), pad: 'x'.repeat(10_000) });
       return [put, world.drop('audio.clients', '1')];
     },
     45,
@@ -280,7 +273,7 @@ for (const [name, happen, least, most] of BOUNDS) {
     const node = new NodeUnderTest();
     const consumer = node.consumer('', 0);
     for (let times = 0; times < 5000; times += 1) {
-      node.publish([node.world.put('audio.outputs', ['1', { id: 1, pad: 'x'.repeat(1000) }])]);
+      node.publish([node.world.outputs({ id: 1, pad: 'x'.repeat(1000) })]);
     }
     let waiting = 0;
     for (; waiting < most && consumer.isOpen; waiting += 1) node.publish(happen(node.world));

@@ -23,7 +23,7 @@ class ComingAndGoing {
     const bare = { id, pad: 'é' };
     const missing = Math.max(bytes - Buffer.byteLength(JSON.stringify(bare)), 0);
     const record = { ...bare, pad: 'é'.repeat(1 + Math.floor(missing / 2)) + 'x'.repeat(missing % 2) };
-    this.#note(this.#world.put('audio.clients', [String(id), record]));
+    this.#note(this.#world.clients(record));
   }
 
   go(id: number): void {
