@@ -186,7 +186,7 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
 
 await measurement(async (context) => {
   const reason = whyNoNode();
-  if (reason !== undefined) {
+  if (reason !== false) {
     context.note(reason);
     return [];
   }

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 25;
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 20_000;
 
 /**
  * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is asked a last time when the

@@ -1,10 +1,7 @@
 // The built client in a real browser: README's page, from another origin, through cuts, a restart and a time without network.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -16,27 +13,18 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
+import { type Site, serveSite } from './site.js';
 
 /** Comes back within 5 s; on a busy machine it may take a second attempt. */
 const RETURN_MS_MAX = 30_000;
 
-/** Serves the page for a node at that port, and the client beside it. */
-async function serve(nodePort: () => number): Promise<{ origin: string; close(): void }> {
-  const client = readFileSync(join(PROJECT, 'dist-client/client.js'));
-  const server = createServer(({ url }, response) => {
-    const isClient = url === '/client.js';
-    response.setHeader('Content-Type', isClient ? 'text/javascript' : 'text/html');
-    const page = () =>
-      readmeExample('html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`);
-    response.end(isClient ? client : page());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
-}
+/** The page for a node at that port, and the client beside it. */
+const serve = (nodePort: () => number): Promise<Site> =>
+  serveSite((path) =>
+    path === '/client.js'
+      ? readFileSync(join(PROJECT, 'dist-client/client.js'), 'utf8')
+      : readmeExample('html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`),
+  );
 
 /** What the page shows: its status, and the sliders as `title volume`. */
 function shown(page: Page): Promise<readonly string[]> {

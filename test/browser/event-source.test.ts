@@ -1,9 +1,6 @@
 // A real browser's EventSource on the stream: connects across origins, is cut off and resumes, and outlives the daemon's restart.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
@@ -13,6 +10,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
+import { serveSite } from './site.js';
 
 /** What a small dashboard does: keeps every output by id, and what it was told, in order. */
 const PAGE = `<!doctype html><title>dashboard</title><script>
@@ -40,17 +38,9 @@ const volumesTold = (page: Page): Promise<number[]> =>
 const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
 test('EventSource in Chromium: connect, cut and resume, restart and resume', { skip }, async () => {
   const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
-  const pages = createServer((_request, response) => {
-    response.setHeader('Content-Type', 'text/html');
-    response.end(PAGE);
-  }).listen(0, '127.0.0.1');
-  await once(pages, 'listening');
-  const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
-  const daemon = await Daemon.start({
-    env: sound.env,
-    config: AUDIO_ONLY,
-    api: `cors: {origins: ['${origin}']}`,
-  });
+  const { origin, close } = await serveSite(() => PAGE);
+  const api = `cors: {origins: ['${origin}']}`;
+  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api });
   const proxy = await startProxy(daemon.port);
   const browser = await openChromium();
   try {
@@ -87,7 +77,7 @@ test('EventSource in Chromium: connect, cut and resume, restart and resume', { s
   } finally {
     await browser.close();
     await proxy.close();
-    pages.close();
+    close();
     await daemon.stop();
     await sound.stop();
   }

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { AUDIO_ONLY } from '../contract/audio-node.js';
 import { Daemon } from '../contract/daemon.js';
-import type { Listed } from '../sound/pactl.js';
+import { type Listed, percents } from '../sound/pactl.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
 import { toneFile } from '../sound/tone.js';
@@ -14,9 +14,6 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
-
-const percents = ({ volume }: Listed): number[] =>
-  Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
 
 /** What a browser does when another tab is in front. */
 const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });

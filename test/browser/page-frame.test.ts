@@ -1,31 +1,21 @@
 // The page in another page's frame: those of api.cors.origins may have it there, and it works; nobody else may.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
+import { type Site, serveSite } from './site.js';
 
 /** A page of some dashboard, which frames what its query names. */
-async function dashboard(): Promise<{ readonly origin: string; readonly server: Server }> {
-  const server = createServer((request, response) => {
-    response.setHeader('Content-Type', 'text/html');
-    response.end(
-      `<!doctype html><title>dashboard</title><iframe src="${request.url?.split('?')[1]}"></iframe>`,
-    );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
-}
+const dashboard = (): Promise<Site> =>
+  serveSite((path) => `<!doctype html><title>dashboard</title><iframe src="${path.split('?')[1]}"></iframe>`);
 
 describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let browser: OpenBrowser;
-  let listed: Awaited<ReturnType<typeof dashboard>>;
-  let foreign: Awaited<ReturnType<typeof dashboard>>;
+  let listed: Site;
+  let foreign: Site;
   let node: NodeWithPage;
   before(async () => {
     browser = await openChromium({ locale: 'en-GB' });
@@ -34,7 +24,7 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
   });
   after(async () => {
     await browser.close();
-    for (const { server } of [listed, foreign]) server.close();
+    for (const site of [listed, foreign]) site.close();
     await node.close();
   });
 

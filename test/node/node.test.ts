@@ -5,28 +5,19 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { bootNode, NODE_PROGRAM, NODE_ROOT, type Node, whyNoNode } from './node.js';
+import { BootedNode } from './booted-node.js';
+import { NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
 import { closeScenarios } from './scenarios/close.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
-import { pageScenarios } from './scenarios/page-units.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
 import { upgradeScenarios } from './scenarios/upgrade.js';
 
-const why = whyNoNode();
-
-if (why !== undefined && process.env['TONEARM_REQUIRE_ALL'] === '1') {
-  test('a node can be booted', () => assert.fail(why));
-}
-
-describe('the real node', { skip: why ?? false }, () => {
-  let booted: Node | undefined;
-  const node = (): Node => booted ?? assert.fail('the node has not booted');
-
-  before(async () => {
-    booted = await bootNode();
-  });
-  after(() => booted?.close());
+describe('the real node', { skip: whyNoNode() }, () => {
+  const booted = new BootedNode();
+  const { node } = booted;
+  before(() => booted.boot());
+  after(() => booted.close());
 
   test('it is the Debian over whose root it was booted, with the Node of that Debian', async () => {
     const { stdout } = await node().user('cat', '/etc/os-release');
@@ -39,7 +30,6 @@ describe('the real node', { skip: why ?? false }, () => {
   describe('service units and what they depend on', () => systemdOutageScenarios(node));
   describe('upgrades', () => upgradeScenarios(node));
   describe('discovery', () => discoveryScenarios(node));
-  describe('the page', () => pageScenarios(node));
 });
 
-describe('the end of a node', { skip: why ?? false }, () => closeScenarios());
+describe('the end of a node', { skip: whyNoNode() }, () => closeScenarios());

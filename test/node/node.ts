@@ -6,7 +6,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { connectInto } from './http-door.js';
 import { Keeper } from './keeper.js';
@@ -66,15 +67,9 @@ export interface Node {
   close(): Promise<void>;
 }
 
-function onPath(command: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
-}
-
-/** One line that says why no node can be booted here; nothing if it can. */
-export function whyNoNode(): string | undefined {
-  if (process.getuid?.() !== 0) return 'the test node needs root';
-  const missing = NEEDED_COMMANDS.filter((command) => !onPath(command));
-  return missing.length === 0 ? undefined : `the test node needs ${missing.join(', ')}`;
+/** For the `skip` option of tests that boot a node and need these programs on this machine besides. */
+export function whyNoNode(...programs: readonly string[]): string | false {
+  return lacks({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
 }
 
 /** Boots a node. Rejects, with the console's text, if it does not come up. */

@@ -4,42 +4,26 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { bootNode, type Node, whyNoNode } from '../node/node.js';
+import { BootedNode } from '../node/booted-node.js';
+import { whyNoNode } from '../node/node.js';
 import { PageOnNode } from '../node/scenarios/page-on-node.js';
 import { pagePowerScenarios } from '../node/scenarios/page-power.js';
 import { pageServicesScenarios } from '../node/scenarios/page-services.js';
 import { pageSoundScenarios } from '../node/scenarios/page-sound.js';
 import { pageUpgradeScenarios } from '../node/scenarios/page-upgrade.js';
-import { lacks } from '../tools/requirements.js';
-import { buildPackage, buildStandIn, type Folder, tempFolder } from './built-package.js';
 
-const why = whyNoNode() ?? lacks({ programs: ['chromium'] });
-
-describe("the installed node's page", { skip: why }, () => {
-  let booted: Node | undefined;
-  let packages: Folder | undefined;
-  const node = (): Node => booted ?? assert.fail('the node has not booted');
-  const page = new PageOnNode(node);
+describe("the installed node's page", { skip: whyNoNode('chromium') }, () => {
+  const booted = new BootedNode({ sound: 'pipewire' });
+  const page = new PageOnNode(booted.node);
 
   before(async () => {
-    packages = tempFolder();
-    const { path } = packages;
-    await Promise.all([
-      buildPackage('--out', path, '--version', '0.1.0-1', '--compress', 'none').then(() =>
-        buildStandIn(path),
-      ),
-      bootNode({ sound: 'pipewire' }).then((fresh) => {
-        booted = fresh;
-      }),
-    ]);
-    await node().install(packages.path, '/opt/packages');
+    await booted.boot(['--version', '0.1.0-1', '--compress', 'none']);
     await page.install();
     await page.open();
   });
   after(async () => {
     await page.close();
-    await booted?.close();
-    packages?.remove();
+    await booted.close();
   });
 
   describe('with PipeWire', () => pageSoundScenarios(page, 'pipewire'));

@@ -1,4 +1,5 @@
-// The Debian packages as files: what they hold, what they leave out, and that they can be built again.
+// The Debian packages as files: what they hold, what they leave out, that they can be built again, and in what the form that brings its own
+// Node differs.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -63,13 +64,17 @@ const EXPECTED = [
   'usr/share/tonearm/polkit/tonearm.rules.in',
 ];
 
+/** What the build says of each package. */
+const SIZES = /deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm;
+const WITH_NODE = 'tonearm-with-node';
+
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 describe('the packages', { skip }, () => {
   let folder: Folder | undefined;
   let said = '';
   const path = (): string => folder?.path ?? assert.fail('nothing was built');
-  const packageOf = (architecture: string): string => packageIn(path(), 'tonearm', architecture);
+  const packageOf = (architecture: string, form = 'tonearm'): string => packageIn(path(), form, architecture);
 
   before(async () => {
     folder = tempFolder();
@@ -78,7 +83,7 @@ describe('the packages', { skip }, () => {
   after(() => folder?.remove());
 
   test('the build says size, installed size and number of files', () => {
-    assert.equal(said.match(/deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm)?.length, 3, said);
+    assert.equal(said.match(SIZES)?.length, 3, said);
   });
 
   for (const [architecture, node] of ARCHITECTURES) {
@@ -181,9 +186,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('the unit takes away every variable by which Node says that it can be changed', async () => {
-    const { path } = folder ?? assert.fail('nothing was built');
-    const tree = join(path, 'unit');
-    await run('dpkg-deb', ['--raw-extract', packageOf('amd64'), tree]);
+    const tree = await extracted(packageOf('amd64'), path());
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
     const taken = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
@@ -214,5 +217,72 @@ describe('the packages', { skip }, () => {
 
   test('an unknown architecture is refused', async () => {
     await assert.rejects(buildPackage('--arch', 'sparc'), /--arch is one of amd64, arm64, armhf, all/);
+  });
+
+  describe('in the form with a Node of its own', { skip: lacks({ programs: ['npm'] }) }, () => {
+    before(async () => {
+      // xz would take two minutes over two Nodes.
+      said = await buildPackage('--with-node', '--arch', 'all', '--compress', 'gzip', '--out', path());
+    });
+
+    test('the build says the sizes of both', () => {
+      assert.equal(said.match(SIZES)?.length, 2, said);
+    });
+
+    for (const [architecture, node] of ARCHITECTURES.slice(0, 2)) {
+      test(`${architecture} with Node holds Node 22, and else the same`, async () => {
+        const [plain, own] = [
+          await filesOf(packageOf(architecture)),
+          await filesOf(packageOf(architecture, WITH_NODE)),
+        ];
+        const common = plain.map((file) => file.replace('share/doc/tonearm/', `share/doc/${WITH_NODE}/`));
+        assert.deepEqual(
+          own.filter((file) => !common.includes(file)),
+          ['usr/lib/tonearm/node', `usr/share/lintian/overrides/${WITH_NODE}`],
+        );
+        assert.deepEqual(
+          common.filter((file) => !own.includes(file)),
+          [`usr/lib/tonearm/uws_linux_${node}_115.node`],
+        );
+      });
+
+      test(`${architecture} with Node asks for no Node, and takes the other form's place`, async () => {
+        const control = await output('dpkg-deb', '--field', packageOf(architecture, WITH_NODE));
+        assert.doesNotMatch(control, /^Depends:.*nodejs/m);
+        for (const line of [
+          'Provides: tonearm \\(= 0\\.1\\.0-1\\)',
+          'Conflicts: tonearm',
+          'Replaces: tonearm',
+        ]) {
+          assert.match(control, new RegExp(`^${line}$`, 'm'));
+        }
+        const plain = await output('dpkg-deb', '--field', packageOf(architecture));
+        assert.match(plain, /^Conflicts: tonearm-with-node$/m);
+        assert.match(plain, /^Replaces: tonearm-with-node$/m);
+      });
+    }
+
+    test("Node's licence is among the notices where Node is", async () => {
+      for (const [form, has] of [
+        ['tonearm', false],
+        [WITH_NODE, true],
+      ] as const) {
+        const tree = await extracted(packageOf('amd64', form), path());
+        const notices = await output('zcat', join(tree, `usr/share/doc/${form}/third-party-notices.gz`));
+        assert.equal(/^Node\.js 22\..*\n=+\n\nNode\.js is licensed for use as follows:/m.test(notices), has);
+      }
+    });
+
+    test('there is no form with Node for armhf', async () => {
+      await assert.rejects(
+        buildPackage('--with-node', '--arch', 'armhf'),
+        /--arch is one of amd64, arm64, all/,
+      );
+    });
+
+    test('lintian finds no error', { skip: lacks({ programs: ['lintian'] }) }, async () => {
+      const found = await lintian(packageOf('amd64', WITH_NODE));
+      assert.doesNotMatch(found, /^E: |override/m);
+    });
   });
 });

@@ -21,6 +21,10 @@ export interface Listed {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** Of its channels. */
+export const percents = ({ volume }: Listed): number[] =>
+  Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
+
 /** Runs pactl in the given environment and gives what it prints. Rejects when pactl fails. */
 export async function pactl(env: Environment, ...args: readonly string[]): Promise<string> {
   const limits = { timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { setUpPi, shell } from '../scenarios/package-shell.js';
+import { shell, userShell } from '../scenarios/commands.js';
+import { setUpPi } from '../scenarios/package-shell.js';
 import { PageOnNode } from '../scenarios/page-on-node.js';
 
 export const LAN_ADDRESS = '192.168.77.5';
@@ -125,11 +126,8 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     await this.node.door();
   }
 
-  /** A script of pi's, which must succeed. */
-  async asUser(script: string): Promise<string> {
-    const ran = await this.node.user('sh', '-euc', `export HOME=/home/pi; ${script}`);
-    assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
-    return ran.stdout;
+  asUser(script: string): Promise<string> {
+    return userShell(this.node, script);
   }
 
   asRoot(script: string): Promise<string> {
@@ -138,10 +136,8 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
 
   /** The main process of a unit; 0 if there is none. */
   async pidOf(scope: 'system' | 'user', unit: string): Promise<number> {
-    const show = ['show', '-P', 'MainPID', unit];
-    const ran = await (scope === 'system'
-      ? this.node.root('systemctl', ...show)
-      : this.node.user('systemctl', '--user', ...show));
+    const show = ['systemctl', `--${scope}`, 'show', '-P', 'MainPID', unit];
+    const ran = await (scope === 'system' ? this.node.root(...show) : this.node.user(...show));
     return Number(ran.stdout);
   }
 

@@ -6,15 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { buildPackage, buildStandIn, type Folder, tempFolder } from '../../packaging/built-package.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
-import { lacks } from '../../tools/requirements.js';
-import { bootNode, NODE_ROOT, type Node, whyNoNode } from '../node.js';
+import { BootedNode } from '../booted-node.js';
+import { NODE_ROOT, whyNoNode } from '../node.js';
 import { FaultedNode } from './faulted-node.js';
 import { Series } from './series.js';
 import { series } from './table.js';
 
-const why = whyNoNode() ?? lacks({ programs: ['chromium', 'mosquitto', 'mpv', 'avahi-browse'] });
+const skip = whyNoNode('chromium', 'mosquitto', 'mpv', 'avahi-browse');
 const WANTED = process.env['TONEARM_FAULTS'] ?? '';
 /** The two Debians of one run have different ones. */
 const SOUND = (SEED + (NODE_ROOT === '/' ? 0 : 1)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
@@ -23,43 +22,30 @@ const SOUND_UNITS = {
   pipewire: ['pipewire-pulse.service', 'pipewire.service', 'wireplumber.service'],
 } as const;
 
-describe(`faults, seed ${SEED}, ${SOUND}`, { skip: why }, () => {
-  let booted: Node | undefined;
-  let packages: Folder | undefined;
-  let run: Series | undefined;
-  const on = new FaultedNode(() => booted ?? assert.fail('the node has not booted'), SOUND_UNITS[SOUND][0]);
+describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
+  const booted = new BootedNode({ sound: SOUND });
+  const on = new FaultedNode(booted.node, SOUND_UNITS[SOUND][0]);
+  let begun: Series | undefined;
+  const run = (): Series => begun ?? assert.fail('nothing has begun');
 
   before(async () => {
-    packages = tempFolder();
-    const { path } = packages;
-    await Promise.all([
-      buildPackage('--out', path, '--version', '0.1.0-1', '--compress', 'none').then(() =>
-        buildStandIn(path),
-      ),
-      bootNode({ sound: SOUND }).then((fresh) => {
-        booted = fresh;
-      }),
-    ]);
-    await on.node.install(path, '/opt/packages');
+    await booted.boot(['--version', '0.1.0-1', '--compress', 'none']);
     await on.install();
     await on.open();
-    run = await Series.begin(on, new SeededRandom(SEED));
+    begun = await Series.begin(on, new SeededRandom(SEED));
   });
   after(async () => {
-    await run?.end();
+    await begun?.end();
     await on.close();
-    await booted?.close();
-    packages?.remove();
+    await booted.close();
   });
 
   const rows = series(new SeededRandom(SEED), SOUND_UNITS[SOUND], WANTED);
   for (const [index, fault] of rows.entries()) {
-    test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) =>
-      (run ?? assert.fail('nothing has begun')).step(fault, t));
+    test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) => run().step(fault, t));
   }
 
-  test('it takes no more memory, threads and descriptors than before', () =>
-    (run ?? assert.fail('nothing has begun')).isBackWhereItWas());
+  test('it takes no more memory, threads and descriptors than before', () => run().isBackWhereItWas());
 
   test('the page was one document all the time, without a fault', async () => {
     assert.equal(await on.page.evaluate('window.sameDocument'), true);

@@ -48,18 +48,9 @@ async function ask(requests: Requests): Promise<Routes & Rest> {
   const [audio, services, players, upgrade, health, server, power] = await Promise.all(
     paths.map((path) => read<Json>(requests, path)),
   );
-  const { outputs, clients, server: audioServer } = audio as Json & Pick<Routes, 'outputs' | 'clients'>;
-  return {
-    outputs,
-    clients,
-    services,
-    players,
-    upgrade,
-    health,
-    server,
-    audioServer,
-    power,
-  } as unknown as Routes & Rest;
+  const { server: audioServer, ...lists } = audio as Json;
+  return { ...lists, services, players, upgrade, health, server, audioServer, power } as unknown as Routes &
+    Rest;
 }
 
 const inNeighbour = (script: string): string => `ip netns exec neighbour ${script}`;

@@ -9,6 +9,7 @@ import type { Routes } from './streams.js';
 const VOLUME_STEP = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
+const TITLE = 'xesam:title';
 
 const UNITS = [
   ['system', 'lamp.service'],
@@ -74,14 +75,9 @@ const keyed = (text: string): Record<string, string> =>
 /** `hasBegun`: whether there was a run at all. */
 export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
   const text = await on.asUser(LOOK);
+  const parts = text.split(/^=== /m).slice(1);
   const said = new Map(
-    text
-      .split(/^=== /m)
-      .slice(1)
-      .map((part): [string, string] => [
-        part.slice(0, part.indexOf('\n')),
-        part.slice(part.indexOf('\n')).trim(),
-      ]),
+    parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n')).trim()]),
   );
   const isYes = (part: string): boolean => parsed<{ data: string[] }>(said, part).data[0] === 'yes';
   const players = [...said.keys()].filter((part) => part.startsWith('player '));
@@ -124,11 +120,8 @@ function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
   );
   for (const sink of sinks) {
     const { muted, volume, state, default: isDefault } = shown.get(sink.index) ?? {};
-    assert.deepEqual(
-      [muted, state, isDefault],
-      [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink],
-      sink.name,
-    );
+    const is = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];
+    assert.deepEqual([muted, state, isDefault], is, sink.name);
     sameVolume(String(sink.name), volume, sink);
   }
 }
@@ -145,48 +138,29 @@ function clientsAreTrue(routes: Routes, { inputs, sinks }: World): void {
 }
 
 function servicesAreTrue(routes: Routes, { units }: World): void {
-  const told = routes.services.map((service) => [
-    `${String(service['scope'])}/${String(service['name'])}`,
-    [
-      service['active_state'],
-      service['sub_state'],
-      service['unit_file_state'],
-      service['exists'],
-      service['description'],
-    ],
-  ]);
-  const is = Object.entries(units).map(([name, unit]) => [
-    name,
-    [
-      unit['ActiveState'],
-      unit['SubState'],
-      unit['UnitFileState'],
-      unit['LoadState'] === 'loaded',
-      unit['Description'],
-    ],
-  ]);
+  const told = routes.services.map((service) => {
+    const { scope, name, active_state, sub_state, unit_file_state, exists, description } = service;
+    return [`${scope}/${name}`, active_state, sub_state, unit_file_state, exists, description];
+  });
+  const is = Object.entries(units).map(([name, unit]) => {
+    const { ActiveState, SubState, UnitFileState, LoadState, Description } = unit;
+    return [name, ActiveState, SubState, UnitFileState, LoadState === 'loaded', Description];
+  });
   assert.deepEqual(told.sort(), is.sort());
 }
 
 function playersAreTrue(routes: Routes, { players }: World): void {
   const shown = byKey(routes.players, 'bus_name');
   assert.deepEqual([...shown.keys()].sort(), Object.keys(players).sort());
-  for (const [name, properties] of Object.entries(players)) {
-    const player = shown.get(name) ?? {};
-    assert.deepEqual(
-      [
-        player['playback_status'],
-        player['loop_status'],
-        (player['metadata'] as Json | undefined)?.['xesam:title'],
-      ],
-      [
-        properties['PlaybackStatus']?.data,
-        properties['LoopStatus']?.data,
-        (properties['Metadata']?.data as Variants | undefined)?.['xesam:title']?.data,
-      ],
-      name,
-    );
-    assert.ok(Math.abs(Number(player['volume']) - Number(properties['Volume']?.data)) < VOLUME_STEP, name);
+  for (const [name, { PlaybackStatus, LoopStatus, Metadata, Volume }] of Object.entries(players)) {
+    const { playback_status, loop_status, metadata, volume } = shown.get(name) ?? {};
+    const titles = [
+      (metadata as Json | undefined)?.[TITLE],
+      (Metadata?.data as Variants | undefined)?.[TITLE]?.data,
+    ];
+    assert.equal(titles[0], titles[1], name);
+    assert.deepEqual([playback_status, loop_status], [PlaybackStatus?.data, LoopStatus?.data], name);
+    assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_STEP, name);
   }
 }
 

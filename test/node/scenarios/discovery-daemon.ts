@@ -3,12 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { until } from '../../until.js';
-import { NODE_PROGRAM } from '../node.js';
-import { DIST, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
-
-const PROGRAM = '/opt/tonearm';
-const CONFIG = '/opt/tonearm-discovery/config.yaml';
-const PID = '/tmp/tonearm-discovery.pid';
+import { shell } from './commands.js';
+import { HeldDaemon } from './held-daemon.js';
 
 const LAN_ADDRESS = '192.168.77.5';
 
@@ -34,11 +30,9 @@ exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
 `;
 
 export class DiscoveryDaemon extends HeldDaemon {
-  #said = '';
-
   /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
   async prepare(): Promise<void> {
-    await this.node.install(DIST, PROGRAM);
+    await this.install();
     await this.root(`ip netns add neighbour
       ip link add lan0 type veth peer name far0 netns neighbour
       ip netns exec neighbour sh -c 'ip addr add 192.168.77.9/24 dev far0; ip link set far0 up'
@@ -64,49 +58,20 @@ export class DiscoveryDaemon extends HeldDaemon {
     await this.root('ip link del lan1');
   }
 
-  async root(script: string): Promise<string> {
-    const ran = await this.node.root('sh', '-ec', script);
-    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
-    return ran.stdout;
+  root(script: string): Promise<string> {
+    return shell(this.node, script);
   }
 
   /** Starts the daemon anew; `bind` and `name` in YAML. */
-  async begin(bind: string, name?: string): Promise<void> {
-    await this.end();
+  begin(bind: string, name?: string): Promise<void> {
     const discovery = `discovery: {enabled: true${name === undefined ? '' : `, name: ${name}`}}`;
     const off = 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}';
-    await this.node.writeFile(CONFIG, `bind: ${bind}\n${discovery}\n${off}\n`);
-    const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
-    const child = this.node.spawnUser('sh', '-c', `echo $$ > ${PID}; exec "$@"`, 'tonearm', ...daemon);
-    this.#said = '';
-    for (const from of [child.stdout, child.stderr]) {
-      from.on('data', (text: Buffer) => {
-        this.#said += text;
-      });
-    }
-  }
-
-  /** Ends the daemon, if there is one, and waits for its end. */
-  async end(signal = 'TERM'): Promise<void> {
-    this.stopListening();
-    await this.root(
-      `[ ! -e ${PID} ] || { pid=$(cat ${PID}); kill -${signal} $pid || true; while kill -0 $pid 2>/dev/null; do sleep 0.02; done; rm ${PID}; }`,
-    );
+    return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
   }
 
   /** Waits until discovery's state and its detail are these. */
-  async is(state: string, detail: RegExp): Promise<void> {
-    let last = '';
-    await until(
-      `discovery is ${state} ${detail}`,
-      async () => {
-        const reply = await this.ask('GET', '/health').catch(() => undefined);
-        last = reply?.text ?? 'no answer';
-        const found = reply?.status === 200 ? JSON.parse(reply.text).backends.discovery : undefined;
-        return found?.state === state && detail.test(found.detail ?? '');
-      },
-      SEEN_WITHIN_MS,
-    ).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}; it said ${this.#said}`));
+  is(state: string, detail: RegExp): Promise<string> {
+    return this.backendIs('discovery', state, detail);
   }
 
   /** What the network is told by us: not the neighbour's. avahi-browse waits for ever for what goes while it is resolved (seen). */
@@ -126,15 +91,11 @@ export class DiscoveryDaemon extends HeldDaemon {
   /** Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines. */
   async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
     let last: readonly Found[] = [];
-    return await until(
-      `it is announced at ${places.join(', ') || 'none'}`,
-      async () => {
-        last = await this.found();
-        const seen = last.map(({ at }) => at).sort();
-        return seen.join() === [...places].sort().join() ? { first: last[0] } : undefined;
-      },
-      SEEN_WITHIN_MS,
-    )
+    return await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
+      last = await this.found();
+      const seen = last.map(({ at }) => at).sort();
+      return seen.join() === [...places].sort().join() ? { first: last[0] } : undefined;
+    })
       .catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${JSON.stringify(last)}`))
       .then(({ first }) => first);
   }
@@ -146,11 +107,9 @@ export class DiscoveryDaemon extends HeldDaemon {
     child.stderr.on('data', (text: Buffer) => {
       said += text;
     });
-    await until(
-      'the neighbour',
-      () => /Service "[^"]*" .*successfully established/.test(said),
-      SEEN_WITHIN_MS,
-    ).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${said}`));
+    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(said)).catch(
+      (cause: unknown) => assert.fail(`${String(cause)}; it said ${said}`),
+    );
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));
       await this.root('kill $(ip netns pids neighbour)');

@@ -1,32 +1,25 @@
-// What all scenarios that hold the daemon on the node have in common: commands run there, requests, and streams that are
-// listened to. How the daemon is started and ended is the business of those who extend it.
+// What all scenarios that hold the daemon on the node have in common: it is started, asked, listened to, ended.
 
 import assert from 'node:assert/strict';
-import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { EventStreamParser } from '../../consumer/parser.js';
+import type { DispatchedEvent } from '../../consumer/parser.js';
 import { until } from '../../until.js';
-import { NODE_USER, type Node } from '../node.js';
+import { NODE_PROGRAM, type Node } from '../node.js';
+import { ask, type Health, type Reply, type Watcher, watch } from './client.js';
+import { shell, systemctl, userShell } from './commands.js';
 
-/** The bundles that are brought to the node. */
-export const DIST =
-  process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
-export const SEEN_WITHIN_MS = 20_000;
+/** The bundles that are brought to the node, and where. */
+const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
+const PROGRAM = '/opt/tonearm';
+const CONFIG = '/opt/tonearm-held/config.yaml';
+const PID = '/tmp/tonearm-held.pid';
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly text: string;
-}
-
-export interface Heard {
-  readonly type: string;
-  readonly data: string;
-}
+export type Heard = readonly DispatchedEvent[];
 
 export class HeldDaemon {
   readonly #node: () => Node;
-  readonly #streams = new Set<IncomingMessage>();
+  readonly #watchers = new Set<Watcher>();
+  #said = '';
 
   constructor(node: () => Node) {
     this.#node = node;
@@ -36,48 +29,80 @@ export class HeldDaemon {
     return this.#node();
   }
 
+  /** Brings the program. */
+  install(): Promise<void> {
+    return this.node.install(DIST, PROGRAM);
+  }
+
+  /** Starts it anew, outside of the user's manager, so that it outlives that. `config` is YAML. */
+  async launch(config: string, environment: readonly string[] = []): Promise<void> {
+    await this.end();
+    await this.node.writeFile(CONFIG, config);
+    const script = `echo $$ > ${PID}; exec env ${environment.join(' ')} "$@"`;
+    const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
+    const { stdout, stderr } = this.node.spawnUser('sh', '-c', script, 'tonearm', ...daemon);
+    this.#said = '';
+    for (const from of [stdout, stderr]) {
+      from.on('data', (text: Buffer) => {
+        this.#said += text;
+      });
+    }
+  }
+
+  /** Ends what was launched, if anything was, and waits for its end. */
+  async end(signal = 'TERM'): Promise<void> {
+    this.stopListening();
+    await shell(
+      this.node,
+      `[ ! -e ${PID} ] || { pid=$(cat ${PID}); kill -${signal} $pid || true; while kill -0 $pid 2>/dev/null; do sleep 0.02; done; rm ${PID}; }`,
+    );
+  }
+
+  /** Milliseconds of processor time that what was launched has had. */
+  async cpuMs(): Promise<number> {
+    const stat = await this.shell(`cat /proc/$(cat ${PID})/stat`);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  /** Waits until the backend's state and detail are these, and gives the detail. */
+  async backendIs(name: string, state: string, detail: RegExp): Promise<string> {
+    let last = '';
+    return until(`${name} is ${state} ${detail}`, async () => {
+      last = (await this.ask('GET', '/health')).text;
+      const found = (JSON.parse(last) as Health).backends[name];
+      return found?.state === state && detail.test(found.detail ?? '') && { detail: found.detail ?? '' };
+    })
+      .catch((cause: unknown) =>
+        assert.fail(`${String(cause)}; the last was ${last}; it said ${this.#said.slice(-2000)}`),
+      )
+      .then((found) => found.detail);
+  }
+
   /** Of the user's manager. */
-  async systemctl(...args: readonly string[]): Promise<void> {
-    const ran = await this.node.user('systemctl', '--user', ...args);
-    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
+  systemctl(...args: readonly string[]): Promise<string> {
+    return systemctl(this.node, ...args);
   }
 
   /** Runs a script as the node's user. */
-  async shell(script: string): Promise<string> {
-    const ran = await this.node.user('sh', '-c', `export HOME=/home/${NODE_USER}; ${script}`);
-    assert.equal(ran.status, 0, `${script}: ${ran.stderr}`);
-    return ran.stdout;
+  shell(script: string): Promise<string> {
+    return userShell(this.node, script);
   }
 
-  async ask(method: string, path: string): Promise<Reply> {
-    const response = await this.#send(method, path);
-    let text = '';
-    for await (const part of response.setEncoding('utf8')) text += part;
-    return { status: response.statusCode ?? 0, headers: response.headers, text };
+  ask(method: string, path: string): Promise<Reply> {
+    return ask(this.node, method, path);
   }
 
   /** The events from now on, as they come; resolves when the stream is open. */
-  async listen(query = ''): Promise<Heard[]> {
-    const response = await this.#send('GET', `/events${query}`);
-    this.#streams.add(response);
-    const heard: Heard[] = [];
-    const parser = new EventStreamParser(({ type, data }) => heard.push({ type, data }));
-    response.on('error', () => response.destroy()); // The daemon may be ended.
-    response.on('data', (bytes: Buffer) => parser.feed(bytes));
-    await until('the greeting', () => heard[0], SEEN_WITHIN_MS);
-    return heard;
+  async listen(query = ''): Promise<Heard> {
+    const watcher = await watch(this.node, query);
+    this.#watchers.add(watcher);
+    return watcher.events;
   }
 
   /** Ends what listens. */
   stopListening(): void {
-    for (const stream of this.#streams) stream.destroy();
-    this.#streams.clear();
-  }
-
-  async #send(method: string, path: string): Promise<IncomingMessage> {
-    const socketPath = await this.node.door();
-    return new Promise((resolve, reject) => {
-      request({ socketPath, method, path, agent: false }, resolve).on('error', reject).end();
-    });
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers.clear();
   }
 }

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { shell } from './package-shell.js';
+import { shell } from './commands.js';
 
-const DEADLINE_MS = 20_000;
+const HEARD_WITHIN_S = 20;
 
 const ADDRESS = '10.7.0.2';
 const CONF = '/run/tonearm-broker.conf';
@@ -89,7 +89,7 @@ export class BrokerOnNode {
     );
   }
 
-  holds(topic: string, fits: (text: string) => boolean, deadlineMs = DEADLINE_MS): Promise<string> {
+  holds(topic: string, fits: (text: string) => boolean, deadlineMs?: number): Promise<string> {
     return until(
       `${topic} holds what it ought to`,
       async () => {
@@ -102,7 +102,7 @@ export class BrokerOnNode {
 
   /** What a topic that is not retained says of something that is done once. The retained status tells that the listener is there. */
   async told(topic: string, act: () => Promise<unknown>): Promise<string> {
-    const heard = ['-C', '2', '-W', `${DEADLINE_MS / 1000}`, ...this.#filters(['status', topic])];
+    const heard = ['-C', '2', '-W', String(HEARD_WITHIN_S), ...this.#filters(['status', topic])];
     const { stdout } = this.#node().spawnRoot(...SUBSCRIBE, ...heard);
     let text = '';
     stdout.on('data', (bytes: Buffer) => {
@@ -111,7 +111,7 @@ export class BrokerOnNode {
     const line = (index: number) => () => text.split('\n').slice(0, -1)[index];
     await until('the listener is there', line(0));
     await act();
-    return until(`${topic} says something`, line(1), DEADLINE_MS);
+    return until(`${topic} says something`, line(1));
   }
 
   /** The status with which a command is refused. It is given once: a second one could be carried out when what refuses it has gone. */

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask } from './package-client.js';
-import { POWER_CONFIG, RULE, setUpPi, shell } from './package-shell.js';
+import { ask } from './client.js';
+import { isThere, shell } from './commands.js';
+import { POWER_CONFIG, RULE, setUpPi } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 const DISPLAY_MANAGER = 'display-manager.service';
 
 export function desktopScenarios(node: () => Node): void {
@@ -16,7 +16,7 @@ export function desktopScenarios(node: () => Node): void {
     await shell(node(), `systemctl start ${DISPLAY_MANAGER}`);
     const said = await setUpPi(node());
     assert.match(said, /no polkit rule: this is a desktop, it has a display manager/);
-    assert.notEqual((await node().root('test', '-e', RULE)).status, 0);
+    assert.equal(await isThere(node(), RULE), false);
     assert.match(await shell(node(), `cat ${POWER_CONFIG}`), /enabled: false/);
     assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
     assert.doesNotMatch(await setUpPi(node()), /write|remove/);
@@ -28,10 +28,6 @@ export function desktopScenarios(node: () => Node): void {
       `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
     );
     assert.match(await setUpPi(node()), /logind says to pi now: reboot yes, power-off yes/);
-    await until(
-      'the granted actions',
-      async () => (await ask(node(), 'GET', '/power/')).status === 200,
-      DEADLINE_MS,
-    );
+    await until('the granted actions', async () => (await ask(node(), 'GET', '/power/')).status === 200);
   });
 }

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../node.js';
-import { ask } from './package-client.js';
+import { ask } from './client.js';
+import { isThere, property, shell } from './commands.js';
 import { LEFT } from './package-remove.js';
-import { apt, CONFIG, installPlain, property, RULE, setUpPi, shell } from './package-shell.js';
+import { apt, CONFIG, installPlain, RULE, setUpPi } from './package-shell.js';
 
 const OWN_NODE = '/usr/lib/tonearm/node';
 
@@ -50,7 +51,7 @@ export function formScenarios(node: () => Node): void {
     await shell(node(), 'dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
     assert.equal(await installed(node()), 'tonearm');
     assert.notEqual(await nodeOfService(node()), OWN_NODE);
-    assert.notEqual((await node().root('test', '-e', OWN_NODE)).status, 0);
+    assert.equal(await isThere(node(), OWN_NODE), false);
     assert.equal(await shell(node(), SETUP), before);
     await apt(node(), 'purge', 'tonearm', 'tonearm-with-node');
   });

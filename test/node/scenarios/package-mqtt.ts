@@ -2,13 +2,13 @@
 // with the same branch, and the network cut. Asked with mosquitto's own clients.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
+import { ask, type Health, read } from './client.js';
+import { holdShutdown, isThere, property, shell, systemctl } from './commands.js';
 import { BrokerOnNode } from './package-broker.js';
-import { ask, read } from './package-client.js';
-import { CONFIG, restartService, setUpPi, shell } from './package-shell.js';
+import { CONFIG, restartService, setUp, setUpPi } from './package-shell.js';
 
 /** Until a cut is noticed by what the broker does not acknowledge, and until the next attempt after it. */
 const CUT_DEADLINE_MS = 60_000;
@@ -39,12 +39,9 @@ rm -r /root/kept
 
 export function mqttScenarios(node: () => Node): void {
   const broker = new BrokerOnNode(node);
-  const health = async (): Promise<{ state: string; detail?: string }> => {
-    const { backends } = (await read(node(), '/health')) as {
-      backends: Record<string, { state: string; detail?: string }>;
-    };
-    return backends['mqtt'] ?? assert.fail('mqtt is not in /health');
-  };
+  const state = async (): Promise<string | undefined> =>
+    (await read<Health>(node(), '/health')).backends['mqtt']?.state;
+  const userctl = (...args: readonly string[]): Promise<string> => systemctl(node(), ...args);
 
   before(async () => {
     await broker.start();
@@ -52,20 +49,16 @@ export function mqttScenarios(node: () => Node): void {
     for (const unit of UNITS) await node().writeUnit(...unit);
   });
   after(async () => {
-    await node().user('systemctl', '--user', 'disable', '--now', 'tick.service');
+    await userctl('disable', '--now', 'tick.service');
     await broker.stop();
     await shell(node(), CLEAR);
-    await node().user('systemctl', '--user', 'daemon-reload');
+    await userctl('daemon-reload');
     await restartService(node());
   });
 
   test('tonearm-setup --mqtt joins it, and a later run keeps that', async () => {
-    await setUpPi(
-      node(),
-      '--mqtt',
-      broker.url,
-      ...['--unit', 'tick.service', '--unit', 'bad.service', '--system-unit', 'tock.service'],
-    );
+    const units = ['--unit', 'tick.service', '--unit', 'bad.service', '--system-unit', 'tock.service'];
+    await setUpPi(node(), '--mqtt', broker.url, ...units);
     await broker.holds('status', (text) => text === 'online');
     await setUpPi(node(), '--bind', 'lo');
     assert.match(
@@ -73,38 +66,33 @@ export function mqttScenarios(node: () => Node): void {
       /^mqtt: \{enabled: true, url: 'mqtt:\/\/10\.7\.0\.2'\}$/m,
     );
     await broker.holds('status', (text) => text === 'online');
-    const wrong = await node().root('tonearm-setup', '--user', 'pi', '--mqtt', 'http://x');
+    const wrong = await setUp(node(), '--user', 'pi', '--mqtt', 'http://x');
     assert.equal(wrong.status, 78, wrong.stderr);
   });
 
   test('a unit: what systemctl does is published, each command has its effect', async () => {
     const service = 'services/user/tick.service';
-    const isActive = async () =>
-      (await node().user('systemctl', '--user', 'is-active', 'tick.service')).stdout.trim();
-    const isEnabled = async () =>
-      (await node().user('systemctl', '--user', 'is-enabled', 'tick.service')).stdout.trim();
-    await node().user('systemctl', '--user', 'start', 'tick.service');
+    const is = (name: string): Promise<string> => property(node(), name, 'tick.service');
+    await userctl('start', 'tick.service');
     await broker.holds(service, (text) => text.includes('"running":true'));
     await broker.publish(`${service}/set`, 'stop');
-    await until('it is stopped', async () => (await isActive()) === 'inactive');
+    await until('it is stopped', async () => (await is('ActiveState')) === 'inactive');
     await broker.holds(service, (text) => text.includes('"running":false'));
     await broker.publish(`${service}/set`, 'enable');
     await until(
       'it is enabled and runs',
-      async () => (await isEnabled()) === 'enabled' && (await isActive()) === 'active',
+      async () => (await is('UnitFileState')) === 'enabled' && (await is('ActiveState')) === 'active',
     );
-    const pid = async () =>
-      (await node().user('systemctl', '--user', 'show', '-P', 'MainPID', 'tick.service')).stdout;
-    const first = await pid();
+    const first = await is('MainPID');
     await broker.publish(`${service}/set`, 'restart');
-    await until('it is another process', async () => ![first, '0\n'].includes(await pid()));
+    await until('it is another process', async () => ![first, '0'].includes(await is('MainPID')));
     await broker.publish(`${service}/set`, 'disable');
     await until(
       'it is disabled',
-      async () => (await isEnabled()) === 'disabled' && (await isActive()) === 'inactive',
+      async () => (await is('UnitFileState')) === 'disabled' && (await is('ActiveState')) === 'inactive',
     );
     await broker.publish(`${service}/set`, 'start');
-    await until('it runs', async () => (await isActive()) === 'active');
+    await until('it runs', async () => (await is('ActiveState')) === 'active');
     const system = 'services/system/tock.service';
     await broker.holds(system, (text) => text.includes('"running":false'));
     await shell(node(), 'systemctl start tock.service');
@@ -122,22 +110,12 @@ export function mqttScenarios(node: () => Node): void {
 
   test('power is what the route answers, and an inhibitor is told', async () => {
     await broker.holds('power', (text) => text === '{"reboot":true,"power_off":true}');
-    const lock = node().spawnRoot(
-      'systemd-inhibit',
-      '--what=shutdown',
-      '--mode=block',
-      'sh',
-      '-c',
-      'echo held; cat',
-    );
-    const gone = once(lock, 'close');
+    const letGo = await holdShutdown(node(), 'block');
     try {
-      await once(lock.stdout, 'data');
       for (const action of ['reboot', 'poweroff'])
         assert.equal(await broker.refusal('power/set', action), 409);
     } finally {
-      lock.stdin.end();
-      await gone;
+      await letGo();
     }
   });
 
@@ -148,8 +126,7 @@ export function mqttScenarios(node: () => Node): void {
       await shell(node(), `chown pi: ${EXTRA}`);
       await restartService(node());
     };
-    const activity = async () =>
-      (await node().user('systemctl', '--user', 'is-active', 'up.service')).stdout.trim();
+    const activity = (): Promise<string> => property(node(), 'ActiveState', 'up.service');
     await configure('');
     await node().writeFile(RESULT, '{"current": "1", "latest": "2", "upgrade_available": true}', '644');
     await broker.holds(
@@ -157,10 +134,7 @@ export function mqttScenarios(node: () => Node): void {
       (text) => text.includes('"latest":"2"') && text.includes('"can_check":true'),
     );
     await broker.publish('upgrade/set', 'check');
-    await until(
-      'the unit has run',
-      async () => (await node().root('test', '-e', '/home/pi/looked')).status === 0,
-    );
+    await until('the unit has run', () => isThere(node(), '/home/pi/looked'));
     assert.equal(await broker.refusal('upgrade/set', 'start'), 404);
     await configure(', upgradeUnit: up.service');
     await broker.holds('upgrade', (text) => /"run":\{"state":"idle".*"can_upgrade":true/.test(text));
@@ -173,7 +147,7 @@ export function mqttScenarios(node: () => Node): void {
     assert.deepEqual([event.event, event.data.percent], ['upgrade.progress', 37]);
     await broker.holds('upgrade', (text) => JSON.parse(text).run.percent === 37);
     assert.equal(await broker.refusal('upgrade/set', 'start'), 409);
-    await node().user('systemctl', '--user', 'stop', 'up.service');
+    await userctl('stop', 'up.service');
     await broker.holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
   });
 
@@ -185,18 +159,8 @@ mqtt: {enabled: true, url: "${broker.url}", topic: "${broker.branch}"}\n`;
     await node().writeFile('/run/second-id', `${'0123456789abcdef'.repeat(2)}\n`, '644');
     const start = `mount --bind /run/second-id /etc/machine-id
 exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_DIR=/tmp tonearm --config /run/second.yaml`;
-    const run = [
-      'systemd-run',
-      '--quiet',
-      '--collect',
-      '--unit=second',
-      'unshare',
-      '--mount',
-      'sh',
-      '-euc',
-      start,
-    ];
-    const begin = () => until('it is started', async () => (await node().root(...run)).status === 0);
+    const run = 'systemd-run --quiet --collect --unit=second unshare --mount sh -euc'.split(' ');
+    const begin = () => until('it is started', async () => (await node().root(...run, start)).status === 0);
     await begin();
     try {
       await until('the second says whose branch it is', async () => {
@@ -204,8 +168,8 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
         return asked.stdout.includes(`that of another node, ${own}`);
       });
       assert.equal(await broker.holds('node', (text) => text !== ''), own);
-      assert.equal((await health()).state, 'up', 'the first has not noticed');
-      await node().user('systemctl', '--user', 'stop', 'tonearm.service');
+      assert.equal(await state(), 'up', 'the first has not noticed');
+      await userctl('stop', 'tonearm.service');
       await broker.holds('status', (text) => text === 'offline');
       // It would look again within a minute.
       await node().root('systemctl', 'kill', '--signal=KILL', 'second.service');
@@ -214,7 +178,7 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
       assert.notEqual(await broker.holds('node', (text) => text !== ''), own);
     } finally {
       await node().root('systemctl', 'stop', 'second.service');
-      await node().user('systemctl', '--user', 'start', 'tonearm.service');
+      await userctl('start', 'tonearm.service');
     }
     await broker.holds('node', (text) => text === own);
   });
@@ -226,9 +190,9 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
     await broker.line('down');
     await pactl('unload-module', old);
     const fresh = await pactl('load-module', 'module-null-sink', 'sink_name=fresh');
-    await until('the cut is noticed', async () => (await health()).state === 'connecting', CUT_DEADLINE_MS);
+    await until('the cut is noticed', async () => (await state()) === 'connecting', CUT_DEADLINE_MS);
     await broker.line('up');
-    await until('it is back', async () => (await health()).state === 'up', CUT_DEADLINE_MS);
+    await until('it is back', async () => (await state()) === 'up', CUT_DEADLINE_MS);
     await until('the tree is what the routes answer', async () => {
       const { text } = await ask(node(), 'GET', '/audio/outputs');
       const outputs = JSON.parse(text) as readonly { name: string }[];

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node, Ran } from '../node.js';
-import { CONFIG, property, restartService, shell } from './package-shell.js';
+import { isThere, property, shell, userShell } from './commands.js';
+import { CONFIG, restartService } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 const ADDED = `${CONFIG}/conf.d/99-other-user.yaml`;
 const PASSWORD = '/home/pi/.config/tonearm/broker-password';
 const STATE = '/home/pi/.local/state/tonearm';
@@ -59,13 +59,8 @@ export function otherUserScenarios(node: () => Node): void {
     await shell(node(), `install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
     await node().writeFile(ADDED, SETTINGS);
     await restartService(node());
-    const begun = await node().user('tonearm', 'progress', 'begin', '--total', '1');
-    assert.equal(begun.status, 0, begun.stderr);
-    await until(
-      'the state file',
-      async () => (await node().root('test', '-e', `${STATE}/upgrade-run.json`)).status === 0,
-      DEADLINE_MS,
-    );
+    await userShell(node(), 'tonearm progress begin --total 1');
+    await until('the state file', () => isThere(node(), `${STATE}/upgrade-run.json`));
     pid = await property(node(), 'MainPID');
     const tmp = (await shell(node(), 'd=$(mktemp -d); chown nobody $d; echo $d')).trim();
     env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${tmp}`];
@@ -96,10 +91,7 @@ export function otherUserScenarios(node: () => Node): void {
 
   test('its user is refused none of the files', async () => {
     const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
-    assert.equal(
-      (await node().user('sh', '-c', `cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`)).status,
-      0,
-    );
+    await userShell(node(), `cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
     const modes = await shell(
       node(),
       `stat -c '%U %a' ${STATE} ${STATE}/upgrade-run.json /run/user/${node().uid}/tonearm/upgrade.sock`,

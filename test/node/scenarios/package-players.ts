@@ -9,10 +9,10 @@ import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, read, watch } from './package-client.js';
-import { CONFIG, setUpPi, shell } from './package-shell.js';
+import { ask, read, watch } from './client.js';
+import { property, shell, systemctl } from './commands.js';
+import { CONFIG, setUpPi } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const MUSIC = '/home/pi/Music';
 const TITLE = 'Sinus';
@@ -43,17 +43,13 @@ const settled = (
   what: string,
   condition: (player: PlayerRecord) => boolean,
 ): Promise<PlayerRecord> =>
-  until(
-    `mpv is ${what}`,
-    async () => {
-      const players = (await read(node, '/players')) as readonly PlayerRecord[];
-      return players.find((player) => player.bus_name === MPV && condition(player));
-    },
-    DEADLINE_MS,
-  );
+  until(`mpv is ${what}`, async () => {
+    const players = await read<readonly PlayerRecord[]>(node, '/players');
+    return players.find((player) => player.bus_name === MPV && condition(player));
+  });
 
 const mainPid = async (node: Node): Promise<number> =>
-  Number((await node.user('systemctl', '--user', 'show', '--property=MainPID', '--value', 'player')).stdout);
+  Number(await property(node, 'MainPID', 'player.service'));
 
 /** Until it has opened the file, its title is the file's name. */
 const plays = ({ playback_status, metadata }: PlayerRecord): boolean =>
@@ -61,9 +57,9 @@ const plays = ({ playback_status, metadata }: PlayerRecord): boolean =>
 
 export function playersScenarios(node: () => Node): void {
   after(async () => {
-    await node().user('systemctl', '--user', 'stop', 'player.service');
+    await systemctl(node(), 'stop', 'player.service');
     await shell(node(), `rm -r ${MUSIC} /home/pi/.config/systemd/user/player.service`);
-    await node().user('systemctl', '--user', 'daemon-reload');
+    await systemctl(node(), 'daemon-reload');
   });
 
   test('tonearm-setup --players shows them, and a later run keeps that', async () => {
@@ -78,11 +74,11 @@ export function playersScenarios(node: () => Node): void {
   test('a player of the session is shown, its cover served, and its stream stops when it is told so', async () => {
     await bringMusic(node());
     await node().writeUnit('user', 'player.service', UNIT);
-    await node().user('systemctl', '--user', 'start', 'player.service');
+    await systemctl(node(), 'start', 'player.service');
     const player = await settled(node(), 'playing', plays);
     assert.equal(player.pid, await mainPid(node()));
     const pids = async (): Promise<readonly (string | undefined)[]> => {
-      const clients = (await read(node(), '/audio/clients')) as readonly { props?: Record<string, string> }[];
+      const clients = await read<readonly { props?: Record<string, string> }[]>(node(), '/audio/clients');
       return clients.map(({ props }) => props?.['application.process.id']);
     };
     await until('its stream is shown', async () => (await pids()).includes(String(player.pid)));
@@ -99,7 +95,7 @@ export function playersScenarios(node: () => Node): void {
     const stream = await watch(node());
     t.after(() => stream.close());
     const before = await mainPid(node());
-    await node().user('systemctl', '--user', 'restart', 'dbus.service');
+    await systemctl(node(), 'restart', 'dbus.service');
     await stream.until('player.removed', /^\{"bus_name":"org\.mpris\.MediaPlayer2\.mpv"\}$/);
     const player = await settled(
       node(),

@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { run, tempFolder } from '../../packaging/built-package.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask } from './package-client.js';
-import { apt, CONFIG, property, setUp, setUpPi, shell } from './package-shell.js';
+import { ask } from './client.js';
+import { property, shell } from './commands.js';
+import { apt, CONFIG, setUp, setUpPi } from './package-shell.js';
 
 // build/test/node/scenarios/package-remove.js -> the checkout
 const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -25,7 +26,6 @@ const UNREAD = [
   '*_darwin_*.node',
   '*_win32_*.node',
 ];
-const DEADLINE_MS = 20_000;
 /** apt reads all of its lists, twice: nine seconds of a processor (measured), of which it gets the least (Nice=10). */
 const DETECTOR_MS = 120_000;
 
@@ -37,13 +37,8 @@ export function removeScenarios(node: () => Node): void {
   test('--with-upgrade installs detector, timer and unit', async () => {
     const said = await setUpPi(node(), '--with-upgrade');
     assert.match(said, /start tonearm-detect\.timer/);
-    const timer = await node().user('systemctl', '--user', 'is-active', 'tonearm-detect.timer');
-    assert.equal(timer.stdout, 'active\n');
-    await until(
-      'the upgrade backend',
-      async () => (await ask(node(), 'GET', '/upgrade')).status === 200,
-      DEADLINE_MS,
-    );
+    assert.equal(await property(node(), 'ActiveState', 'tonearm-detect.timer'), 'active');
+    await until('the upgrade backend', async () => (await ask(node(), 'GET', '/upgrade')).status === 200);
     assert.equal((await ask(node(), 'POST', '/upgrade/check')).status, 202);
     await until(
       'what the detector found',

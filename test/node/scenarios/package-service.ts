@@ -4,16 +4,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, read } from './package-client.js';
-import { CONFIG, property, restartService, shell } from './package-shell.js';
+import { ask, type Health, read } from './client.js';
+import { property, shell } from './commands.js';
+import { CONFIG, restartService } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 /** As the kernel's table of sockets writes 9229. */
 const INSPECTOR_PORT_HEX = '240D';
-
-interface Health {
-  readonly backends: Readonly<Record<string, { readonly state: string }>>;
-}
 
 /** Adds this to the service's configuration; when the test ends it is taken away, and the service restarted. */
 async function configure(t: TestContext, node: Node, text: string): Promise<void> {
@@ -63,14 +59,10 @@ export function serviceScenarios(node: () => Node): void {
   });
 
   test('every backend works inside its sandbox', async () => {
-    await until(
-      'all backends to be up',
-      async () => {
-        const { backends } = (await read(node(), '/health')) as Health;
-        return Object.values(backends).every(({ state }) => state === 'up');
-      },
-      DEADLINE_MS,
-    );
+    await until('all backends to be up', async () => {
+      const { backends } = await read<Health>(node(), '/health');
+      return Object.values(backends).every(({ state }) => state === 'up');
+    });
     const status = await shell(node(), `cat /proc/${await property(node(), 'MainPID')}/status`);
     assert.match(status, /^NoNewPrivs:\t1$/m);
     // The container that the test node is has filters of its own: there must be more.
@@ -92,14 +84,10 @@ export function serviceScenarios(node: () => Node): void {
   test('killed, it comes back by itself', async () => {
     const pid = await property(node(), 'MainPID');
     await shell(node(), `kill -KILL ${pid}`);
-    await until(
-      'another process',
-      async () => {
-        const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
-        return now !== pid && now !== '0' && state === 'active';
-      },
-      DEADLINE_MS,
-    );
+    await until('another process', async () => {
+      const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
+      return now !== pid && now !== '0' && state === 'active';
+    });
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
   });
 
@@ -132,11 +120,7 @@ export function serviceScenarios(node: () => Node): void {
 
   test('a faulty configuration ends it for good, with status 78', async (t) => {
     await misconfigure(t, node(), 'api: {port: none}\n');
-    await until(
-      'the failed state',
-      async () => (await property(node(), 'ActiveState')) === 'failed',
-      DEADLINE_MS,
-    );
+    await until('the failed state', async () => (await property(node(), 'ActiveState')) === 'failed');
     assert.equal(await property(node(), 'ExecMainStatus'), '78');
   });
 

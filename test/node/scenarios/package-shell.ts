@@ -2,17 +2,11 @@
 
 import assert from 'node:assert/strict';
 import type { Node, Ran } from '../node.js';
+import { shell, systemctl } from './commands.js';
 
 export const RULE = '/etc/polkit-1/rules.d/50-tonearm-pi.rules';
 export const CONFIG = '/home/pi/.config/tonearm';
 export const POWER_CONFIG = `${CONFIG}/conf.d/50-power.yaml`;
-
-/** Runs a shell script as root; it must succeed. */
-export async function shell(node: Node, script: string): Promise<string> {
-  const ran = await node.root('sh', '-euc', script);
-  assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
-  return ran.stdout;
-}
 
 export function setUp(node: Node, ...args: readonly string[]): Promise<Ran> {
   return node.root('tonearm-setup', ...args);
@@ -39,13 +33,6 @@ export async function installPlain(node: Node): Promise<void> {
   await apt(node, 'install', standIn, './tonearm_0.1.0-1_*.deb');
 }
 
-/** A property of the service in pi's manager. */
-export async function property(node: Node, name: string): Promise<string> {
-  const show = ['systemctl', '--user', 'show', `--property=${name}`, '--value', 'tonearm.service'];
-  return (await node.user(...show)).stdout.trim();
-}
-
 export async function restartService(node: Node): Promise<void> {
-  const ran = await node.user('systemctl', '--user', 'restart', 'tonearm.service');
-  assert.equal(ran.status, 0, ran.stderr);
+  await systemctl(node, 'restart', 'tonearm.service');
 }

@@ -4,13 +4,14 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { tempFolder } from '../../packaging/built-package.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import type { Node } from '../node.js';
-import { setUpPi, shell } from './package-shell.js';
+import { property, shell, systemctl } from './commands.js';
+import { setUpPi } from './package-shell.js';
 
 const MUSIC = '/home/pi/Music';
 /** In their order in the player's list. */
@@ -72,11 +73,8 @@ export class PageOnNode {
     await shell(node, 'systemctl start lamp.service');
     await this.systemctl('enable', '--now', 'player.service');
     // As apt would, which reads all of its lists before.
-    await shell(
-      node,
-      'cd /opt/packages; dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb',
-    );
-    await shell(node, 'dpkg --install /opt/packages/tonearm_*.deb');
+    const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
+    await shell(node, `cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
     await setUpPi(node, ...units, '--players', '--with-upgrade');
   }
@@ -106,6 +104,16 @@ export class PageOnNode {
     await this.page.evaluate('window.sameDocument = true');
   }
 
+  /** Of that name alone, on the page that is open all the time. */
+  button(name: string): Locator {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+
+  /** What shows a unit there. */
+  unit(name: string): Locator {
+    return this.page.locator('.service').filter({ hasText: name });
+  }
+
   /** A further page, which the caller closes. */
   async another(): Promise<Page> {
     const opened = await (this.#browser ?? assert.fail('no browser')).context.newPage();
@@ -124,16 +132,13 @@ export class PageOnNode {
     await this.#proxy?.close();
   }
 
-  /** Of the user's manager. Must succeed; gives what it prints. */
-  async systemctl(...args: readonly string[]): Promise<string> {
-    const ran = await this.node.user('systemctl', '--user', ...args);
-    assert.equal(ran.status, 0, `systemctl ${args.join(' ')}: ${ran.stderr}`);
-    return ran.stdout.trim();
+  /** Of the user's manager. Gives what it prints. */
+  systemctl(...args: readonly string[]): Promise<string> {
+    return systemctl(this.node, ...args);
   }
 
-  /** A property of a unit of the user. */
   property(unit: string, name: string): Promise<string> {
-    return this.systemctl('show', '-P', name, unit);
+    return property(this.node, name, unit);
   }
 
   /** What mpv says of itself on its own socket. */

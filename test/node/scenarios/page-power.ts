@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NODE_HOSTNAME } from '../node.js';
-import { shell } from './package-shell.js';
+import { shell } from './commands.js';
 import { ANY_TITLE, type PageOnNode } from './page-on-node.js';
 
 export function pagePowerScenarios(on: PageOnNode): void {
@@ -16,11 +16,11 @@ export function pagePowerScenarios(on: PageOnNode): void {
       ['Switch off', /^Switch off/],
     ] as const) {
       const dialog = on.page.getByRole('dialog', { name: named(question) });
-      await on.page.getByRole('button', { name: action, exact: true }).press('Enter');
+      await on.button(action).press('Enter');
       await dialog.waitFor();
       await on.page.keyboard.press('Enter');
       await dialog.waitFor({ state: 'hidden' });
-      await on.page.getByRole('button', { name: action, exact: true }).click();
+      await on.button(action).click();
       await dialog.waitFor();
       await on.page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'hidden' });
@@ -34,27 +34,27 @@ export function pagePowerScenarios(on: PageOnNode): void {
     await page.getByRole('switch', { name: 'Autostart of Radio', checked: true }).click();
     await page.getByRole('switch', { name: 'Autostart of Radio', checked: false }).waitFor();
     // That has stopped it.
-    await page.getByRole('button', { name: 'Start Radio', exact: true }).click();
-    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
+    await on.button('Start Radio').click();
+    await on.unit('Radio').getByText('Running').waitFor();
     assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
     await on.node.reboot(async () => {
-      await page.getByRole('button', { name: 'Restart node', exact: true }).click();
+      await on.button('Restart node').click();
       await page.getByRole('button', { name: named(/^Restart/) }).click();
       await page.getByText('Connection lost').waitFor();
     });
     await on.node.door();
     await page.getByText('Connected', { exact: true }).waitFor();
-    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Stopped').waitFor();
+    await on.unit('Radio').getByText('Stopped').waitFor();
     await page.getByRole('slider', { name: 'Volume of Living' }).waitFor();
     await page.locator('.player').getByText(ANY_TITLE).waitFor();
-    await page.getByRole('button', { name: 'Start Radio', exact: true }).click();
-    await page.locator('.service').filter({ hasText: 'Radio' }).getByText('Running').waitFor();
+    await on.button('Start Radio').click();
+    await on.unit('Radio').getByText('Running').waitFor();
     assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
   });
   test('switched off: the page says that the node is, and goes on saying so', async () => {
     const { page } = on;
     await on.node.powerOff(async () => {
-      await page.getByRole('button', { name: 'Switch off', exact: true }).click();
+      await on.button('Switch off').click();
       await page.getByRole('button', { name: named(/^Switch off/) }).click();
       await page.getByText(new RegExp(`${NODE_HOSTNAME}\\W? is switched off`)).waitFor();
     });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { until } from '../../until.js';
-import { shell } from './package-shell.js';
+import { shell } from './commands.js';
 import { ANY_TITLE, type PageOnNode, sleeper } from './page-on-node.js';
 
 const RADIO = 'radio.service';
@@ -13,27 +13,25 @@ const FAILS =
   '[Unit]\nDescription=Radio\nStartLimitIntervalSec=0\n[Service]\nType=oneshot\nExecStart=/bin/false\n';
 
 export function pageServicesScenarios(on: PageOnNode): void {
-  const card = (name: string): Locator => on.page.locator('.service').filter({ hasText: name });
-  const button = (name: string): Locator => on.page.getByRole('button', { name, exact: true });
   const is = (property: string, value: string): Promise<unknown> =>
     until(`${RADIO}: ${value}`, async () => (await on.property(RADIO, property)) === value);
 
   test('a unit is started, restarted and stopped', async () => {
-    await button('Start Radio').click();
+    await on.button('Start Radio').click();
     await is('ActiveState', 'active');
-    await card('Radio').getByText('Running').waitFor();
+    await on.unit('Radio').getByText('Running').waitFor();
     for (const press of [(it: Locator) => it.click(), (it: Locator) => it.press('Enter')]) {
       const pid = await on.property(RADIO, 'MainPID');
       // While one is under way, another is not begun.
       await on.page.locator('[aria-label="Restart Radio"][aria-busy="false"]').waitFor();
-      await press(button('Restart Radio'));
+      await press(on.button('Restart Radio'));
       await until('another process', async () => !['0', pid].includes(await on.property(RADIO, 'MainPID')));
       await is('ActiveState', 'active');
     }
-    await button('Stop Radio').press('Space');
+    await on.button('Stop Radio').press('Space');
     await is('ActiveState', 'inactive');
-    await card('Radio').getByText('Stopped').waitFor();
-    await button('Start Radio').press('Enter');
+    await on.unit('Radio').getByText('Stopped').waitFor();
+    await on.button('Start Radio').press('Enter');
     await is('ActiveState', 'active');
   });
 
@@ -48,29 +46,29 @@ export function pageServicesScenarios(on: PageOnNode): void {
   });
 
   test('a unit of the system is shown, follows, and has no button', async () => {
-    await card('Lamp').getByText('View only').waitFor();
-    await card('Lamp').getByText('Running').waitFor();
-    assert.equal(await card('Lamp').getByRole('button').count(), 0);
-    assert.equal(await card('Lamp').getByRole('switch').count(), 0);
+    await on.unit('Lamp').getByText('View only').waitFor();
+    await on.unit('Lamp').getByText('Running').waitFor();
+    assert.equal(await on.unit('Lamp').getByRole('button').count(), 0);
+    assert.equal(await on.unit('Lamp').getByRole('switch').count(), 0);
     await shell(on.node, 'systemctl stop lamp.service');
-    await card('Lamp').getByText('Stopped').waitFor();
+    await on.unit('Lamp').getByText('Stopped').waitFor();
     await shell(on.node, 'systemctl start lamp.service');
-    await card('Lamp').getByText('Running').waitFor();
+    await on.unit('Lamp').getByText('Running').waitFor();
   });
 
   test('one that cannot start is told of, in words', async () => {
     await on.node.writeUnit('user', RADIO, FAILS);
     await on.systemctl('stop', RADIO);
-    await button('Start Radio').click();
+    await on.button('Start Radio').click();
     await on.page
       .getByRole('alert')
       .getByText(/exit-code/)
       .waitFor();
-    await card('Radio').getByText('Failed').waitFor();
+    await on.unit('Radio').getByText('Failed').waitFor();
     await on.page.getByRole('button', { name: 'Dismiss' }).click();
     await on.node.writeUnit('user', RADIO, sleeper('Radio'));
-    await button('Start Radio').click();
-    await card('Radio').getByText('Running').waitFor();
+    await on.button('Start Radio').click();
+    await on.unit('Radio').getByText('Running').waitFor();
   });
 
   test('the user bus is restarted: players and units are back, and can be commanded', async () => {
@@ -80,9 +78,9 @@ export function pageServicesScenarios(on: PageOnNode): void {
       return !['0', pid].includes(await on.property('player.service', 'MainPID'));
     });
     await on.page.locator('.player').getByText(ANY_TITLE).waitFor();
-    await button('Stop Radio').click();
+    await on.button('Stop Radio').click();
     await is('ActiveState', 'inactive');
-    await button('Start Radio').click();
+    await on.button('Start Radio').click();
     await is('ActiveState', 'active');
   });
 
@@ -92,8 +90,8 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await on.systemctl('stop', RADIO);
     await on.systemctl('start', 'tonearm.service');
     await on.page.getByText('Connected', { exact: true }).waitFor();
-    await card('Radio').getByText('Stopped').waitFor();
-    await button('Start Radio').click();
+    await on.unit('Radio').getByText('Stopped').waitFor();
+    await on.button('Start Radio').click();
     await is('ActiveState', 'active');
   });
 }

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { askMpv } from '../../players/mpv.js';
-import type { Listed } from '../../sound/pactl.js';
+import { type Listed, percents } from '../../sound/pactl.js';
 import { until } from '../../until.js';
-import { shell } from './package-shell.js';
+import { shell } from './commands.js';
 import { type PageOnNode, TITLES } from './page-on-node.js';
 
 const SERVICES = {
@@ -22,9 +22,6 @@ type Sound = keyof typeof SERVICES;
 
 /** Then what was done is done again. Each look at the node takes some tenths of a second. */
 const SEEN_MS = 3000;
-
-const percents = ({ volume }: Listed): number[] =>
-  Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
 
 /** The user's sound server as pactl sees it. */
 class Pactl {
@@ -73,7 +70,6 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
   const pactl = new Pactl(on);
   const volumeOf = (name: string, page: Page = on.page): Locator =>
     page.getByRole('slider', { name: `Volume of ${name}`, exact: true });
-  const button = (name: string): Locator => on.page.getByRole('button', { name, exact: true });
   const stream = (): Locator => on.page.locator('.stream').filter({ hasText: 'mpv' });
   const mpv = (property: string): Promise<unknown> => askMpv(on.mpvSocket, 'get_property', property);
   const follows = (percent: number, page: Page = on.page): Promise<unknown> =>
@@ -95,7 +91,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await volume.press('ArrowRight');
     await pactl.sinkIs('at 51 %', 'living', (sink) => percents(sink).every((each) => each === 51));
     for (const isMuted of [true, false]) {
-      const mute = button('Mute Living');
+      const mute = on.button('Mute Living');
       await (isMuted ? mute.click() : mute.press('Space'));
       await pactl.sinkIs(`muted: ${isMuted}`, 'living', ({ mute: is }) => is === isMuted);
     }
@@ -107,9 +103,9 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await balance.click({ position: { x: middle.width / 2, y: middle.height / 2 } });
     await pactl.sinkIs('balanced', 'living', (sink) => percents(sink)[0] === percents(sink)[1]);
     await on.page.getByLabel('More of Living').click();
-    await button('Make default: Kitchen').click();
+    await on.button('Make default: Kitchen').click();
     await until('the kitchen', async () => (await pactl.run('get-default-sink')) === 'kitchen');
-    await button('Make default: Living').press('Enter');
+    await on.button('Make default: Living').press('Enter');
     await until('the living room', async () => (await pactl.run('get-default-sink')) === 'living');
   });
 
@@ -126,16 +122,16 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
       cover.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1),
     );
     await until('it sounds', async () => (await level()) > 0.01);
-    await button('Pause').click();
+    await on.button('Pause').click();
     await until('mpv pauses', async () => (await mpv('pause')) === true);
     await until('it is silent', async () => (await level()) === 0);
     await stream().getByText('Paused').waitFor();
-    await button('Play').press('Enter');
+    await on.button('Play').press('Enter');
     await until('mpv plays', async () => (await mpv('pause')) === false);
-    await button('Next').click();
+    await on.button('Next').click();
     await until('mpv plays the second', async () => (await mpv('media-title')) === TITLES[1]);
     await player.getByText(TITLES[1], { exact: true }).waitFor();
-    await button('Previous').press('Space');
+    await on.button('Previous').press('Space');
     await player.getByText(TITLES[0], { exact: true }).waitFor();
     assert.equal(await mpv('media-title'), TITLES[0]);
     const position = player.getByRole('slider', { name: `Position in ${TITLES[0]}` });
@@ -196,8 +192,8 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await outputs.getByText('Away, trying again').waitFor();
     assert.equal(await outputs.getByRole('slider').count(), 0);
     await on.page.getByText('Connected', { exact: true }).waitFor();
-    await button('Start Radio').click();
-    await button('Stop Radio').click();
+    await on.button('Start Radio').click();
+    await on.button('Stop Radio').click();
     await until(
       'radio.service',
       async () => (await on.property('radio.service', 'ActiveState')) === 'inactive',

@@ -2,7 +2,7 @@
 
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
-import { shell } from './package-shell.js';
+import { shell } from './commands.js';
 import type { PageOnNode } from './page-on-node.js';
 
 /** A node has its rule for sudo; this one waits for the test before it has installed anything. */

@@ -1,12 +1,11 @@
 // Power actions that happen: the node really goes down, and clients hear of it before.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, watch } from './package-client.js';
-import { property, shell } from './package-shell.js';
+import { ask, watch } from './client.js';
+import { holdShutdown, property, shell } from './commands.js';
 
 const DEADLINE_MS = 30_000;
 
@@ -20,9 +19,8 @@ polkit.addRule(function (action, subject) {
   if (asked === 2) polkit.spawn(["cat", "${GATE}"]);
   return undefined;
 });`;
-/** Reboots while the gate is open, which it is from when polkit waits there. The lock keeps the node up until the input ends. */
-const LOCK = ['systemd-inhibit', '--what=shutdown', '--mode=delay'];
 const LOGIND = 'org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
+/** Reboots while the gate is open, which it is from when polkit waits there. */
 const OTHER_REBOOT = `echo held; exec 3>${GATE}; busctl call ${LOGIND} Reboot b false; exec 3>&-; cat`;
 
 /** Up again, and connected to logind. */
@@ -45,13 +43,12 @@ export function restartScenarios(node: () => Node): void {
     await watcher.until('server.info', /connected/);
     await node().reboot(async () => {
       // Keeps the node up until both are answered.
-      const lock = node().spawnRoot(...LOCK, 'sh', '-c', 'echo held; cat');
-      await once(lock.stdout, 'data');
+      const letGo = await holdShutdown(node(), 'delay');
       const replies = await Promise.all([
         ask(node(), 'POST', '/power/reboot'),
         ask(node(), 'POST', '/power/reboot'),
       ]);
-      lock.stdin.end();
+      await letGo();
       assert.deepEqual(replies.map(({ status }) => status).sort(), [202, 409]);
       await watcher.until('server.info', /bye/);
     });
@@ -61,7 +58,7 @@ export function restartScenarios(node: () => Node): void {
       told.filter((line) => /^power|bye/.test(line)),
       ['power.action {"action":"reboot"}', 'server.info "bye"'],
     );
-    const again = await watch(node(), watcher.lastEventId());
+    const again = await watch(node(), '', watcher.lastEventId());
     await again.until('server.info', /connected/);
     // A new life of the service: what was missed is gone, so there is a snapshot.
     await again.until('audio.output.updated', /"id"/);
@@ -88,12 +85,11 @@ export function restartScenarios(node: () => Node): void {
     const watcher = await watch(node());
     await watcher.until('server.info', /connected/);
     await node().reboot(async () => {
-      const other = node().spawnRoot(...LOCK, 'sh', '-euc', OTHER_REBOOT);
-      await once(other.stdout, 'data');
+      const letGo = await holdShutdown(node(), 'delay', { script: OTHER_REBOOT });
       const reply = await ask(node(), 'POST', '/power/power_off');
       assert.equal(reply.status, 409, reply.text);
       await shell(node(), `rm ${GATE_RULE_FILE}`);
-      other.stdin.end();
+      await letGo();
       await watcher.until('server.info', /bye/);
     });
     await serviceIsBack(node());

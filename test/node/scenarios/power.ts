@@ -1,55 +1,28 @@
 // Power actions that do not happen, on a real logind and a real polkit: each with its status and its reason.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, read } from './package-client.js';
-import { CONFIG, property, RULE, restartService, shell } from './package-shell.js';
+import { ask, read } from './client.js';
+import { holdShutdown, property, shell } from './commands.js';
+import { CONFIG, RULE, restartService } from './package-shell.js';
 
-const DEADLINE_MS = 20_000;
 const ALL = { reboot: true, power_off: true };
 const NONE = { reboot: false, power_off: false };
 const ACTIONS = ['/power/reboot', '/power/power_off'];
 
 async function settles(node: Node, expected: unknown): Promise<void> {
-  await until(
-    `GET /power/ to be ${JSON.stringify(expected)}`,
-    async () => {
-      const { status, text } = await ask(node, 'GET', '/power/');
-      return status === 200 && text === JSON.stringify(expected);
-    },
-    DEADLINE_MS,
-  );
+  await until(`GET /power/ to be ${JSON.stringify(expected)}`, async () => {
+    const { status, text } = await ask(node, 'GET', '/power/');
+    return status === 200 && text === JSON.stringify(expected);
+  });
 }
 
 async function refused(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
   const reply = await ask(node, 'POST', path);
   assert.equal(reply.status, status, reply.text);
   assert.match((JSON.parse(reply.text) as { detail: string }).detail, detail);
-}
-
-/** Holds a block lock until the test ends. */
-async function inhibit(t: TestContext, node: Node, who: 'root' | 'pi'): Promise<void> {
-  const hold = [
-    'systemd-inhibit',
-    '--what=shutdown',
-    '--mode=block',
-    `--who=${who}'s upgrade`,
-    '--why=half-way',
-  ];
-  const args = [...hold, 'sh', '-c', 'echo held; cat'];
-  const holder = who === 'root' ? node.spawnRoot(...args) : node.spawnUser(...args);
-  t.after(async () => {
-    const gone = once(holder, 'close');
-    holder.stdin.end();
-    await gone;
-  });
-  const refused = once(holder, 'close').then(() => assert.fail(`${who} got no lock`));
-  await Promise.race([once(holder.stdout, 'data'), refused]);
-  // Its end is what the test waits for above; from here on it refuses nothing.
-  refused.catch(() => undefined);
 }
 
 /** Without a session a user may not take block locks; an upgrade script's user would be granted it. */
@@ -91,7 +64,7 @@ export function refusalScenarios(node: () => Node): void {
       t.after(() => shell(node(), `rm ${MAY_INHIBIT_FILE}`));
       // polkit that starts anew has read its rules before it answers.
       await shell(node(), 'systemctl restart polkit.service');
-      await inhibit(t, node(), who);
+      t.after(await holdShutdown(node(), 'block', { by: who }));
       for (const path of ACTIONS) {
         await refused(node(), path, 409, new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`));
       }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { SEEN_WITHIN_MS } from './held-daemon.js';
+import { property } from './commands.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
@@ -21,10 +21,8 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
 
   test('start, stop, enable, mask and unmask are told', async () => {
     const heard = await daemon.listen();
-    await daemon.systemctl('start', 'plain.service');
-    await daemon.sees('plain.service', ({ running }) => running);
-    await daemon.systemctl('stop', 'plain.service');
-    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.started('plain.service');
+    await daemon.stopped('plain.service');
     await daemon.systemctl('enable', 'plain.service');
     await daemon.sees('plain.service', ({ enabled }) => enabled);
     await daemon.systemctl('disable', 'plain.service');
@@ -34,7 +32,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     );
     await daemon.sees('absent.service', ({ exists, unit_file_state: file }) => exists && file === 'masked');
     assert.equal((await daemon.post('absent.service', 'start'))[0], 502);
-    await daemon.shell('rm ~/.config/systemd/user/absent.service; systemctl --user daemon-reload');
+    await daemon.remove('absent.service');
     await daemon.sees('absent.service', ({ exists }) => !exists);
     await daemon.barrier(heard);
     const told = toldOf(heard, 'plain.service');
@@ -47,22 +45,14 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const late = await daemon.sees('late.service', ({ running }) => running);
     await daemon.sees('late.service', ({ exists, description }) => exists && description === 'Late');
     assert.equal(late.scope, 'user');
-    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+    await daemon.remove('late.service');
     await daemon.sees('late.service', ({ running, unit_file_state: file }) => running && file === undefined);
     await daemon.systemctl('stop', 'late.service');
     await daemon.sees('late.service', ({ exists }) => !exists);
   });
 
   test('a transient unit exists while it runs', async () => {
-    const run = [
-      'systemd-run',
-      '--user',
-      '--unit=transient.service',
-      '--description=Passing',
-      'sleep',
-      '100',
-    ];
-    assert.equal((await daemon.node.user(...run)).status, 0);
+    await daemon.shell('systemd-run --user --unit=transient.service --description=Passing sleep 100');
     await daemon.sees(
       'transient.service',
       ({ running, description }) => running && description === 'Passing',
@@ -72,14 +62,13 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
   });
 
   test('a storm of daemon-reloads tells nothing that is not so, and what changed in it is told', async () => {
-    await daemon.systemctl('start', 'plain.service');
-    await daemon.sees('plain.service', ({ running }) => running);
+    await daemon.started('plain.service');
     const heard = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
     await daemon.barrier(heard);
     assert.deepEqual(toldOf(heard, 'plain.service'), []);
     await daemon.shell(
-      'systemctl --user daemon-reload & systemctl --user stop plain.service; systemctl --user daemon-reload; wait',
+      'systemctl --user daemon-reload & systemctl --user stop plain.service; systemctl --user daemon-reload || true; wait',
     );
     await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
     await daemon.barrier(heard);
@@ -88,8 +77,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
   });
 
   test('daemon-reexec disturbs nothing', async () => {
-    await daemon.systemctl('start', 'plain.service');
-    await daemon.sees('plain.service', ({ running }) => running);
+    await daemon.started('plain.service');
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reexec');
     await daemon.barrier(heard);
@@ -98,8 +86,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
       [],
     );
     assert.deepEqual(toldOf(heard, 'plain.service'), []);
-    await daemon.systemctl('stop', 'plain.service');
-    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.stopped('plain.service');
   });
 
   test('a crash loop without end costs few events', async () => {
@@ -110,27 +97,15 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reload');
     await daemon.systemctl('start', 'late.service');
-    const restarts = await until(
-      'many restarts',
-      async () => {
-        const shown = await daemon.node.user(
-          'systemctl',
-          '--user',
-          'show',
-          '-P',
-          'NRestarts',
-          'late.service',
-        );
-        return Number(shown.stdout) > 50 && Number(shown.stdout);
-      },
-      SEEN_WITHIN_MS,
-    );
+    const restarts = await until('many restarts', async () => {
+      const shown = Number(await property(daemon.node, 'NRestarts', 'late.service'));
+      return shown > 50 && shown;
+    });
     // Each has several states. However slow the loop is, events become one every two seconds.
     const told = toldOf(heard, 'late.service').length;
     assert.ok(told < restarts / 2, `${told} events of ${restarts} restarts`);
-    await daemon.systemctl('stop', 'late.service');
-    await daemon.sees('late.service', ({ active_state: state }) => state === 'inactive');
-    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+    await daemon.stopped('late.service');
+    await daemon.remove('late.service');
   });
 
   test('200 changes in a moment cost a few events', async () => {
@@ -139,8 +114,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
       '[Service]\nType=notify\nNotifyAccess=all\nExecStart=sh -c "systemd-notify --ready; exec sleep infinity"\n',
     );
     await daemon.systemctl('daemon-reload');
-    await daemon.systemctl('start', 'late.service');
-    await daemon.sees('late.service', ({ running }) => running);
+    await daemon.started('late.service');
     const heard = await daemon.listen();
     await daemon.shell(
       `seq 200 | xargs -P 4 -I N busctl --user call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager SetUnitProperties 'sba(sv)' late.service true 1 CPUWeight t N`,
@@ -148,6 +122,6 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.barrier(heard);
     assert.ok(toldOf(heard, 'late.service').length <= 3);
     await daemon.systemctl('stop', 'late.service');
-    await daemon.shell('rm ~/.config/systemd/user/late.service; systemctl --user daemon-reload');
+    await daemon.remove('late.service');
   });
 }

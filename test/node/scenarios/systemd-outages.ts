@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { SEEN_WITHIN_MS } from './held-daemon.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 
 const SLEEP = '[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=default.target\n';
@@ -22,14 +21,10 @@ export function systemdOutageScenarios(node: () => Node): void {
   const directory = () => `/run/user/${node().uid}/systemd/units`;
   /** Once it is up: what it does before is its own start, and no matter of these tests. */
   const audioState = (): Promise<unknown> =>
-    until(
-      'the audio backend',
-      async () => {
-        const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
-        return audio.state === 'up' ? audio : undefined;
-      },
-      SEEN_WITHIN_MS,
-    );
+    until('the audio backend', async () => {
+      const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
+      return audio.state === 'up' ? audio : undefined;
+    });
 
   async function away(): Promise<void> {
     const answer = await daemon.ask('GET', '/services');
@@ -61,23 +56,14 @@ export function systemdOutageScenarios(node: () => Node): void {
     // Behind our back, over systemd's own socket; the directory tells.
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
-    await until(
-      'what the directory tells',
-      () =>
-        toldOf(heard, 'away-two.service').length > 0 && toldOf(heard, 'away-one.service').length > 0
-          ? true
-          : undefined,
-      SEEN_WITHIN_MS,
+    await until('what the directory tells', () =>
+      ['away-one.service', 'away-two.service'].every((name) => toldOf(heard, name).length > 0),
     );
     const [one] = toldOf(heard, 'away-one.service').slice(-1);
     assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
     // The other scope goes on.
     await node().root('systemctl', 'start', 'away-system.service');
-    await until(
-      'the system unit',
-      () => toldOf(heard, 'away-system.service').at(-1)?.running,
-      SEEN_WITHIN_MS,
-    );
+    await until('the system unit', () => toldOf(heard, 'away-system.service').at(-1)?.running);
     await daemon.systemctl('unmask', '--runtime', 'dbus.socket');
     await daemon.systemctl('start', 'dbus.socket');
     await daemon.is('up', /^$/);
@@ -106,11 +92,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.begin(LISTS);
     const heard = await daemon.listen();
     await daemon.systemctl('kill', '--signal=KILL', 'dbus.service');
-    await until(
-      'the loss',
-      () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
-      SEEN_WITHIN_MS,
-    );
+    await until('the loss', () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')));
     await daemon.is('up', /^$/);
     assert.deepEqual(toldOf(heard, 'away-one.service'), []);
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
@@ -147,11 +129,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     const heard = await daemon.listen('?types=backend.updated');
     assert.equal((await node().root('systemctl', 'restart', `user@${node().uid}.service`)).status, 0);
-    await until(
-      'the loss',
-      () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
-      SEEN_WITHIN_MS,
-    );
+    await until('the loss', () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')));
     await daemon.is('up', /^$/);
     assert.equal((await daemon.service('away-one.service')).active_state, 'inactive');
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
@@ -165,10 +143,8 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.begin(LISTS);
     assert.match(await daemon.is('up'), new RegExp(`user scope: no signals .*watching ${directory()}`));
     const heard = await daemon.listen();
-    await daemon.systemctl('start', 'away-one.service');
-    await daemon.sees('away-one.service', ({ running }) => running);
-    await daemon.systemctl('stop', 'away-one.service');
-    await daemon.sees('away-one.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.started('away-one.service');
+    await daemon.stopped('away-one.service');
     assert.equal((await daemon.post('away-two.service', 'enable'))[0], 202);
     const two = await daemon.service('away-two.service');
     assert.deepEqual([two.running, two.enabled], [true, true]);
@@ -178,8 +154,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     await node().root('rm', REFUSE);
     await daemon.systemctl('reload', 'dbus.service');
     await daemon.is('up', /^$/);
-    await daemon.systemctl('start', 'away-one.service');
-    await daemon.sees('away-one.service', ({ running }) => running);
+    await daemon.started('away-one.service');
     await daemon.systemctl('stop', 'away-one.service');
   });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { SEEN_WITHIN_MS } from './held-daemon.js';
+import { shell } from './commands.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
@@ -25,20 +25,11 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       seen += text;
     });
     const ping = async (word: string) => {
-      await daemon.node.root(
-        'busctl',
-        '--system',
-        'call',
-        'org.freedesktop.DBus',
-        '/',
-        'org.freedesktop.DBus',
-        'NameHasOwner',
-        's',
-        word,
-      );
+      const bus = 'org.freedesktop.DBus';
+      await shell(daemon.node, `busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
       return seen.includes(word);
     };
-    await until('the monitor', () => ping('first.word'), SEEN_WITHIN_MS);
+    await until('the monitor', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
       assert.equal((await daemon.post('watched.service', verb, 'system'))[0], 403);
       assert.equal((await daemon.post('unlisted.service', verb, 'system'))[0], 404);
@@ -47,7 +38,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
     }
     await daemon.begin(LISTS);
-    await until('the last of it', () => ping('last.word'), SEEN_WITHIN_MS);
+    await until('the last of it', () => ping('last.word'));
     monitor.kill();
     const members = seen
       .split('\n')

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
-import { SEEN_WITHIN_MS } from './held-daemon.js';
+import { property } from './commands.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
@@ -17,16 +17,10 @@ export function systemdScenarios(node: () => Node): void {
 
   /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
   async function loopIsOver(unit: string): Promise<void> {
-    await until(
-      'the end of the loop',
-      async () => {
-        const shown = await node().user('systemctl', '--user', 'show', '-p', 'SubState,NRestarts', unit);
-        return /^SubState=failed$/m.test(shown.stdout) && /^NRestarts=5$/m.test(shown.stdout)
-          ? true
-          : undefined;
-      },
-      SEEN_WITHIN_MS,
-    );
+    await until('the end of the loop', async () => {
+      const shown = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
+      return /^SubState=failed$/m.test(shown) && /^NRestarts=5$/m.test(shown);
+    });
   }
 
   before(async () => {
@@ -132,13 +126,11 @@ export function systemdScenarios(node: () => Node): void {
   test('not all failures behind the end of a start are late', () => assert.ok(told > 0));
 
   test('disable of a name that goes with it stops the unit behind the name', async () => {
-    const isActive = async (unit: string) =>
-      (await node().user('systemctl', '--user', 'is-active', unit)).stdout.trim();
     for (const state of ['active', 'inactive']) {
       await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
       await daemon.sees('other-name.service', ({ exists, active_state: now }) => exists && now === state);
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
-      assert.equal(await isActive('aliased.service'), 'inactive');
+      assert.equal(await property(node(), 'ActiveState', 'aliased.service'), 'inactive');
       const { exists, running } = await daemon.service('other-name.service');
       assert.deepEqual([exists, running], [false, false]);
     }
@@ -191,8 +183,7 @@ export function systemdScenarios(node: () => Node): void {
     const many = Array.from({ length: 150 }, (_, index) => `absent-${index}.service`);
     await daemon.begin(`{user: [plain.service, ${many.join(', ')}]}`);
     assert.equal((await daemon.services()).length, 151);
-    await daemon.systemctl('start', 'plain.service');
-    await daemon.sees('plain.service', ({ running }) => running);
+    await daemon.started('plain.service');
     assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
     assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
   });

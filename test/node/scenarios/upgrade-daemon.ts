@@ -1,8 +1,10 @@
 // The daemon on the node with an upgrade configuration: set up, asked, listened to, killed. For the upgrade scenarios.
 
+import assert from 'node:assert/strict';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
-import { DIST, type Heard, HeldDaemon, SEEN_WITHIN_MS } from './held-daemon.js';
+import { property } from './commands.js';
+import { type Heard, HeldDaemon } from './held-daemon.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
@@ -40,8 +42,8 @@ systemd: {enabled: false}
 
 export class UpgradeDaemon extends HeldDaemon {
   /** Once per node: the program, the command and the unit, but no configuration. */
-  async install(): Promise<void> {
-    await this.node.install(DIST);
+  override async install(): Promise<void> {
+    await super.install();
     const command = `#!/bin/sh\nexec ${NODE_PROGRAM} /opt/tonearm/main.js "$@"\n`;
     await this.node.writeFile('/usr/local/bin/tonearm', command, '755');
     await this.node.writeUnit('user', 'tonearm.service', SERVICE);
@@ -58,13 +60,7 @@ export class UpgradeDaemon extends HeldDaemon {
     await this.shell('rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root');
     await this.systemctl('daemon-reload');
     await this.systemctl('reset-failed');
-    const brought = [
-      '/opt/tonearm',
-      '/opt/upgrade',
-      '/opt/fake',
-      '/usr/lib/tonearm',
-      '/usr/local/bin/tonearm',
-    ];
+    const brought = '/opt/tonearm /opt/upgrade /opt/fake /usr/lib/tonearm /usr/local/bin/tonearm'.split(' ');
     const dropIns = ['tonearm-detect', 'tonearm-upgrade', 'tonearm'].map(
       (unit) => `/etc/systemd/user/${unit}.service.d`,
     );
@@ -86,23 +82,14 @@ export class UpgradeDaemon extends HeldDaemon {
     await this.answers();
   }
 
-  async answers(): Promise<Upgrade> {
-    return until(
-      'GET /upgrade',
-      async () => {
-        const { status, text } = await this.ask('GET', '/upgrade').catch(() => ({ status: 0, text: '' }));
-        return status === 200 ? JSON.parse(text) : undefined;
-      },
-      SEEN_WITHIN_MS,
-    );
+  answers(): Promise<Upgrade> {
+    return this.sees('GET /upgrade', () => true);
   }
 
   /** Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed. */
   async kill(): Promise<void> {
-    await until(
-      'the invocation in the state file',
-      async () => (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
-      SEEN_WITHIN_MS,
+    await until('the invocation in the state file', async () =>
+      (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
     await this.#dead();
@@ -110,7 +97,7 @@ export class UpgradeDaemon extends HeldDaemon {
 
   /** Starts an upgrade and kills the daemon in the moment of its answer. What the state file held then. */
   async startAndKill(): Promise<string> {
-    const pid = (await this.shell('systemctl --user show -P MainPID tonearm.service')).trim();
+    const pid = await property(this.node, 'MainPID');
     const saved = await this.shell(`${NODE_PROGRAM} -e '
       require("http").request({ host: "127.0.0.1", port: 8018, method: "POST", path: "/upgrade/start" }, (response) => {
         process.kill(${pid}, "SIGKILL");
@@ -125,30 +112,13 @@ export class UpgradeDaemon extends HeldDaemon {
   async unitEnds(unit = 'up.service'): Promise<void> {
     await until(
       'the end of the unit',
-      async () => {
-        const state = await this.node.user('systemctl', '--user', 'is-active', unit);
-        return /^(inactive|failed)$/m.test(state.stdout);
-      },
+      async () => /^(inactive|failed)$/.test(await property(this.node, 'ActiveState', unit)),
       UNIT_ENDS_WITHIN_MS,
     );
   }
 
   async #dead(): Promise<void> {
-    await until(
-      'the end of the daemon',
-      async () => {
-        const state = await this.node.user(
-          'systemctl',
-          '--user',
-          'show',
-          '-P',
-          'ActiveState',
-          'tonearm.service',
-        );
-        return state.stdout === 'failed\n';
-      },
-      SEEN_WITHIN_MS,
-    );
+    await until('the end of the daemon', async () => (await property(this.node, 'ActiveState')) === 'failed');
   }
 
   /** An upgrade unit, a oneshot whose work is `script`. */
@@ -177,26 +147,27 @@ export class UpgradeDaemon extends HeldDaemon {
     return (await this.ask('POST', path)).status;
   }
 
+  /** Starts an upgrade, which must be accepted. */
+  async start(): Promise<void> {
+    assert.equal(await this.post('/upgrade/start'), 202);
+  }
+
+  /** Starts the daemon anew, and an upgrade whose work is `script`. */
+  async beginRun(script: string, more = ''): Promise<void> {
+    await this.unit('up.service', script, more);
+    await this.begin(FULL);
+    await this.start();
+  }
+
   /** Waits until the answer of `GET /upgrade` is as `like` says. */
   async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
     let last = '';
-    try {
-      return await until(
-        what,
-        async () => {
-          const reply = await this.ask('GET', '/upgrade').catch((error: Error) => ({
-            status: 0,
-            text: error.message,
-          }));
-          last = `${reply.status} ${reply.text}`;
-          const upgrade: Upgrade | undefined = reply.status === 200 ? JSON.parse(reply.text) : undefined;
-          return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
-        },
-        SEEN_WITHIN_MS,
-      );
-    } catch (error) {
-      throw new Error(`${what}; the last answer was ${last}`, { cause: error });
-    }
+    return until(what, async () => {
+      const { status, text } = await this.ask('GET', '/upgrade');
+      last = `${status} ${text}`;
+      const upgrade: Upgrade | undefined = status === 200 ? JSON.parse(text) : undefined;
+      return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last answer was ${last}`));
   }
 
   runs(state: string, origin: string): Promise<Upgrade> {
@@ -206,7 +177,7 @@ export class UpgradeDaemon extends HeldDaemon {
     );
   }
 
-  override listen(): Promise<Heard[]> {
+  override listen(): Promise<Heard> {
     return super.listen('?backend=upgrade');
   }
 }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../until.js';
+import { property } from './commands.js';
 import { GATE, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
@@ -56,10 +57,10 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')),
     );
     daemon.stopListening();
-    const before = await daemon.shell('systemctl --user show -P MainPID tonearm.service');
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    const before = await property(daemon.node, 'MainPID');
+    await daemon.start();
     await daemon.runs('idle', 'systemd');
-    assert.notEqual(await daemon.shell('systemctl --user show -P MainPID tonearm.service'), before);
+    assert.notEqual(await property(daemon.node, 'MainPID'), before);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
 
@@ -70,7 +71,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     ] as const) {
       await daemon.node.writeFile('/opt/fake/sudo', `#!/bin/sh\n${GATE}\nexit ${status}\n`, '755');
       await daemon.begin(UPGRADE);
-      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.start();
       await daemon.kill();
       await daemon.openGate();
       await daemon.unitEnds('tonearm-upgrade.service');
@@ -82,8 +83,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   test('the timer looks every day', async () => {
     await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
-    const next = await daemon.shell('systemctl --user show -P NextElapseUSecRealtime tonearm-detect.timer');
-    assert.notEqual(next.trim(), '');
+    const next = await property(daemon.node, 'NextElapseUSecRealtime', 'tonearm-detect.timer');
+    assert.notEqual(next, '');
     await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
   });
 }

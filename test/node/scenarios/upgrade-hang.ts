@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../until.js';
-import { SEEN_WITHIN_MS } from './held-daemon.js';
+import { property } from './commands.js';
 import { FULL, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const DISK = '/home/pi/disk';
@@ -35,7 +35,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
         await ended;
         // Whoever hung on it is let go one after the other.
         const umounted = async () => (await daemon.node.root('umount', DISK)).status === 0;
-        await until('nobody uses the disk', umounted, SEEN_WITHIN_MS);
+        await until('nobody uses the disk', umounted);
       })();
       return over;
     };
@@ -43,7 +43,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
       await end();
       await daemon.shell(`rm -rf ${DISK} ~/good ~/now`);
     });
-    await until('the disk that hangs', () => said === 'hangs\n', SEEN_WITHIN_MS);
+    await until('the disk that hangs', () => said === 'hangs\n');
     return end;
   };
 
@@ -59,14 +59,14 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     );
     assert.deepEqual((await daemon.answers()).run, { state: 'idle' });
     const heard = await daemon.listen();
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     await daemon.runs('idle', 'systemd');
     await until('the line', () => heard.some(({ type }) => type === 'upgrade.progress'));
     await healthSays(/state file [^;]*: it cannot be written within 1 s/);
     await end();
     await daemon.shell(`mkdir ~/good; echo '${content('v1')}' > ~/good/result.json; mv -T ~/good ${DISK}`);
     await daemon.sees('the file', ({ latest }) => latest === 'v1');
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     await daemon.runs('idle', 'systemd');
     await healthSays(/"upgrade":\{"state":"up","since":"[^"]*","restarts":0\}/);
     assert.match(await daemon.shell(`cat ${DISK}/run.json`), /"state":"idle"/);
@@ -84,7 +84,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     for (const below of ['', '/a', '/b', '/c', '/d', '/e']) await turn(`${DISK}${below}`);
     await healthSays(/"upgrade":\{"state":"up".*result file [^;]*: it cannot be read within 4 s/);
     assert.equal((await daemon.answers()).latest, 'v1');
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     const { run } = await daemon.runs('idle', 'systemd');
     await until('the state file', async () =>
       (await daemon.shell(`cat ${STATE}`)).includes(`"state":"idle"`),
@@ -102,7 +102,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(FULL.replace(RESULT, `${DISK}/result.json, stateFile: ${DISK}/run.json`));
     await daemon.systemctl('stop', 'tonearm.service');
     // By itself, if need be with SIGKILL, as a thread that hangs in the kernel can end in no other way; not by systemd's patience.
-    const result = await daemon.shell('systemctl --user show -P Result tonearm.service');
+    const result = await property(daemon.node, 'Result');
     assert.match(result, /^(success|signal)$/m);
     await end();
   });

@@ -7,9 +7,7 @@ import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
 export function restartScenarios(daemon: UpgradeDaemon): void {
   test('killed in the middle of a run, it finds the run going on', async () => {
-    await daemon.unit('up.service', GATE);
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     await daemon.kill();
     await daemon.up();
@@ -24,9 +22,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     ['failed', 1],
   ] as const) {
     test(`killed, and back behind the end of a run that is ${verdict}`, async () => {
-      await daemon.unit('up.service', `${GATE}; exit ${status}`);
-      await daemon.begin(FULL);
-      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.beginRun(`${GATE}; exit ${status}`);
       const before = await daemon.runs('running', 'systemd');
       await daemon.kill();
       await daemon.openGate();
@@ -50,9 +46,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
 
   /** Starts an upgrade, kills the daemon, and has the unit end with `status` and systemd forget the failures of all. */
   const endUnseen = async (status: number) => {
-    await daemon.unit('up.service', `${GATE}; exit ${status}`);
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun(`${GATE}; exit ${status}`);
     await daemon.kill();
     await daemon.openGate();
     await daemon.unitEnds();
@@ -73,9 +67,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a run of which only the start was written down is judged by the unit, not by what it ran before', async () => {
-    await daemon.unit('up.service', 'exit 1');
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun('exit 1');
     await daemon.runs('failed', 'systemd');
     const state = '~/.local/state/tonearm/upgrade-run.json';
     await daemon.systemctl('stop', 'tonearm.service');
@@ -100,18 +92,14 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('restarted by the upgrade itself, it tells the end', async () => {
-    await daemon.unit('up.service', `systemctl --user restart tonearm.service\n${GATE}\nexit 4`);
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun(`systemctl --user restart tonearm.service\n${GATE}\nexit 4`);
     await daemon.runs('running', 'systemd');
     await daemon.openGate();
     await daemon.runs('failed', 'systemd');
   });
 
   test('the bus goes: 503, and then the true state', async () => {
-    await daemon.unit('up.service', GATE);
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     // The session bus is started by its socket: without both it stays away.
     await daemon.systemctl('stop', 'dbus.socket', 'dbus.service');
@@ -124,9 +112,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('systemd reloads and executes itself anew in the middle of a run', async () => {
-    await daemon.unit('up.service', GATE);
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reload');
@@ -143,9 +129,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
   });
 
   test("the user's systemd is restarted in the middle of a run: it was cut off, not done", async () => {
-    await daemon.unit('up.service', 'sleep infinity');
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun('sleep infinity');
     await daemon.runs('running', 'systemd');
     await daemon.kill();
     const restarted = await daemon.node.root('systemctl', 'restart', `user@${daemon.node.uid}.service`);
@@ -155,9 +139,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('the node is restarted in the middle of a run: it is not running for ever', async () => {
-    await daemon.unit('up.service', 'sleep infinity');
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun('sleep infinity');
     const before = await daemon.runs('running', 'systemd');
     daemon.stopListening();
     // At once: an orderly shutdown would end the unit first, and the daemon would see it fail.

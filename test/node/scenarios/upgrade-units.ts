@@ -6,7 +6,7 @@ import { until } from '../../until.js';
 import type { Heard } from './held-daemon.js';
 import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
-const states = (heard: readonly Heard[]): readonly string[] =>
+const states = (heard: Heard): readonly string[] =>
   heard
     .filter(({ type, data }) => type === 'upgrade.info' && data.includes('"state"'))
     .map(({ data }) => JSON.parse(data).state);
@@ -19,7 +19,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     );
     await daemon.begin(FULL);
     const heard = await daemon.listen();
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     const during = await daemon.sees('the progress', ({ run }) => run.percent === 40);
     assert.deepEqual(
       [during.run.state, during.run.origin, during.run.step],
@@ -42,7 +42,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.unit('up.service', 'tonearm progress end --success; exit 3');
     await daemon.begin(FULL);
     const heard = await daemon.listen();
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     const failed = await daemon.runs('failed', 'systemd');
     await until('the last event', () => states(heard).at(-1) === 'failed');
     daemon.stopListening();
@@ -73,7 +73,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       );
       await daemon.begin(FULL);
       const heard = await daemon.listen();
-      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.start();
       await daemon.runs(expected, 'systemd');
       await until('the last event', () => states(heard).at(-1) === expected);
       assert.deepEqual(states(heard), ['running', expected]);
@@ -103,9 +103,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     ['failed', 1],
   ] as const) {
     test(`a service that is no oneshot runs until it has ended, ${verdict}`, async () => {
-      await daemon.unit('up.service', `${GATE}; exit ${status}`, 'Type=simple\n');
-      await daemon.begin(FULL);
-      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.beginRun(`${GATE}; exit ${status}`, 'Type=simple\n');
       await daemon.runs('running', 'systemd');
       await daemon.systemctl('restart', 'tonearm.service');
       assert.equal((await daemon.answers()).run.state, 'running');
@@ -118,7 +116,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.unit('up.service', 'echo once >> /home/pi/gate', 'RemainAfterExit=yes\n');
     await daemon.begin(FULL);
     for (const expected of ['once\n', 'once\nonce\n']) {
-      assert.equal(await daemon.post('/upgrade/start'), 202);
+      await daemon.start();
       await daemon.runs('idle', 'systemd');
       await until(expected, async () => (await daemon.shell('cat ~/gate; true')) === expected);
     }
@@ -156,9 +154,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   }
 
   test('a condition that is not met leaves the verdict of the run before, reset or not', async () => {
-    await daemon.unit('up.service', 'exit 3');
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.beginRun('exit 3');
     await daemon.runs('failed', 'systemd');
     for (const forget of [false, true]) {
       if (forget) await daemon.systemctl('reset-failed', 'up.service');
@@ -180,7 +176,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     );
     await daemon.begin(FULL);
     await daemon.shell('touch ~/may');
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     await daemon.runs('idle', 'systemd');
     await daemon.shell('rm ~/may');
     await isKeptFromRunning(CONDITION);
@@ -192,13 +188,10 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       'never.service',
       `[Service]\nType=oneshot\nTimeoutStartSec=infinity\nExecStart=/bin/sh -c '${GATE}'\n`,
     );
-    await daemon.unit(
-      'up.service',
+    await daemon.beginRun(
       'exit 0',
       '[Unit]\nConditionPathExists=/nowhere\nWants=never.service\nAfter=never.service\n',
     );
-    await daemon.begin(FULL);
-    assert.equal(await daemon.post('/upgrade/start'), 202);
     assert.equal((await daemon.answers()).run.state, 'running');
     await daemon.openGate();
     await daemon.runs('failed', 'systemd');
@@ -228,7 +221,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('reload', 'up.service');
     await daemon.systemctl('stop', 'up.service');
     // What was told before this is told by now.
-    assert.equal(await daemon.post('/upgrade/start'), 202);
+    await daemon.start();
     await until('the end', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
     await daemon.systemctl('stop', 'up.service');
