@@ -1,16 +1,160 @@
-// The systemd backend: a scope for each list of units, the publisher that they share, and the commands, which only the
-// user's scope has.
+// The systemd backend: which units are watched and which of them a request may name; a scope for each list of them; and the
+// commands, which only the user's scope has. From signals to records there is one direction: nothing calls back.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, Timers } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
-import type { SystemdSettings } from '../../protocol/actor/settings.js';
-import { SystemBus, UserBus } from '../bus/bus.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { ServiceRecord } from '../../protocol/actor/schemas.js';
+import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
+import { type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
+import type { FollowedUnit } from '../units/facts.js';
+import { type FollowerOwner, UnitFollower } from '../units/follower.js';
+import type { ReadingBus } from '../units/manager.js';
 import { UnitCommands } from './commands.js';
-import { Scope } from './scope.js';
-import { ServicePublisher } from './service-publisher.js';
-import { noSuchUnit, targetOf, type WatchedUnit, watchedUnits } from './services.js';
+import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
+import { UnitsDirectory } from './units-directory.js';
+
+/** The watched units in whitelist order: system, then user. Internal units are not among them (contract, section 1). */
+export function watchedUnits(
+  settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
+): readonly WatchedUnit[] {
+  const of = (scope: UnitScope, entries: readonly UnitEntry[]): WatchedUnit[] =>
+    entries
+      .filter(({ name }) => !settings.internal.includes(name))
+      .map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` }));
+  return [...of('system', settings.system), ...of('user', settings.user)];
+}
+
+type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
+
+/** The unit that a command is about. What is not listed does not exist, whatever the scope; system units are only read. */
+export function targetOf(watched: readonly WatchedUnit[], { scope, unit: name }: SystemdCommand): UnitTarget {
+  const unit = watched.find((each) => each.scope === scope && each.name === name);
+  if (unit === undefined) return noSuchUnit(scope, name);
+  if (scope === 'user') return { ok: true, unit };
+  return failure('read-only-scope', `The unit ${name} is the system's: it is only watched`);
+}
+
+function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok: false } {
+  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is listed`);
+}
+
+/** Without signals, a state that is about to change is looked at again. */
+const PASSING_AGAIN_MS = 500;
+const PASSING: readonly string[] = ['activating', 'deactivating', 'reloading', 'refreshing'];
+
+interface ScopePlan {
+  readonly scope: UnitScope;
+  readonly watched: readonly WatchedUnit[];
+  /** Units that clients may not know of, by any of their names. */
+  readonly internal: readonly string[];
+  /** Where this scope's manager keeps its links (units-directory.ts). */
+  readonly unitsDirectory: string;
+  readonly clock: Clock;
+}
+
+/** What its follower tells of units, and its units directory where there are no signals, becomes records for the publisher. */
+export class Scope<B extends ReadingBus> implements FollowerOwner {
+  readonly follower: UnitFollower<B>;
+  readonly #plan: ScopePlan;
+  readonly #services: ServicePublisher;
+  readonly #directory: UnitsDirectory;
+  readonly #timers: Timers<'passing'>;
+  #absence: string | undefined = 'not connected yet';
+
+  constructor(plan: ScopePlan, services: ServicePublisher, makeBus: (owner: BusOwner) => B) {
+    this.#plan = plan;
+    this.#services = services;
+    this.#timers = new Timers(plan.clock);
+    this.#directory = new UnitsDirectory(plan.unitsDirectory, plan.clock, (unit) => this.#linkChanged(unit));
+    const names = plan.watched.map(({ name }) => name);
+    // Of system units the state is enough; of user units commands also need how runs and jobs end.
+    const interest = plan.scope === 'user' ? 'runs' : 'state';
+    this.follower = new UnitFollower({ names, interest, clock: plan.clock }, this, makeBus);
+  }
+
+  /** Why no command can be carried out now; undefined when one can. */
+  get absence(): string | undefined {
+    return this.#absence;
+  }
+
+  /** An internal unit is hidden by any of its names. */
+  isHidden(name: string): boolean {
+    const names = this.follower.table.unit(name)?.facts.names ?? [name];
+    return names.some((each) => this.#plan.internal.includes(each));
+  }
+
+  /** Tells what is known of a unit now, whatever may still be gathered or held back. */
+  tellNow(watched: WatchedUnit): void {
+    const unit = this.follower.table.unit(watched.name);
+    this.#services.changedNow(watched, unit && this.#record(watched, unit));
+  }
+
+  stop(): void {
+    this.#absence = 'stopped';
+    this.#timers.cancelAll();
+    this.#directory.close();
+    this.follower.stop();
+  }
+
+  // What the follower says.
+
+  up(noSignals: string | undefined): void {
+    this.#absence = undefined;
+    if (noSignals !== undefined) this.#directory.open();
+    else {
+      this.#directory.close();
+      this.#timers.cancelAll();
+    }
+    this.changed(this.follower.table.units());
+    this.#services.scopeUp(
+      this.#plan.scope,
+      noSignals && `no signals (${noSignals}), ${this.#directory.described}`,
+    );
+  }
+
+  down(reason: string): void {
+    this.#timers.cancelAll();
+    this.#absence = reason;
+    this.#directory.open();
+    this.changed(this.follower.table.units());
+    this.#services.scopeDown(this.#plan.scope, `${reason}, ${this.#directory.described}`);
+  }
+
+  changed(units: readonly FollowedUnit[]): void {
+    for (const unit of units) {
+      const watched = this.#plan.watched.find(({ name }) => name === unit.name);
+      if (watched !== undefined) this.#services.changed(watched, this.#record(watched, unit));
+    }
+  }
+
+  // What the directory says.
+
+  /** `id` is a primary name; undefined when any unit may have changed. */
+  #linkChanged(id: string | undefined): void {
+    const { table } = this.follower;
+    const units = id === undefined ? table.units() : table.unitsOf(id);
+    if (this.#absence === undefined) void this.#reread(units);
+    else this.changed(units);
+  }
+
+  /** Reads units, and those that are on their way to another state again and again. */
+  async #reread(units: readonly FollowedUnit[]): Promise<void> {
+    await this.follower.refresh(units.map(({ name }) => name));
+    if (this.follower.hasSignals || this.#absence !== undefined || this.#timers.has('passing')) return;
+    const passing = () =>
+      this.follower.table.units().filter(({ facts }) => PASSING.includes(facts.activeState));
+    if (passing().length > 0)
+      this.#timers.set('passing', PASSING_AGAIN_MS, () => void this.#reread(passing()));
+  }
+
+  #record(watched: WatchedUnit, { name, known, facts, fileState }: FollowedUnit): ServiceRecord | undefined {
+    if (!known || this.isHidden(name)) return undefined;
+    const atRest = this.#absence === undefined ? undefined : this.#directory.atRest(facts.id);
+    return serviceRecord(watched, facts, fileState, atRest);
+  }
+}
 
 export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
@@ -30,18 +174,13 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     this.#watched = watchedUnits(settings);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
-    const { internal } = settings;
-    const plan = (scope: UnitScope) => {
+    const open = <B extends ReadingBus>(scope: UnitScope, makeBus: (owner: BusOwner) => B) => {
       const watched = this.#watched.filter((each) => each.scope === scope);
-      return { scope, watched, internal, unitsDirectory: directories[scope], clock };
+      const plan = { scope, watched, internal: settings.internal, unitsDirectory: directories[scope], clock };
+      return watched.length === 0 ? undefined : new Scope(plan, this.#services, makeBus);
     };
-    const [system, user] = [plan('system'), plan('user')];
-    if (system.watched.length > 0) {
-      this.#system = new Scope(system, this.#services, (owner) => new SystemBus({}, owner));
-    }
-    if (user.watched.length > 0) {
-      this.#user = new Scope(user, this.#services, (owner) => new UserBus({}, owner));
-    }
+    this.#system = open('system', (owner) => new SystemBus({}, owner));
+    this.#user = open('user', (owner) => new UserBus({}, owner));
   }
 
   async handle(command: SystemdCommand): Promise<Answer> {

@@ -7,10 +7,9 @@ import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { UserBus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
-import { isAtRest, type UnitFacts } from '../units/facts.js';
+import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 import type { AwaitedChange } from '../units/jobs.js';
-import type { FollowedUnit } from '../units/table.js';
 
 /** Below the supervisor's 10 s, so that our own answer arrives (contract, section 3). */
 const COMMAND_MAX_MS = 9_000;

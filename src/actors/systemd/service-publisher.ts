@@ -1,11 +1,12 @@
-// What is told of the units, and when: records that differ from what was told last, throttled; and whether the backend is up,
-// which it is when every scope is. Records come in as they are now, each is encoded when it leaves.
+// What clients are told of units, and when: facts -> Service record (contract, section 2); records that differ from what was told
+// last, throttled; and whether the backend is up, which it is when every scope is. Records come in as they are now, each is encoded
+// when it leaves.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
-import type { WatchedUnit } from './services.js';
+import { isAtRest, type UnitFacts } from '../units/facts.js';
 
 const COLLECTION = 'systemd.services';
 
@@ -16,6 +17,60 @@ const LONGEST_WINDOW_MS = 2_000;
 const FREE_EVENTS = 4;
 /** So long after the last event a unit counts as calm again. */
 const CALM_AFTER_MS = 2_000;
+
+/** A configured unit. The record keeps this name, whatever systemd calls the unit. */
+export interface WatchedUnit {
+  /** Key in the collection: scope, slash, configured name. */
+  readonly key: string;
+  readonly scope: UnitScope;
+  readonly name: string;
+  readonly url?: string;
+}
+
+type ActiveState = NonNullable<ServiceRecord['active_state']>;
+
+/** systemd's states that the contract knows, and what a newer systemd's become. */
+const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
+  active: 'active',
+  reloading: 'reloading',
+  inactive: 'inactive',
+  failed: 'failed',
+  activating: 'activating',
+  deactivating: 'deactivating',
+  maintenance: 'maintenance',
+  // Since systemd 254: a reload of what is mounted or extended, while the unit stays active.
+  refreshing: 'reloading',
+};
+
+/**
+ * `fileState`: the unit file state, undefined without a unit file. `atRest` is what the manager's directory says where there is no
+ * manager to ask; undefined where the manager's word holds.
+ */
+export function serviceRecord(
+  { name, scope, url }: WatchedUnit,
+  facts: UnitFacts,
+  fileState: string | undefined,
+  atRest?: boolean,
+): ServiceRecord {
+  const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
+  // The directory cannot contradict the manager's last word in detail; where it does contradict it, no state is known.
+  const agrees = atRest === undefined || atRest === isAtRest(facts);
+  const state = agrees ? ACTIVE_STATES[facts.activeState] : undefined;
+  const runs = facts.activeState === 'active' && facts.subState === 'running';
+  return {
+    name,
+    scope,
+    ...(exists && state !== undefined && { active_state: state }),
+    ...(exists && state !== undefined && facts.subState !== '' && { sub_state: facts.subState }),
+    // Without a manager: it was started and has not ended. That is the most that can be said.
+    running: agrees ? runs : !atRest,
+    enabled: fileState === 'enabled',
+    ...(fileState !== undefined && { unit_file_state: fileState }),
+    exists,
+    ...(exists && facts.description !== '' && { description: facts.description }),
+    ...(url !== undefined && { url }),
+  };
+}
 
 /** A scope's manager. `detail` says what is not as it should be, or why it is away; nothing while it was not yet tried. */
 interface ScopeState {

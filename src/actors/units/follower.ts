@@ -8,11 +8,10 @@ import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
+import { type FollowedUnit, UnitTable } from './facts.js';
 import { type AwaitedChange, Jobs } from './jobs.js';
-import { type Depth, type ReadingBus, UnitReader } from './reader.js';
+import { type Interest, type ReadingBus, subscribe, UnitReader, watchUnits } from './manager.js';
 import { ReloadDebounce } from './reload-debounce.js';
-import { type Interest, managerRules, subscribe, unitRules, watchAll } from './subscription.js';
-import { type FollowedUnit, UnitTable } from './table.js';
 
 /** After the last of a storm of changed unit files. */
 const FILES_QUIET_MS = 50;
@@ -70,11 +69,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
-  /** How much a reading is to tell in a mode. */
-  #depth(mode: Mode): Depth {
-    return mode === 'readings' || this.#plan.interest === 'verdicts' ? 'everything' : 'unit';
-  }
-
   /** Whether changes come by themselves. */
   get hasSignals(): boolean {
     return this.#mode === 'signals';
@@ -82,7 +76,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Reads units again; the error says that they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#tellRead(names, this.#reader.units(names, this.#depth(this.#mode)));
+    return this.#tellRead(names, this.#read(names, this.#mode));
   }
 
   /** Waits for a change after which `holds` of a unit. */
@@ -194,12 +188,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const epoch = this.#epoch;
     this.#timers.cancel('begin');
     const awaited = this.jobs.awaited();
-    const { interest } = this.#plan;
-    const rules = [...managerRules(interest), ...unitRules(interest, this.table.names)];
-    const refused = await subscribe(this.bus, rules);
+    const refused = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
     const mode = refused === undefined ? 'signals' : 'readings';
-    const failed = await this.#readAll(this.#depth(mode));
+    const failed = await this.#readAll(mode);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));
@@ -222,25 +214,29 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /** Signals carry primary names: where a unit is followed by an alias, the unit behind it is listened to as well. */
-  async #readAll(depth: Depth): Promise<BusError | undefined> {
-    const failed = await this.#reader.units(this.table.names, depth);
+  async #readAll(mode: Mode): Promise<BusError | undefined> {
+    const failed = await this.#read(this.table.names, mode);
     if (failed !== undefined) return failed;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return undefined;
     const ids = aliases.map(({ facts }) => facts.id);
-    const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
+    const unheard = await watchUnits(this.bus, this.#plan.interest, ids);
     if (unheard !== undefined) return unheard;
-    return this.#reader.units(
-      aliases.map(({ name }) => name),
-      depth,
-    );
+    const names = aliases.map(({ name }) => name);
+    return this.#read(names, mode);
+  }
+
+  /** Signals bring the result of services: where there are none, and of a run that was not followed, readings have to. */
+  #read(names: readonly string[], mode: Mode): Promise<BusError | undefined> {
+    const needsResult = mode === 'readings' || this.#plan.interest === 'verdicts';
+    return this.#reader.units(names, needsResult ? '' : UNIT_INTERFACE);
   }
 
   /** Everything is read again, and what seemed to change meanwhile is forgotten. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#readAll(this.#depth(this.#mode));
+    const failed = await this.#readAll(this.#mode);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));

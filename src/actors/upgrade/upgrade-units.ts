@@ -12,9 +12,8 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import { type BusOptions, UserBus } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
-import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
+import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
-import type { FollowedUnit } from '../units/table.js';
 import { isExited } from './run.js';
 
 /** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */

@@ -2,30 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import type { UserBus } from '../../../src/actors/bus/bus.js';
 import { UnitCommands } from '../../../src/actors/systemd/commands.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
-import { JOB_PATH, ScriptedManager } from '../units/scripted-manager.js';
-
-/** Lets promises settle that wait for nothing outside. */
-async function settle(): Promise<void> {
-  for (let each = 0; each < 20; each += 1) await turn();
-}
+import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
 /** A start, after its job has ended with the unit as `now`. */
 async function started(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
   const clock = new ManualClock();
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
-  const made: ScriptedManager[] = [];
-  const follower = new UnitFollower({ names: [name], interest: 'state', clock }, owner, (bus) => {
-    made.push(new ScriptedManager(bus));
-    // It stands for the user's bus.
-    return made[0] as never;
-  });
+  const plan = { names: [name], interest: 'state', clock } as const;
+  const manager = new ScriptedManager();
+  // It stands for the user's bus.
+  const follower = new UnitFollower<UserBus>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
-  const [manager] = made;
-  assert.ok(manager);
   manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
   const said: string[] = [];

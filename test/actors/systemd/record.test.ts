@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FactSource, serviceRecord } from '../../../src/actors/systemd/services.js';
+import { serviceRecord } from '../../../src/actors/systemd/service-publisher.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 
-const MANAGER: FactSource = { kind: 'manager' };
 const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const BARE = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
@@ -16,66 +15,50 @@ type Row = readonly [
   facts: Partial<UnitFacts>,
   file: string | undefined,
   expected: object,
-  source?: FactSource,
+  /** Says the directory. */
+  atRest?: boolean,
 ];
 
 const run = (activeState: string, subState: string) => ({ activeState, subState });
 const active = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
 const RUNS = run('active', 'running');
 const DEAD = active('inactive', 'dead');
+const FAILED = active('failed', 'failed');
 const RUNNING = { ...active('active', 'running'), running: true };
-const directory = (atRest: boolean): FactSource => ({ kind: 'directory', atRest });
 
 const ROWS: readonly Row[] = [
-  ['running', RUNS, 'enabled', { ...RUNNING, enabled: true, unit_file_state: 'enabled' }],
-  [
-    'no program',
-    run('active', 'exited'),
-    'static',
-    { ...active('active', 'exited'), unit_file_state: 'static' },
-  ],
+  ['running', RUNS, 'enabled', { ...RUNNING, enabled: true }],
+  ['no program', run('active', 'exited'), 'static', active('active', 'exited')],
   ['a sub-state called running', run('activating', 'running'), undefined, active('activating', 'running')],
-  [
-    'enabled for this boot only is not',
-    {},
-    'enabled-runtime',
-    { ...DEAD, unit_file_state: 'enabled-runtime' },
-  ],
-  [
-    'failed',
-    run('failed', 'failed'),
-    'disabled',
-    { ...active('failed', 'failed'), unit_file_state: 'disabled' },
-  ],
+  ['enabled for this boot only is not', {}, 'enabled-runtime', DEAD],
+  ['failed', run('failed', 'failed'), 'disabled', FAILED],
   ['a newer state that we can say', run('refreshing', 'running'), undefined, active('reloading', 'running')],
   ['a state that nobody knows', run('pondering', 'deep'), undefined, {}],
-  ['masked exists', { loadState: 'masked' }, 'masked', { ...DEAD, unit_file_state: 'masked' }],
+  ['masked exists', { loadState: 'masked' }, 'masked', DEAD],
   ['loaded without a file exists', RUNS, undefined, RUNNING],
   ['deleted while it runs still exists', { ...RUNS, loadState: 'not-found' }, undefined, RUNNING],
-  ['a bad file exists', { loadState: 'bad-setting' }, 'disabled', { ...DEAD, unit_file_state: 'disabled' }],
-  ['the directory agrees with the manager', RUNS, undefined, RUNNING, directory(false)],
-  [
-    'failed is as much at rest as the directory can tell',
-    ...([run('failed', 'failed'), undefined, active('failed', 'failed'), directory(true)] as const),
-  ],
-  ['ended, says the directory: stopped or failed is not known', RUNS, undefined, {}, directory(true)],
-  ['started, says the directory', run('inactive', 'dead'), undefined, { running: true }, directory(false)],
+  ['a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD],
+  ['the directory agrees with the manager', RUNS, undefined, RUNNING, false],
+  ['failed is at rest to the directory', run('failed', 'failed'), undefined, FAILED, true],
+  ['ended, says the directory: stopped or failed is not known', RUNS, undefined, {}, true],
+  ['started, says the directory', run('inactive', 'dead'), undefined, { running: true }, false],
 ];
 
-for (const [what, facts, file, expected, source] of ROWS) {
+for (const [what, facts, file, expected, atRest] of ROWS) {
   test(what, () => {
-    const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file, source ?? MANAGER);
-    assert.deepEqual(record, { ...BARE, description: 'X', ...expected });
+    const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file, atRest);
+    const shown = file === undefined ? {} : { unit_file_state: file };
+    assert.deepEqual(record, { ...BARE, description: 'X', ...shown, ...expected });
   });
 }
 
 test('a unit that does not exist has no state', () => {
   const facts = { ...LOADED, loadState: 'not-found', description: 'x.service' };
-  assert.deepEqual(serviceRecord(WATCHED, facts, undefined, MANAGER), GONE);
+  assert.deepEqual(serviceRecord(WATCHED, facts, undefined), GONE);
 });
 
 test('the url is passed through, and optional fields are absent', () => {
-  const record = serviceRecord({ ...WATCHED, url: 'http://u/' }, LOADED, undefined, MANAGER);
+  const record = serviceRecord({ ...WATCHED, url: 'http://u/' }, LOADED, undefined);
   assert.equal(record.url, 'http://u/');
   assert.ok(!Object.values(record).includes(undefined as never));
 });

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
-import type { WatchedUnit } from '../../../src/actors/systemd/services.js';
+import { ServicePublisher, type WatchedUnit } from '../../../src/actors/systemd/service-publisher.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
 

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
-import type { Interest } from '../../../src/actors/units/subscription.js';
+import type { Interest } from '../../../src/actors/units/manager.js';
 import { ManualClock } from '../../manual-clock.js';
-import { ScriptedManager } from './scripted-manager.js';
+import { ScriptedManager, settle } from './scripted-manager.js';
 
 const NAME = 'x.service';
 const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
@@ -14,11 +13,6 @@ const NOBODY = {
   ok: false,
   error: { kind: 'dbus', name: 'org.freedesktop.DBus.Error.NameHasNoOwner', text: 'nobody' },
 } as const;
-
-/** Lets promises settle that wait for nothing outside. */
-async function settle(): Promise<void> {
-  for (let each = 0; each < 20; each += 1) await turn();
-}
 
 function setUp(t: TestContext, names: readonly string[] = ['x.service'], interest: Interest = 'state') {
   const clock = new ManualClock();
@@ -29,14 +23,8 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
     changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
     jobEnded: (job: string, id: string, result: string) => said.push(`${job} of ${id}: ${result}`),
   };
-  const made: ScriptedManager[] = [];
-  const follower = new UnitFollower({ names, interest, clock }, owner, (bus) => {
-    const manager = new ScriptedManager(bus);
-    made.push(manager);
-    return manager;
-  });
-  const [manager] = made;
-  assert.ok(manager);
+  const manager = new ScriptedManager();
+  const follower = new UnitFollower({ names, interest, clock }, owner, manager.busOf);
   for (const name of names) {
     manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
     manager.files.set(name, 'disabled');
@@ -59,15 +47,10 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
 async function up(t: TestContext) {
   const all = setUp(t);
   await all.follower.up();
-  assert.deepEqual(all.taken(), ['up']);
+  assert.deepEqual([all.taken(), all.clock.timers], [['up'], 0], 'at rest it waits for nothing');
   all.manager.counted('');
   return all;
 }
-
-test('at rest it waits for nothing', async (t) => {
-  const { clock } = await up(t);
-  assert.equal(clock.timers, 0);
-});
 
 test('a signal is believed without reading', async (t) => {
   const { manager, state, taken } = await up(t);
@@ -87,10 +70,7 @@ test('units that come and go do not make it read them: that would go on for ever
 
 test('a signal that overtakes an answer wins', async (t) => {
   const { follower, manager, state } = await up(t);
-  let open = (): void => undefined;
-  manager.gate = new Promise((resolve) => {
-    open = resolve;
-  });
+  const open = manager.hold();
   const read = follower.refresh([NAME]);
   manager.changed('x.service', { ActiveState: 'failed' });
   open();
@@ -256,10 +236,7 @@ test('a manager that is replaced at once is not missed, one that leaves is', asy
 
 test('what an old connection still answers is of no interest', async (t) => {
   const { follower, manager, taken } = setUp(t);
-  let open = (): void => undefined;
-  manager.gate = new Promise((resolve) => {
-    open = resolve;
-  });
+  const open = manager.hold();
   const begun = follower.up();
   await settle();
   follower.down('gone');

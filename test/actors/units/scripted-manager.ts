@@ -1,6 +1,7 @@
 // A manager that does what no real one can be made to do at the right moment: it says nothing of a reload's end, answers
 // late, refuses. It answers the few calls that a scope makes, and sends the signals that a test has it send.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
 import type { Outcome } from '../../../src/actors/bus/fault.js';
 import { PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
@@ -22,9 +23,14 @@ export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: Outcome<undefined> = { ok: true, value: undefined };
 
+/** Lets promises settle that wait for nothing outside. */
+export async function settle(): Promise<void> {
+  for (let each = 0; each < 20; each += 1) await turn();
+}
+
 export class ScriptedManager {
   readonly kind = 'system';
-  readonly #owner: BusOwner;
+  #owner: BusOwner | undefined;
   /** By unit. */
   readonly units = new Map<string, Properties>();
   readonly files = new Map<string, string>();
@@ -34,14 +40,15 @@ export class ScriptedManager {
   readonly matches: Match[] = [];
   /** The error of each call of a member. */
   readonly refusals = new Map<string, Outcome<never>>();
-  /** While there is one, readings wait for it. */
-  gate: Promise<void> | undefined;
+  #gate: Promise<void> | undefined;
   stopped = false;
   #underWay = 0;
 
-  constructor(owner: BusOwner) {
+  /** For whoever makes its own bus. */
+  readonly busOf = (owner: BusOwner): this => {
     this.#owner = owner;
-  }
+    return this;
+  };
 
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, 'none'>,
@@ -69,7 +76,7 @@ export class ScriptedManager {
     const refused = this.refusals.get(method.member);
     if (refused !== undefined) return refused;
     const answer: Outcome<unknown> = this.#answer(method.member, args, path);
-    if (method.member === 'GetAll') await this.gate;
+    if (method.member === 'GetAll') await this.#gate;
     return answer as Outcome<Result>;
   }
 
@@ -80,6 +87,15 @@ export class ScriptedManager {
 
   stop(): void {
     this.stopped = true;
+  }
+
+  /** Readings wait from now on, until what is given is called. */
+  hold(): () => void {
+    let open = (): void => undefined;
+    this.#gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    return open;
   }
 
   #answer(member: string, args: readonly unknown[], path: string | undefined): Outcome<unknown> {
@@ -131,6 +147,6 @@ export class ScriptedManager {
 
   #send(row: SignalRow, path: string, values: readonly unknown[]): void {
     const { interface: iface, member, signature } = row;
-    this.#owner.signal({ sender: ':1.1', path, interface: iface, member, signature, values });
+    this.#owner?.signal({ sender: ':1.1', path, interface: iface, member, signature, values });
   }
 }

@@ -1,17 +1,17 @@
-// A scope over a scripted manager, from its signals to what is published: also where there are none, or nobody is there.
+// Which units are watched and may be named; and a scope over a scripted manager, from its signals to what is published: also where
+// there are none, or nobody is there.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
-import { Scope } from '../../../src/actors/systemd/scope.js';
+import { Scope, targetOf, watchedUnits } from '../../../src/actors/systemd/backend.js';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
-import { watchedUnits } from '../../../src/actors/systemd/services.js';
+import type { UnitScope } from '../../../src/protocol/actor/commands.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
-import { ScriptedManager } from '../units/scripted-manager.js';
+import { ScriptedManager, settle } from '../units/scripted-manager.js';
 
 const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
 
@@ -33,14 +33,8 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   mkdirSync(unitsDirectory);
   const services = new ServicePublisher(publish, clock, watched);
   const plan = { scope: 'system', watched, internal: ['secret.service'], unitsDirectory, clock } as const;
-  const made: ScriptedManager[] = [];
-  const scope = new Scope(plan, services, (owner) => {
-    const manager = new ScriptedManager(owner);
-    made.push(manager);
-    return manager;
-  });
-  const [manager] = made;
-  assert.ok(manager);
+  const manager = new ScriptedManager();
+  const scope = new Scope(plan, services, manager.busOf);
   for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
   t.after(() => {
     scope.stop();
@@ -58,7 +52,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     /** Lets time pass, and promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
       clock.advance(ms);
-      for (let each = 0; each < 20; each += 1) await turn();
+      await settle();
     },
   };
 }
@@ -124,3 +118,41 @@ test('stopped while units are read: nothing waits', async (t) => {
   await pass(0);
   assert.deepEqual([clock.timers, manager.counted('GetAll')], [0, 2]);
 });
+
+const WATCHED = watchedUnits({
+  system: [{ name: 'sys.service' }, { name: 'both.service' }],
+  user: [{ name: 'one.service', url: 'http://x/' }, { name: 'both.service' }, { name: 'up.service' }],
+  internal: ['up.service', 'check.service'],
+});
+
+test('system units come first, each list in its order, internal units not at all', () => {
+  assert.deepEqual(
+    WATCHED.map(({ key }) => key),
+    ['system/sys.service', 'system/both.service', 'user/one.service', 'user/both.service'],
+  );
+  assert.equal(WATCHED[2]?.url, 'http://x/');
+  assert.equal(Object.hasOwn(WATCHED[0] ?? {}, 'url'), false);
+});
+
+const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string])[] = [
+  ['user', 'one.service', 'user/one.service'],
+  ['user', 'both.service', 'user/both.service'],
+  ['system', 'both.service', 'read-only-scope'],
+  ['system', 'sys.service', 'read-only-scope'],
+  ['system', 'one.service', 'no-such-unit'],
+  ['user', 'sys.service', 'no-such-unit'],
+  ['user', 'up.service', 'no-such-unit'],
+  ['user', 'check.service', 'no-such-unit'],
+  ['user', 'one', 'no-such-unit'],
+  ['user', '', 'no-such-unit'],
+  ['user', 'ONE.service', 'no-such-unit'],
+  ['user', '__proto__', 'no-such-unit'],
+  ['user', 'a'.repeat(300), 'no-such-unit'],
+];
+
+for (const [scope, unit, expected] of ROWS) {
+  test(`${scope} ${unit.slice(0, 20)} is ${expected}`, () => {
+    const target = targetOf(WATCHED, { do: 'start', scope, unit });
+    assert.equal(target.ok ? target.unit.key : target.fault, expected);
+  });
+}

@@ -1,21 +1,90 @@
-// Reads units from a manager, however many are asked for at once: a connection takes no more than 256 calls at a time.
-// Reading a unit that is not loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
+// What a follower asks of its manager, and changes nothing by: signals, of which nobody hears any until somebody has called Subscribe,
+// and readings of units, however many at once: a connection takes no more than 256 calls at a time. Reading a unit that is not
+// loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
 
-import { SYSTEMD_ERRORS, SYSTEMD_METHODS, UNIT_INTERFACE, unitPath } from '../../protocol/dbus/systemd.js';
+import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import type { Match } from '../../protocol/dbus/method.js';
+import {
+  MANAGER_INTERFACE,
+  SYSTEMD_ERRORS,
+  SYSTEMD_METHODS,
+  SYSTEMD_NAME,
+  SYSTEMD_PATH,
+  UNIT_INTERFACE,
+  UNIT_PATHS,
+  unitPath,
+} from '../../protocol/dbus/systemd.js';
 import type { SystemBus, UserBus } from '../bus/bus.js';
 import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
-import type { FileReading, UnitTable } from './table.js';
-
-/** Each is two calls at most. */
-const READINGS_AT_ONCE = 8;
+import type { FileReading, UnitTable } from './facts.js';
 
 /** A bus of either kind. What it is asked here changes nothing, and TypeScript would not let it be asked for more. */
 export type ReadingBus = Pick<UserBus | SystemBus, 'call' | 'watch' | 'stop'>;
 
-/** How much a reading is to tell: signals bring the result of services, but not if there are none. */
-export type Depth = 'unit' | 'everything';
+/**
+ * What is asked for of each unit: its state; or also how its runs and jobs end, which only who starts units must know; or every
+ * single change of a run, also during a reload, and in readings how one ended that was not followed.
+ */
+export type Interest = 'state' | 'runs' | 'verdicts';
 
-const INTERFACE_OF: Readonly<Record<Depth, string>> = { unit: UNIT_INTERFACE, everything: '' };
+/** Two rules per unit; a bus refuses more than 512 rules of one connection. Above it all units are listened to. */
+const SINGLE_MAX_UNITS = 100;
+
+const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
+const { interface: iface, member } = PROPERTIES_CHANGED;
+const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
+
+export function managerRules(interest: Interest): readonly Match[] {
+  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
+  return members.map((each) => ({ ...MANAGER, member: each }));
+}
+
+/**
+ * The rules for units, given by any names. A unit's own rules halve the traffic (measured: 17 kB instead of 38 kB for
+ * start, restart and stop).
+ */
+export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
+  const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
+  const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
+  if (names.length > SINGLE_MAX_UNITS)
+    return [removed, { ...PROPERTIES, ...which, pathNamespace: UNIT_PATHS }];
+  return names.flatMap((name) => [
+    { ...removed, arg0: name },
+    { ...PROPERTIES, ...which, path: unitPath(name) },
+  ]);
+}
+
+/** Listens to units, given by any names. The error is the first that says that there will be no signals. */
+export function watchUnits(
+  bus: ReadingBus,
+  interest: Interest,
+  names: readonly string[],
+): Promise<BusError | undefined> {
+  return watchAll(bus, unitRules(interest, names));
+}
+
+/** As `watchUnits`, with what the manager says of itself, and has it speak. */
+export async function subscribe(
+  bus: ReadingBus,
+  interest: Interest,
+  names: readonly string[],
+): Promise<BusError | undefined> {
+  const unheard = await watchAll(bus, [...managerRules(interest), ...unitRules(interest, names)]);
+  if (unheard !== undefined) return unheard;
+  const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
+  if (subscribed.ok) return undefined;
+  const { error } = subscribed;
+  return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed ? undefined : error;
+}
+
+async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusError | undefined> {
+  const outcomes = await Promise.all(rules.map((rule) => bus.watch(rule)));
+  for (const outcome of outcomes) if (!outcome.ok) return outcome.error;
+  return undefined;
+}
+
+/** Each is two calls at most. */
+const READINGS_AT_ONCE = 8;
 
 export class UnitReader {
   readonly #bus: ReadingBus;
@@ -30,10 +99,10 @@ export class UnitReader {
 
   /**
    * Resolves when readings that began after this call have been taken in. The error is the first that says that nothing can be
-   * read: then the others are not tried.
+   * read: then the others are not tried. `iface`: whose properties are read; '' is that of the unit and that of its type.
    */
-  units(names: readonly string[], depth: Depth): Promise<BusError | undefined> {
-    return inGroups(names, (name) => this.#flights.join(`unit ${name}`, () => this.#readUnit(name, depth)));
+  units(names: readonly string[], iface: string): Promise<BusError | undefined> {
+    return inGroups(names, (name) => this.#flights.join(`unit ${name}`, () => this.#readUnit(name, iface)));
   }
 
   /** Reads only the unit files' states, which loads nothing and is right where a unit's property is stale until a reload. */
@@ -48,15 +117,15 @@ export class UnitReader {
     return undefined;
   }
 
-  async #readUnit(name: string, depth: Depth): Promise<BusError | undefined> {
+  async #readUnit(name: string, iface: string): Promise<BusError | undefined> {
     const mark = this.#table.mark(name);
     const [all, file] = await Promise.all([
-      this.#bus.call(SYSTEMD_METHODS.getAll, [INTERFACE_OF[depth]], { path: unitPath(name) }),
+      this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path: unitPath(name) }),
       this.#fileState(name),
     ]);
     if (!file.ok) return file.error;
     if (!all.ok && !aboutThisUnit(all.error)) return all.error;
-    this.#table.read(name, mark, { properties: all.ok ? all.value : {}, file: file.value });
+    this.#table.read(name, mark, all.ok ? all.value : {}, file.value);
     return undefined;
   }
 

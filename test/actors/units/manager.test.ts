@@ -1,8 +1,8 @@
-// Which signals are asked for.
+// Which signals are asked for. Readings: follower.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Interest, managerRules, unitRules } from '../../../src/actors/units/subscription.js';
+import { type Interest, managerRules, unitRules } from '../../../src/actors/units/manager.js';
 import { matchRule } from '../../../src/protocol/dbus/method.js';
 
 const NAMES = Array.from({ length: 101 }, (_, index) => `unit${index}.service`);
