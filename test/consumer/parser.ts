@@ -84,3 +84,18 @@ export class EventStreamParser {
     });
   }
 }
+
+/** What a parser has made of a stream that came in pieces, and what it would come back with. */
+interface Parsed {
+  readonly events: readonly DispatchedEvent[];
+  readonly retryMs: number | undefined;
+  readonly lastEventId: string;
+}
+export type Parse = (pieces: readonly Uint8Array[], lastEventId: string) => Parsed;
+
+export const parsedByConsumer: Parse = (pieces, before) => {
+  const events: DispatchedEvent[] = [];
+  const parser = new EventStreamParser((event) => events.push(event), before);
+  for (const piece of pieces) parser.feed(piece);
+  return { events, retryMs: parser.retryMs, lastEventId: parser.lastEventId };
+};

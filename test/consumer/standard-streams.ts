@@ -1,88 +1,58 @@
-// Rows from the HTML standard (9.2.5 and 9.2.6), for whatever claims to read event streams.
+// Rows from the HTML standard (9.2.5 and 9.2.6), for whatever claims to read event streams: each whole, byte by byte and in halves.
 
-type Row = readonly [
-  name: string,
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Parse } from './parser.js';
+
+/** An event of the type that it has unless it says another one. */
+const message = (data: string, id = ''): readonly string[] => ['message', data, id];
+
+/** Streams, and what a browser makes of each: type, data and id. */
+const ROWS: readonly (readonly [
+  string,
   stream: string | Uint8Array,
-  events: readonly [type: string, data: string, id: string][],
-];
-
-/** Streams, and what a browser makes of each. */
-export const ROWS: readonly Row[] = [
-  ['a block is dispatched at its blank line', 'data: x\n\n', [['message', 'x', '']]],
+  events: readonly (readonly string[])[],
+])[] = [
+  ['a block is dispatched at its blank line', 'data: x\n\n', [message('x')]],
   ['a block without blank line is discarded', 'data: x\n', []],
-  ['a line without end is discarded', 'data: x\n\ndata: y', [['message', 'x', '']]],
-  ['data lines are joined by LF', 'data: YHOO\ndata: +2\ndata: 10\n\n', [['message', 'YHOO\n+2\n10', '']]],
+  ['a line without end is discarded', 'data: x\n\ndata: y', [message('x')]],
+  ['data lines are joined by LF', 'data: YHOO\ndata: +2\ndata: 10\n\n', [message('YHOO\n+2\n10')]],
   [
     'standard, example 2',
     ': test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n',
-    [
-      ['message', 'first event', '1'],
-      ['message', 'second event', ''],
-      ['message', ' third event', ''],
-    ],
+    [message('first event', '1'), message('second event'), message(' third event')],
   ],
-  [
-    'standard, example 3',
-    'data\n\ndata\ndata\n\ndata:',
-    [
-      ['message', '', ''],
-      ['message', '\n', ''],
-    ],
-  ],
-  [
-    'standard, example 4',
-    'data:test\n\ndata: test\n\n',
-    [
-      ['message', 'test', ''],
-      ['message', 'test', ''],
-    ],
-  ],
+  ['standard, example 3', 'data\n\ndata\ndata\n\ndata:', [message(''), message('\n')]],
+  ['standard, example 4', 'data:test\n\ndata: test\n\n', [message('test'), message('test')]],
   ['the type is the event field', 'event: add\ndata: 1\n\n', [['add', '1', '']]],
   ['the last event field wins', 'event: a\nevent: b\ndata: 1\n\n', [['b', '1', '']]],
-  ['the type does not outlive its block', 'event: a\n\ndata: 1\n\n', [['message', '1', '']]],
+  ['the type does not outlive its block', 'event: a\n\ndata: 1\n\n', [message('1')]],
   ['a block without data dispatches nothing', 'event: a\nid: 4\n\n', []],
-  ['an id without data is kept', 'id: 4\n\ndata: 1\n\n', [['message', '1', '4']]],
-  [
-    'an id holds for later blocks',
-    'id: 4\ndata: 1\n\ndata: 2\n\n',
-    [
-      ['message', '1', '4'],
-      ['message', '2', '4'],
-    ],
-  ],
+  ['an id without data is kept', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
+  ['an id holds for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
   [
     'an id with NUL is ignored',
     'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n',
-    [
-      ['message', '1', '4'],
-      ['message', '2', '4'],
-    ],
+    [message('1', '4'), message('2', '4')],
   ],
-  [
-    'an empty id resets',
-    'id: 4\ndata: 1\n\nid\ndata: 2\n\n',
-    [
-      ['message', '1', '4'],
-      ['message', '2', ''],
-    ],
-  ],
-  ['comments are skipped', ':\n: x\n:data: 0\ndata: 1\n\n', [['message', '1', '']]],
-  ['unknown fields are skipped', 'foo: 1\ndata: 1\nDATA: 2\n data: 3\n\n', [['message', '1', '']]],
-  ['only one space is stripped', 'data:  a\n\n', [['message', ' a', '']]],
-  ['CR ends a line', 'data: a\rdata: b\r\r', [['message', 'a\nb', '']]],
-  ['CRLF ends one line', 'data: a\r\ndata: b\r\n\r\n', [['message', 'a\nb', '']]],
-  ['CR, CRLF and LF mix', 'data: a\rdata: b\r\ndata: c\n\r\n', [['message', 'a\nb\nc', '']]],
-  ['one byte order mark is stripped', '\ufeffdata: a\n\n', [['message', 'a', '']]],
+  ['an empty id resets', 'id: 4\ndata: 1\n\nid\ndata: 2\n\n', [message('1', '4'), message('2')]],
+  ['comments are skipped', ':\n: x\n:data: 0\ndata: 1\n\n', [message('1')]],
+  ['unknown fields are skipped', 'foo: 1\ndata: 1\nDATA: 2\n data: 3\n\n', [message('1')]],
+  ['only one space is stripped', 'data:  a\n\n', [message(' a')]],
+  ['CR ends a line', 'data: a\rdata: b\r\r', [message('a\nb')]],
+  ['CRLF ends one line', 'data: a\r\ndata: b\r\n\r\n', [message('a\nb')]],
+  ['CR, CRLF and LF mix', 'data: a\rdata: b\r\ndata: c\n\r\n', [message('a\nb\nc')]],
+  ['one byte order mark is stripped', '\ufeffdata: a\n\n', [message('a')]],
   ['a second one is part of a field name', '\ufeff\ufeffdata: a\n\n', []],
-  ['one within data is data', 'data: \ufeffa\n\n', [['message', '\ufeffa', '']]],
-  ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [['message', 'a\u2028b\u0085c', '']]],
-  ['NUL in data is data', 'data: a\0b\n\n', [['message', 'a\0b', '']]],
-  ['text is UTF-8', 'data: ☕é🎵\n\n', [['message', '☕é🎵', '']]],
-  ['ill-formed bytes are replaced', Buffer.from('646174613aff0a0a', 'hex'), [['message', '\ufffd', '']]],
+  ['one within data is data', 'data: \ufeffa\n\n', [message('\ufeffa')]],
+  ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [message('a\u2028b\u0085c')]],
+  ['NUL in data is data', 'data: a\0b\n\n', [message('a\0b')]],
+  ['text is UTF-8', 'data: ☕é🎵\n\n', [message('☕é🎵')]],
+  ['ill-formed bytes are replaced', Buffer.from('646174613aff0a0a', 'hex'), [message('\ufffd')]],
 ];
 
 /** Streams, and the time that a browser waits then before it comes back. */
-export const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
+const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 2500\n', 2500],
   ['retry:2500\n', 2500],
   ['retry: 2500', undefined],
@@ -92,3 +62,33 @@ export const RETRIES: readonly [stream: string, retryMs: number | undefined][] =
   ['retry:\n', undefined],
   ['retry: 1\nretry: x\n', 1],
 ];
+
+/** Declares the tests of a parser, one that has been connected with an id. */
+export function keepsTheStandard(parse: Parse): void {
+  for (const [name, stream, events] of ROWS) {
+    test(name, () => {
+      const bytes = Buffer.from(stream);
+      const expected = events.map(([type, data, lastEventId]) => ({ type, data, lastEventId }));
+      for (const size of [bytes.length, 1, 2, Math.ceil(bytes.length / 2)]) {
+        assert.deepEqual(parse(cut(bytes, size), '').events, expected, `in pieces of ${size}`);
+      }
+    });
+  }
+
+  for (const [stream, retryMs] of RETRIES) {
+    test(`retry is taken from ${JSON.stringify(stream)} only if it is digits`, () =>
+      assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
+  }
+
+  test('the id to come back with is that of the last complete block, else the one from before', () => {
+    assert.equal(parse([], 'a').lastEventId, 'a');
+    const [whole, half] = ['id: b\ndata: 1\n\n', 'id: c\ndata: 2\n'];
+    assert.equal(parse([Buffer.from(whole + half)], 'a').lastEventId, 'b');
+  });
+}
+
+export function cut(bytes: Uint8Array, size: number): Uint8Array[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  );
+}

@@ -1,9 +1,10 @@
-// A child's life, row by row: what each signal does in each state, when a dead one is started again (contract, section 7), and what
-// /health says of it.
+// A child's life, row by row: what each signal does in each state, when a dead one is started again (contract, section 7), what
+// /health says of it, and how long it may take to stop.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BackendHealth } from '../../src/protocol/actor/backends.js';
+import type { BackendHealth, BackendState } from '../../src/protocol/actor/backends.js';
+import { CHILDREN } from '../../src/supervisor/children.js';
 import {
   afterDeath,
   healthAfter,
@@ -102,12 +103,7 @@ test('the sixth death within the window fails, rests for 60 s and says how many 
 });
 
 /** Times of all deaths, the last one being this death; what is done, and after which wait. */
-const DEATHS: readonly (readonly [
-  name: string,
-  deaths: readonly number[],
-  verdict: 'restarting' | 'failed',
-  waitMs: number,
-])[] = [
+const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
   ['the first death is mended at once', [5], 'restarting', 0],
   ['the second waits 250 ms', [0, 1], 'restarting', 250],
   ['the third waits 500 ms', [0, 1, 2], 'restarting', 500],
@@ -138,61 +134,52 @@ test('the history is bounded however fast the deaths come', () => {
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 
-const IS_UP: BackendHealth = { state: 'up', since: 100, restarts: 1 };
+const health = (state: BackendState, since: number, restarts: number, detail?: string): BackendHealth => ({
+  ...{ state, since, restarts, ...(detail !== undefined && { detail }) },
+});
+const life = (phase: Phase, restarts: number, detail?: string): Lifecycle =>
+  lifeIn(phase, { restarts, ...(detail !== undefined && { detail }) });
 
-interface HealthRow {
-  readonly name: string;
-  readonly before: BackendHealth | undefined;
-  readonly life: Omit<Lifecycle, 'deaths'>;
-  /** Absent: the very object `before`. */
-  readonly after?: BackendHealth;
-}
+const IS_UP = health('up', 100, 1);
+const IS_BACK = health('restarting', 100, 1, 'x');
 
-const HEALTH: readonly HealthRow[] = [
-  {
-    name: 'a first start is connecting',
-    before: undefined,
-    life: { phase: 'starting', restarts: 0 },
-    after: { state: 'connecting', since: 200, restarts: 0 },
-  },
-  {
-    name: 'a start after a death is still restarting',
-    before: { state: 'restarting', since: 100, restarts: 1, detail: 'thread ended: x' },
-    life: { phase: 'starting', restarts: 1, detail: 'thread ended: x' },
-  },
-  {
-    name: 'a new state begins now',
-    before: IS_UP,
-    life: { phase: 'restarting', restarts: 2, detail: 'thread ended: x' },
-    after: { state: 'restarting', since: 200, restarts: 2, detail: 'thread ended: x' },
-  },
-  {
-    name: 'a new detail keeps the time of the state',
-    before: { state: 'connecting', since: 100, restarts: 0, detail: 'a' },
-    life: { phase: 'connecting', restarts: 0, detail: 'b' },
-    after: { state: 'connecting', since: 100, restarts: 0, detail: 'b' },
-  },
-  {
-    name: 'a further death in the same state is a change',
-    before: { state: 'restarting', since: 100, restarts: 1, detail: 'thread ended: x' },
-    life: { phase: 'restarting', restarts: 2, detail: 'thread ended: x' },
-    after: { state: 'restarting', since: 100, restarts: 2, detail: 'thread ended: x' },
-  },
-  {
-    name: 'a try after the rest is restarting',
-    before: { state: 'failed', since: 100, restarts: 6, detail: 'x' },
-    life: { phase: 'starting', restarts: 6, detail: 'x' },
-    after: { state: 'restarting', since: 200, restarts: 6, detail: 'x' },
-  },
-  { name: 'the same again is no change', before: IS_UP, life: { phase: 'up', restarts: 1 } },
-  { name: 'stopping reports nothing', before: IS_UP, life: { phase: 'stopping', restarts: 1 } },
-  { name: 'stopped reports nothing', before: IS_UP, life: { phase: 'stopped', restarts: 1 } },
+/** Without a last one it stays as it is, the very object. */
+const HEALTH: readonly (readonly [string, BackendHealth | undefined, Lifecycle, BackendHealth?])[] = [
+  ['a first start is connecting', undefined, life('starting', 0), health('connecting', 200, 0)],
+  ['a start after a death is still restarting', IS_BACK, life('starting', 1, 'x')],
+  ['a new state begins now', IS_UP, life('restarting', 2, 'x'), health('restarting', 200, 2, 'x')],
+  [
+    'a new detail keeps the time of the state',
+    health('connecting', 100, 0, 'a'),
+    life('connecting', 0, 'b'),
+    health('connecting', 100, 0, 'b'),
+  ],
+  [
+    'a further death in the same state is a change',
+    IS_BACK,
+    life('restarting', 2, 'x'),
+    health('restarting', 100, 2, 'x'),
+  ],
+  [
+    'a try after the rest is restarting',
+    health('failed', 100, 6, 'x'),
+    life('starting', 6, 'x'),
+    health('restarting', 200, 6, 'x'),
+  ],
+  ['the same again is no change', IS_UP, life('up', 1)],
+  ['stopping reports nothing', IS_UP, life('stopping', 1)],
+  ['stopped reports nothing', IS_UP, life('stopped', 1)],
 ];
 
-for (const { name, before, life, after } of HEALTH) {
+for (const [name, before, now, after] of HEALTH) {
   test(name, () => {
-    const health = healthAfter(before, { ...life, deaths: [] }, 200);
-    if (after === undefined) assert.equal(health, before);
-    else assert.deepEqual(health, after);
+    const told = healthAfter(before, now, 200);
+    if (after === undefined) assert.equal(told, before);
+    else assert.deepEqual(told, after);
   });
 }
+
+test('all deadlines together leave the gateway its share of the 5 s', () => {
+  const total = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
+  assert.ok(total < 4000, `${total} ms`);
+});

@@ -1,8 +1,8 @@
-// The log's lines, as journald gets them.
+// The log's lines, as journald gets them, and as people see them at a terminal.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../src/supervisor/log.js';
+import { createLogger, terminalLine } from '../../src/supervisor/log.js';
 
 function collect(): { lines: Record<string, unknown>[]; write: (line: string) => void } {
   const lines: Record<string, unknown>[] = [];
@@ -31,4 +31,42 @@ test('a field named cookie never reaches the log', () => {
   const sink = collect();
   createLogger('info', sink).log('info', 'x', { cookie: 'very secret' });
   assert.ok(!JSON.stringify(sink.lines).includes('very secret'));
+});
+
+const TIME = '2026-11-22T02:03:04.056Z';
+/** As the clock on this machine's wall has it. */
+const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
+
+const rows: readonly (readonly [what: string, fields: object, shown: string])[] = [
+  ['time, level and message', { level: 'info', msg: 'listening' }, `${CLOCK} INFO          listening\n`],
+  [
+    'the backend, and the other fields',
+    { level: 'error', backend: 'systemd', msg: 'backend is failed', detail: 'no bus', restarts: 6 },
+    `${CLOCK} ERROR systemd backend is failed detail=no bus restarts=6\n`,
+  ],
+  [
+    'a stack below',
+    { level: 'warn', msg: 'x', stack: 'Error: y\n    at z' },
+    `${CLOCK} WARN          x\n    Error: y\n    at z\n`,
+  ],
+  [
+    'nothing that acts on a terminal',
+    { level: 'warn', msg: 'a\x1b[2Jb\u202ec', name: 'd\re\n\x9b31m' },
+    `${CLOCK} WARN          a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
+  ],
+];
+
+for (const [what, fields, shown] of rows) {
+  test(`on a terminal: ${what}`, () =>
+    assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), shown));
+}
+
+test('a line without a time keeps its columns', () => {
+  const line = terminalLine('{"level":"warn","lost":2,"msg":"log lines were lost"}\n', false);
+  assert.equal(line, `${' '.repeat(CLOCK.length)} WARN          log lines were lost lost=2\n`);
+});
+
+test('colours are put around time, level and fields, and taken back', () => {
+  const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
+  assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m         m \x1b[2mn=1\x1b[0m\n`);
 });

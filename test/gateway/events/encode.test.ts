@@ -3,17 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BYE, encode, eventId, frame, hello, love, reachedIn } from '../../../src/gateway/events/event.js';
-import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
+import { parsedByConsumer } from '../../consumer/parser.js';
 
-function dispatched(bytes: Uint8Array): readonly DispatchedEvent[] {
-  const events: DispatchedEvent[] = [];
-  new EventStreamParser((event) => events.push(event)).feed(bytes);
-  return events;
-}
-
-function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('utf8');
-}
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 test('an event is id, type, data and a blank line', () => {
   assert.equal(
@@ -69,7 +61,7 @@ const TEXTS: readonly [name: string, data: string, heard: string][] = [
 for (const [name, data, heard] of TEXTS) {
   test(`${name} in the data cannot break the event`, () => {
     const bytes = encode(frame('upgrade.progress', data, 'b-1') + frame('power.action', '"next"', 'b-2'));
-    assert.deepEqual(dispatched(bytes), [
+    assert.deepEqual(parsedByConsumer([bytes], '').events, [
       { type: 'upgrade.progress', data: heard, lastEventId: 'b-1' },
       { type: 'power.action', data: '"next"', lastEventId: 'b-2' },
     ]);
