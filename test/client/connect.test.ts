@@ -56,33 +56,39 @@ const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
 
 describe('it asks', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
-  const all = /^service\.updated,.*,player\.position,backend\.updated,audio\.level$/;
-  const rows: readonly (readonly [string, ConnectOptions, Readonly<Record<string, string | RegExp>>])[] = [
-    ['for all, with a snapshot and a word every 10 s', {}, {}],
-    ['for some events', { types }, { types: types.join() }],
+  const all = /^types=service\.updated,.*,player\.position,backend\.updated,audio\.level$/;
+  const rows: readonly (readonly [string, ConnectOptions, RegExp])[] = [
+    ['for all, with a snapshot and a word every 10 s', {}, /^$/],
+    ['for some events', { types }, /^types=audio\.updated,audio\.removed$/],
     [
-      'for one backend, less some events',
+      'for less some events',
       { backend: ['audio'], exclude: types },
-      { backend: 'audio', exclude: types.join() },
+      /^backend=audio exclude=audio\.updated,audio\.removed$/,
     ],
-    ['for all by name with levels', { levels: true }, { types: all }],
+    ['for all by name with levels', { levels: true }, all],
     [
       'for one backend with levels',
       { levels: true, backend: ['audio'] },
-      { backend: 'audio', types: 'audio.level' },
+      /^backend=audio types=audio\.level$/,
     ],
-    ['for some events with levels', { levels: true, types }, { types: `${types},audio.level` }],
+    [
+      'for some events with levels',
+      { levels: true, types },
+      /^types=audio\.updated,audio\.removed,audio\.level$/,
+    ],
   ];
   for (const [what, options, expected] of rows) {
     test(what, async (t) => {
       const { url, lastEventId } = (await connected(t, options)).stream();
       const { snapshot, keepalive, ...rest } = Object.fromEntries(url.searchParams);
       assert.deepEqual([snapshot, keepalive, lastEventId], ['1', '10', undefined]);
-      assert.deepEqual(Object.keys(rest).sort(), Object.keys(expected).sort());
-      for (const [name, value] of Object.entries(expected)) {
-        if (typeof value === 'string') assert.equal(rest[name], value);
-        else assert.match(rest[name] ?? '', value);
-      }
+      assert.match(
+        Object.entries(rest)
+          .map((each) => each.join('='))
+          .sort()
+          .join(' '),
+        expected,
+      );
     });
   }
 

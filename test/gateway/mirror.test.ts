@@ -50,17 +50,43 @@ const output = (key: string, value: unknown): Change => put('audio.outputs', key
 const unit = (key: string, value: unknown, rank?: number): Change =>
   put('systemd.services', key, value, rank);
 
-test('changes of one collection in one batch are one event', () => {
-  const scene = new Scene();
-  assert.deepEqual(scene.apply(client('1', 'a'), client('2', 'b')), ['audio.updated + 1="a" 2="b"']);
-});
-
-test('the newest text of a record wins within a batch', () => {
-  const scene = new Scene();
-  assert.deepEqual(scene.apply(client('1', 'a'), client('2', 'b'), client('1', 'c')), [
-    'audio.updated + 1="c" 2="b"',
-  ]);
-});
+/** Of one batch at a new mirror. */
+const BATCHES: readonly (readonly [name: string, changes: readonly Change[], events: readonly string[]])[] = [
+  [
+    'changes of one collection in one batch are one event',
+    [client('1', 'a'), client('2', 'b')],
+    ['audio.updated + 1="a" 2="b"'],
+  ],
+  [
+    'the newest text of a record wins within a batch',
+    [client('1', 'a'), client('2', 'b'), client('1', 'c')],
+    ['audio.updated + 1="c" 2="b"'],
+  ],
+  [
+    'silent collections make no event and do not part a run',
+    [client('1', 'a'), put('audio.server', '', 's'), client('2', 'b')],
+    ['audio.updated + 1="a" 2="b"'],
+  ],
+  [
+    'a collection of shape each makes one event per record',
+    [unit('user/a', 1), unit('user/b', 2)],
+    ['service.updated + user/a=1', 'service.updated + user/b=2'],
+  ],
+  [
+    'another collection, a removal and an action end a run, and the order is kept',
+    [
+      ...[client('1', 'a'), output('1', 'x'), client('2', 'b'), drop('audio.clients', '1')],
+      ...[{ kind: 'event', type: 'power.action', json: '{}' } as const, client('1', 'c')],
+    ],
+    [
+      ...['audio.updated + 1="a"', 'audio.output.updated + 1="x"', 'audio.updated + 2="b"'],
+      ...['audio.removed - 1="a"', 'power.action {}', 'audio.updated + 1="c"'],
+    ],
+  ],
+];
+for (const [name, changes, events] of BATCHES) {
+  test(name, () => assert.deepEqual(new Scene(['audio', 'power', 'systemd']).apply(...changes), events));
+}
 
 test('an equal text is no change, and keeps the page', () => {
   const scene = new Scene();
@@ -71,35 +97,6 @@ test('an equal text is no change, and keeps the page', () => {
   assert.equal(scene.mirror.read('audio.clients'), page);
 });
 
-test('silent collections make no event and do not part a run', () => {
-  const scene = new Scene();
-  assert.deepEqual(scene.apply(client('1', 'a'), put('audio.server', '', 's'), client('2', 'b')), [
-    'audio.updated + 1="a" 2="b"',
-  ]);
-});
-
-test('another collection, a removal and an action end a run, and the order is kept', () => {
-  const scene = new Scene(['audio', 'power']);
-  assert.deepEqual(
-    scene.apply(
-      client('1', 'a'),
-      output('1', 'x'),
-      client('2', 'b'),
-      drop('audio.clients', '1'),
-      { kind: 'event', type: 'power.action', json: '{}' },
-      client('1', 'c'),
-    ),
-    [
-      'audio.updated + 1="a"',
-      'audio.output.updated + 1="x"',
-      'audio.updated + 2="b"',
-      'audio.removed - 1="a"',
-      'power.action {}',
-      'audio.updated + 1="c"',
-    ],
-  );
-});
-
 test('a removal carries the last text; removing what is not there is nothing', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'), client('2', 'b'));
@@ -107,14 +104,6 @@ test('a removal carries the last text; removing what is not there is nothing', (
     'audio.removed - 1="a" 2="b"',
   ]);
   assert.deepEqual(scene.apply(drop('audio.clients', '1')), []);
-});
-
-test('a collection of shape each makes one event per record', () => {
-  const scene = new Scene();
-  assert.deepEqual(scene.apply(unit('user/a', 1), unit('user/b', 2)), [
-    'service.updated + user/a=1',
-    'service.updated + user/b=2',
-  ]);
 });
 
 test('leaving up tells the state, then removes what has a removal event', () => {
