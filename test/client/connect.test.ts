@@ -56,39 +56,34 @@ const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
 
 describe('it asks', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
-  const all = /^types=service\.updated,.*,player\.position,backend\.updated,audio\.level$/;
-  const rows: readonly (readonly [string, ConnectOptions, RegExp])[] = [
-    ['for all, with a snapshot and a word every 10 s', {}, /^$/],
-    ['for some events', { types }, /^types=audio\.updated,audio\.removed$/],
+  const known = 'service\\.updated,.*,player\\.position,backend\\.updated';
+  const audio = { backend: ['audio'] } as const;
+  const rows: readonly (readonly [what: string, options: ConnectOptions, asked: string])[] = [
+    ['for all, with a snapshot and a word every 10 s', {}, 'keepalive=10&snapshot=1'],
+    ['for some events', { types }, `keepalive=10&snapshot=1&types=${types}`],
     [
-      'for less some events',
-      { backend: ['audio'], exclude: types },
-      /^backend=audio exclude=audio\.updated,audio\.removed$/,
+      'for some backends',
+      { ...audio, exclude: types },
+      `backend=audio&exclude=${types}&keepalive=10&snapshot=1`,
     ],
-    ['for all by name with levels', { levels: true }, all],
+    ['for all by name with levels', { levels: true }, `keepalive=10&snapshot=1&types=${known},audio.level`],
     [
-      'for one backend with levels',
-      { levels: true, backend: ['audio'] },
-      /^backend=audio types=audio\.level$/,
+      'for one with levels',
+      { ...audio, levels: true },
+      'backend=audio&keepalive=10&snapshot=1&types=audio.level',
     ],
     [
       'for some events with levels',
       { levels: true, types },
-      /^types=audio\.updated,audio\.removed,audio\.level$/,
+      `keepalive=10&snapshot=1&types=${types},audio.level`,
     ],
   ];
-  for (const [what, options, expected] of rows) {
+  for (const [what, options, asked] of rows) {
     test(what, async (t) => {
       const { url, lastEventId } = (await connected(t, options)).stream();
-      const { snapshot, keepalive, ...rest } = Object.fromEntries(url.searchParams);
-      assert.deepEqual([snapshot, keepalive, lastEventId], ['1', '10', undefined]);
-      assert.match(
-        Object.entries(rest)
-          .map((each) => each.join('='))
-          .sort()
-          .join(' '),
-        expected,
-      );
+      url.searchParams.sort();
+      assert.match(decodeURIComponent(url.search), new RegExp(`^\\?${asked}$`));
+      assert.equal(lastEventId, undefined);
     });
   }
 

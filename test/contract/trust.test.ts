@@ -108,41 +108,25 @@ describe('trust', { skip }, () => {
     test(`Host ${host} is one of ours`, async () => {
       await isAllowed([`Host: ${host}`]);
       for (const path of ['/audio', '/events']) {
-        assert.equal(
-          (await send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`])).status,
-          200,
-          path,
-        );
+        const { status } = await send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
+        assert.equal(status, 200, path);
       }
     });
   }
 
-  const MALFORMED: readonly (readonly [
-    what: string,
-    lines: readonly string[],
-    statuses: readonly number[],
-  ])[] = [
-    ['an empty Host', [`POST ${VOLUME} HTTP/1.1`, 'Host: '], [400, 403]],
-    ['no Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`], [400, 403, 505]],
-    ['a foreign Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`, 'Host: evil.example'], [400, 403, 505]],
-    ['two Hosts, ours first', [`POST ${VOLUME} HTTP/1.1`, 'Host: localhost', 'Host: evil.example'], [400]],
-    [
-      'two Hosts, ours last',
-      [`POST ${VOLUME} HTTP/1.1`, 'Host: evil.example', 'Host: localhost'],
-      [400, 403],
-    ],
-    [
-      'a foreign absolute target',
-      [`POST http://evil.example${VOLUME} HTTP/1.1`, 'Host: localhost'],
-      [400, 403, 404, 505],
-    ],
-    [
-      'two Origins',
-      [`POST ${VOLUME} HTTP/1.1`, 'Host: localhost', 'Origin: http://app.lan', 'Origin: http://evil.example'],
-      [400, 403],
-    ],
+  const post = `POST ${VOLUME} HTTP/1.1`;
+  const [ours, foreign] = ['Host: localhost', 'Host: evil.example'];
+  const origins = ['Origin: http://app.lan', 'Origin: http://evil.example'];
+  const MALFORMED: readonly (readonly [what: string, lines: readonly string[], ...statuses: number[]])[] = [
+    ['an empty Host', [post, 'Host: '], 400, 403],
+    ['no Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`], 400, 403, 505],
+    ['a foreign Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`, foreign], 400, 403, 505],
+    ['two Hosts, ours first', [post, ours, foreign], 400],
+    ['two Hosts, ours last', [post, foreign, ours], 400, 403],
+    ['a foreign absolute target', [`POST http://evil.example${VOLUME} HTTP/1.1`, ours], 400, 403, 404, 505],
+    ['two Origins', [post, ours, ...origins], 400, 403],
   ];
-  for (const [what, lines, statuses] of MALFORMED) {
+  for (const [what, lines, ...statuses] of MALFORMED) {
     test(`${what} has no effect`, async () => {
       const { status } = await send(node.daemon.port, lines, JSON.stringify({ volume: 0.9 }));
       assert.ok(statuses.includes(status), `${status}`);
@@ -165,7 +149,7 @@ describe('trust', { skip }, () => {
     ['a foreign page', () => ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site']],
     ['a foreign page in an old browser', () => ['Origin: http://evil.example']],
     [
-      'a foreign page that calls itself same-origin',
+      'one that calls itself same-origin',
       () => ['Origin: http://evil.example', 'Sec-Fetch-Site: same-origin'],
     ],
     ['a sandboxed page', () => ['Origin: null', 'Sec-Fetch-Site: cross-site']],
@@ -236,15 +220,11 @@ describe('trust', { skip }, () => {
   });
 
   describe('preflights', () => {
-    function preflight(origin: string, path = VOLUME, more: readonly string[] = []): Promise<Answer> {
+    const PRIVATE = 'Access-Control-Request-Private-Network: true';
+    function preflight(origin: string, path = VOLUME, ...more: readonly string[]): Promise<Answer> {
       const asked = ['Access-Control-Request-Method: POST', 'Access-Control-Request-Headers: content-type'];
-      return send(node.daemon.port, [
-        `OPTIONS ${path} HTTP/1.1`,
-        `Host: ${own}`,
-        `Origin: ${origin}`,
-        ...asked,
-        ...more,
-      ]);
+      const head = [`OPTIONS ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`];
+      return send(node.daemon.port, [...head, ...asked, ...more]);
     }
 
     for (const path of [VOLUME, '/audio', '/events']) {
@@ -260,22 +240,15 @@ describe('trust', { skip }, () => {
     }
 
     test('of an allowed origin in a public network opens the private one when asked', async () => {
-      const { headers } = await preflight('http://app.lan', VOLUME, [
-        'Access-Control-Request-Private-Network: true',
-      ]);
+      const { headers } = await preflight('http://app.lan', VOLUME, PRIVATE);
       assert.equal(headers.get('access-control-allow-private-network'), 'true');
     });
 
     for (const origin of ['http://evil.example', 'null', 'http://app.lan.evil.example']) {
       test(`of ${origin} allows nothing`, async () => {
-        const { status, headers } = await preflight(origin, VOLUME, [
-          'Access-Control-Request-Private-Network: true',
-        ]);
+        const { status, headers } = await preflight(origin, VOLUME, PRIVATE);
         assert.equal(status, 403);
-        assert.deepEqual(
-          [...headers.keys()].filter((name) => name.startsWith('access-control-')),
-          [],
-        );
+        assert.doesNotMatch([...headers.keys()].join(), /access-control-/);
         await nothingHappened();
       });
     }
