@@ -41,7 +41,7 @@ export function typesOf(signature: string): Type[] {
   return types;
 }
 
-const SIZES: Readonly<Record<string, number>> = { y: 1, n: 2, q: 2, b: 4, i: 4, u: 4, x: 8, t: 8, d: 8 };
+const SIZES: Record<string, number> = { y: 1, n: 2, q: 2, b: 4, i: 4, u: 4, h: 4, x: 8, t: 8, d: 8 };
 const ALIGNMENTS: Readonly<Record<string, number>> = {
   ...SIZES,
   s: 4,

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { packed, type Value, Variant } from '../../fuzz/dbus-values.js';
 
 const METHOD_RETURN = 2;
 const ERROR = 3;
@@ -13,67 +14,40 @@ const SIGNAL = 4;
 /** Header fields by number (D-Bus Specification, "Header Fields"): code, type, text or number. */
 type Field = readonly [code: number, type: 's' | 'o' | 'g' | 'u', value: string | number];
 
-function padded(bytes: Buffer, to: number): Buffer {
-  return Buffer.concat([bytes, Buffer.alloc((to - (bytes.length % to)) % to)]);
-}
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-/** A marshalled string, at an aligned place. */
-export function text(value: string): Buffer {
-  return Buffer.concat([word(Buffer.byteLength(value)), Buffer.from(`${value}\0`)]);
-}
-
-export function signature(value: string): Buffer {
-  return Buffer.concat([Buffer.from([value.length]), Buffer.from(`${value}\0`)]);
-}
-
-function field([code, type, value]: Field): Buffer {
-  const head = Buffer.concat([Buffer.from([code]), signature(type)]);
-  if (type === 'g') return Buffer.concat([head, signature(String(value))]);
-  return Buffer.concat([head, type === 'u' ? word(Number(value)) : text(String(value))]);
-}
+const SENDER: Field = [7, 's', 'org.freedesktop.DBus'];
 
 /** A whole message. */
 export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
-  const packed = fields.map((one) => padded(field(one), 8));
-  const last = fields.at(-1);
-  // The length of the array does not count the padding behind its last element.
-  const length =
-    packed.slice(0, -1).reduce((sum, one) => sum + one.length, 0) + (last ? field(last).length : 0);
-  const head = Buffer.concat([Buffer.from([0x6c, type, 1, 1]), word(body.length), word(1), word(length)]);
-  return Buffer.concat([head, ...packed, body]);
+  const variants = fields.map(([code, of, value]) => [code, new Variant(of, value)]);
+  const head = packed('yyyyuua(yv)', [0x6c, type, 1, 1, body.length, 1, variants]);
+  return Buffer.concat([head, Buffer.alloc(-head.length & 7), body]);
 }
 
-export function reply(serial: number, bodySignature = '', body: Buffer = Buffer.alloc(0)): Buffer {
-  const fields: Field[] = [
-    [5, 'u', serial],
-    [7, 's', 'org.freedesktop.DBus'],
-  ];
-  if (bodySignature !== '') fields.push([8, 'g', bodySignature]);
-  return messageBytes(METHOD_RETURN, fields, body);
+function message(
+  type: number,
+  fields: readonly Field[],
+  signature: string,
+  values: readonly Value[],
+): Buffer {
+  const all: readonly Field[] = signature === '' ? fields : [...fields, [8, 'g', signature]];
+  return messageBytes(type, all, packed(signature, values));
 }
 
-export function errorReply(serial: number, name: string, body?: string): Buffer {
-  const fields: Field[] = [
-    [4, 's', name],
-    [5, 'u', serial],
-    [7, 's', 'org.freedesktop.DBus'],
-  ];
-  if (body === undefined) return messageBytes(ERROR, fields);
-  return messageBytes(ERROR, [...fields, [8, 'g', 's']], text(body));
+export function reply(serial: number, signature = '', ...values: readonly Value[]): Buffer {
+  return message(METHOD_RETURN, [[5, 'u', serial], SENDER], signature, values);
+}
+
+export function errorReply(serial: number, name: string, text?: string): Buffer {
+  const fields: readonly Field[] = [[4, 's', name], [5, 'u', serial], SENDER];
+  return text === undefined ? message(ERROR, fields, '', []) : message(ERROR, fields, 's', [text]);
 }
 
 export function signal(
   sender: string,
   iface: string,
   member: string,
-  bodySignature = '',
-  body: Buffer = Buffer.alloc(0),
+  signature = '',
+  ...values: readonly Value[]
 ): Buffer {
   const fields: Field[] = [
     [1, 'o', '/some/where'],
@@ -81,8 +55,7 @@ export function signal(
     [3, 's', member],
     [7, 's', sender],
   ];
-  if (bodySignature !== '') fields.push([8, 'g', bodySignature]);
-  return messageBytes(SIGNAL, fields, body);
+  return message(SIGNAL, fields, signature, values);
 }
 
 /** A call that the bus has got. `text` holds its bytes, for a look at the member's name. */
@@ -167,7 +140,7 @@ function follow(socket: Socket, script: Script, heard: Heard[]): void {
 }
 
 function welcome(socket: Socket, serial: number): void {
-  socket.write(reply(serial, 's', text(':1.1')));
+  socket.write(reply(serial, 's', ':1.1'));
 }
 
 /** The length of the message that begins these bytes; 0 while it is not all there. */

@@ -6,9 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { Announcer } from '../../../src/actors/discovery/announcer.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/clock.js';
-import { packed } from '../../fuzz/dbus-values.js';
 import { until } from '../../until.js';
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, text } from '../bus/scripted-bus.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../bus/scripted-bus.js';
 
 const INTERFACES: Interfaces = [
   { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
@@ -20,11 +19,11 @@ const answers =
   (socket: Socket, heard: Heard): void => {
     const { serial, text: said } = heard;
     if (said.includes(member)) otherwise(socket, heard);
-    else if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', text(':1.9')));
-    else if (said.includes('GetState')) socket.write(reply(serial, 'i', packed('i', [2])));
-    else if (said.includes('EntryGroupNew')) socket.write(reply(serial, 'o', text('/group')));
+    else if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.9'));
+    else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
+    else if (said.includes('EntryGroupNew')) socket.write(reply(serial, 'o', '/group'));
     else if (said.includes('GetAlternativeServiceName'))
-      socket.write(reply(serial, 's', text(`Kitchen #${serial}`)));
+      socket.write(reply(serial, 's', `Kitchen #${serial}`));
     else socket.write(reply(serial));
   };
 
@@ -52,7 +51,7 @@ test('a bus that goes before it has told of avahi-daemon says nothing about it',
   const dying = {
     call: answers('GetNameOwner', (socket, { serial }) => {
       asked += 1;
-      if (asked === 1) socket.write(reply(serial, 's', text(':1.9')));
+      if (asked === 1) socket.write(reply(serial, 's', ':1.9'));
       else socket.destroy();
     }),
   };

@@ -4,17 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { systemClock } from '../../../src/clock.js';
-import { packed } from '../../fuzz/dbus-values.js';
 import { until } from '../../until.js';
-import { reply, type Script, scriptedBus, text } from '../bus/scripted-bus.js';
+import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
 import { PlayersRecorder } from './recorder.js';
 
 const DYING: Script = {
   call: (socket, { serial, text: heard }) => {
     if (heard.includes('GetAll')) socket.destroy();
     else if (heard.includes('ListNames')) {
-      socket.write(reply(serial, 'as', packed('as', [['org.mpris.MediaPlayer2.one']])));
-    } else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', text(':1.2')));
+      socket.write(reply(serial, 'as', ['org.mpris.MediaPlayer2.one']));
+    } else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
     else socket.write(reply(serial));
   },
 };

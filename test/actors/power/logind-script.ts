@@ -1,15 +1,7 @@
 // A logind on a scripted bus: says what no real one can be made to say at will. Texts only; the real one is asked by the
 // scenarios of the real node.
 
-import {
-  errorReply,
-  type Heard,
-  reply,
-  type ScriptedBus,
-  scriptedBus,
-  signal,
-  text,
-} from '../bus/scripted-bus.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
 
 /** An error's name and text; no answer at all; the bus goes away. */
 export type Trouble =
@@ -33,28 +25,6 @@ const ORDER = /\0(Reboot|PowerOff)\0/;
 const USER_ID = 1000;
 const PROCESS_ID = 42;
 
-function aligned(bytes: Buffer, to: number): Buffer {
-  return Buffer.concat([bytes, Buffer.alloc((to - (bytes.length % to)) % to)]);
-}
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-/** Marshals `a(ssssuu)`. */
-function lockBytes(rows: readonly LockRow[]): Buffer {
-  let elements: Buffer = Buffer.alloc(0);
-  for (const row of rows) {
-    elements = aligned(elements, 8);
-    for (const one of row) elements = Buffer.concat([aligned(elements, 4), text(one)]);
-    elements = Buffer.concat([aligned(elements, 4), word(USER_ID), word(PROCESS_ID)]);
-  }
-  // The array's length, and padding to its first element, which is not part of it.
-  return Buffer.concat([word(elements.length), Buffer.alloc(4), elements]);
-}
-
 function isTrouble(value: unknown): value is Trouble {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -63,19 +33,20 @@ function isTrouble(value: unknown): value is Trouble {
 function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffer | Trouble {
   if (call.includes('AddMatch')) return reply(serial);
   const { can = 'yes', locks = [], order = 'accepted' } = script;
-  if (/CanReboot|CanPowerOff/.test(call)) return isTrouble(can) ? can : reply(serial, 's', text(can));
+  if (/CanReboot|CanPowerOff/.test(call)) return isTrouble(can) ? can : reply(serial, 's', can);
   if (call.includes('ListInhibitors')) {
-    return isTrouble(locks) ? locks : reply(serial, 'a(ssssuu)', lockBytes(locks));
+    if (isTrouble(locks)) return locks;
+    const held = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
+    return reply(serial, 'a(ssssuu)', held);
   }
   return isTrouble(order) ? order : reply(serial);
 }
 
 /** What logind says to everybody, whosever order it is, and then systemd. */
 function goesDown(unit: string): Buffer {
-  const job = Buffer.concat([aligned(Buffer.concat([word(121), text('/job/121')]), 4), text(unit)]);
   return Buffer.concat([
-    signal(OWNER, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', word(1)),
-    signal(OWNER, 'org.freedesktop.systemd1.Manager', 'JobNew', 'uos', job),
+    signal(OWNER, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', true),
+    signal(OWNER, 'org.freedesktop.systemd1.Manager', 'JobNew', 'uos', 121, '/job/121', unit),
   ]);
 }
 
@@ -83,7 +54,7 @@ export function scriptedLogind(script: () => LogindScript): Promise<ScriptedBus>
   return scriptedBus(() => ({
     call: (socket, heard) => {
       const answer = heard.text.includes('GetNameOwner')
-        ? reply(heard.serial, 's', text(OWNER))
+        ? reply(heard.serial, 's', OWNER)
         : answerBytes(heard, script());
       const { begins } = script();
       if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
