@@ -22,14 +22,25 @@ import {
 /** Enough for a bus that answers, also where the processor is short. */
 const DEADLINE_MS = 1_000;
 const NEVER_MS = 2 ** 31 - 1;
+const LIMITS_EXCEEDED = 'org.freedesktop.DBus.Error.LimitsExceeded';
 
-function options(path: string) {
+type Options = ConstructorParameters<typeof UserBus>[0];
+
+function options(...paths: readonly string[]) {
   return {
-    paths: () => ({ ok: true, paths: [path] }) as const,
+    paths: () => ({ ok: true, paths }) as const,
     backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
     connectDeadlineMs: DEADLINE_MS,
     callDeadlineMs: DEADLINE_MS,
   };
+}
+
+/** A UserBus that dials, until the test ends. */
+function dialling(t: TestContext, given: Options) {
+  const owner = new NotingOwner();
+  const link = new UserBus(given, owner);
+  t.after(() => link.stop());
+  return { owner, link };
 }
 
 async function scripted(t: TestContext, scriptOf: (connection: number) => Script): Promise<ScriptedBus> {
@@ -38,14 +49,17 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
   return bus;
 }
 
-/** A UserBus that is up on this bus. */
-async function up(t: TestContext, bus: ScriptedBus, callDeadlineMs = DEADLINE_MS) {
-  const owner = new NotingOwner();
-  const link = new UserBus({ ...options(bus.path), callDeadlineMs }, owner);
-  t.after(() => link.stop());
+/** A UserBus that is up on a bus that does as it is told. */
+async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
+  const bus = await scripted(t, scriptOf);
+  const { owner, link } = dialling(t, { ...options(bus.path), ...more });
   await owner.noted(/^up/);
-  return { owner, link };
+  return { bus, owner, link };
 }
+
+const ask = (link: UserBus) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
+const ANSWER = { ok: true, value: ':1.9' };
+const CLOSED = { ok: false, error: { kind: 'closed' } };
 
 /** A bus that answers GetNameOwner with `:1.9`, and everything else with nothing. */
 const HONEST: Script = {
@@ -63,10 +77,7 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
   ['closes at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
   [
     'refuses Hello',
-    {
-      hello: (socket, serial) =>
-        socket.write(errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded')),
-    },
+    { hello: (socket, serial) => socket.write(errorReply(serial, LIMITS_EXCEEDED)) },
     /refused the greeting: org.freedesktop.DBus.Error.LimitsExceeded/,
   ],
 ];
@@ -74,35 +85,28 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
 for (const [what, script, reason] of ENDS_CONNECTION) {
   test(`a bus that ${what} is left, and tried again`, async (t) => {
     const bus = await scripted(t, (connection) => (connection === 1 ? script : HONEST));
-    const owner = new NotingOwner();
-    const link = new UserBus(options(bus.path), owner);
-    t.after(() => link.stop());
+    const { owner, link } = dialling(t, options(bus.path));
     const down = await owner.noted(/^down/);
     assert.match(owner.notes[down] ?? '', reason);
     await owner.noted(/^up/, down);
-    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+    assert.deepEqual(await ask(link), ANSWER);
   });
 }
 
 test('no socket is a reason, told once, and no end', async (t) => {
   const dir = tempDir();
   t.after(() => rmSync(dir, { recursive: true }));
-  const owner = new NotingOwner();
   const attempts = new EventEmitter();
   const backoffMs = (attempt: number): number => {
     attempts.emit(`attempt ${attempt}`);
     return 1;
   };
   const fifth = once(attempts, 'attempt 5');
-  const link = new UserBus({ ...options(`${dir}/bus`), backoffMs }, owner);
-  t.after(() => link.stop());
+  const { owner, link } = dialling(t, { ...options(`${dir}/bus`), backoffMs });
   await owner.noted(/^down: .*ENOENT/);
   await fifth;
   assert.equal(owner.notes.length, 1);
-  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), {
-    ok: false,
-    error: { kind: 'closed' },
-  });
+  assert.deepEqual(await ask(link), CLOSED);
 });
 
 /** What a bus answers to the first call, and how that call ends. The next call works on the same connection. */
@@ -110,16 +114,8 @@ const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Bu
   ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
   ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],
   ['a reply to another call', (serial) => reply(serial + 1000), { kind: 'timeout' }],
-  [
-    'an error',
-    (serial) => errorReply(serial, 'some.Error', 'because'),
-    { kind: 'dbus', name: 'some.Error', text: 'because' },
-  ],
-  [
-    'an error without text',
-    (serial) => errorReply(serial, 'some.Error'),
-    { kind: 'dbus', name: 'some.Error', text: '' },
-  ],
+  ['an error', (serial) => errorReply(serial, 'a.B', 'no'), { kind: 'dbus', name: 'a.B', text: 'no' }],
+  ['an error without text', (serial) => errorReply(serial, 'a.B'), { kind: 'dbus', name: 'a.B', text: '' }],
   [
     'another signature',
     (serial) => reply(serial, 'g', 's'),
@@ -130,16 +126,15 @@ const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Bu
 for (const [what, answer, expected] of ONE_CALL) {
   test(`a call that is answered with ${what} ends, and only that call`, async (t) => {
     let calls = 0;
-    const bus = await scripted(t, () => ({
+    const { bus, link } = await up(t, () => ({
       call: (socket, heard) => {
         calls += 1;
         if (calls === 1) socket.write(answer(heard.serial));
         else HONEST.call?.(socket, heard);
       },
     }));
-    const { link } = await up(t, bus);
-    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: false, error: expected });
-    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+    assert.deepEqual(await ask(link), { ok: false, error: expected });
+    assert.deepEqual(await ask(link), ANSWER);
     assert.equal(bus.connections(), 1);
   });
 }
@@ -149,64 +144,56 @@ for (const [what, from] of [
   ['its body', 30],
 ] as const) {
   test(`a bus that falls silent within ${what} is left, whoever waits is told, and the next one serves`, async (t) => {
-    const answer = (serial: number): Buffer => reply(serial, 's', ':1.9');
-    const bus = await scripted(t, (connection) =>
-      connection === 1
-        ? { call: (socket, { serial }) => socket.write(answer(serial).subarray(0, from)) }
-        : HONEST,
-    );
-    const owner = new NotingOwner();
+    const half: Script = {
+      call: (socket, { serial }) => socket.write(reply(serial, 's', ':1.9').subarray(0, from)),
+    };
+    const halfThenHonest = (connection: number) => (connection === 1 ? half : HONEST);
     const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
-    const link = new UserBus({ ...options(bus.path), ...patience }, owner);
-    t.after(() => link.stop());
-    await owner.noted(/^up/);
-    const lost = await link.call(BUS_METHODS.getNameOwner, ['a.b']);
-    assert.deepEqual(lost, { ok: false, error: { kind: 'closed' } });
+    const { owner, link } = await up(t, halfThenHonest, patience);
+    assert.deepEqual(await ask(link), CLOSED);
     const down = await owner.noted(/^down: a message did not end within 1000 ms/);
     await owner.noted(/^up/, down);
-    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+    assert.deepEqual(await ask(link), ANSWER);
   });
 }
 
 test('a bus that pauses within a message and ends it is kept', async (t) => {
   let rest: () => void = () => assert.fail('nothing was begun');
-  const bus = await scripted(t, () => ({
+  const pausing: Script = {
     call: (socket, { serial }) => {
       const whole = reply(serial, 's', ':1.9');
       socket.write(whole.subarray(0, 20));
       rest = () => socket.write(whole.subarray(20));
     },
-  }));
-  const { owner, link } = await up(t, bus, NEVER_MS);
+  };
+  const { bus, owner, link } = await up(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
-    const answer = link.call(BUS_METHODS.getNameOwner, ['a.b']);
+    const answer = ask(link);
     await until('it was asked', () => bus.heard.length > count);
     rest();
-    assert.deepEqual(await answer, { ok: true, value: ':1.9' });
+    assert.deepEqual(await answer, ANSWER);
   }
   assert.deepEqual(owner.notes, ['up']);
 });
 
 test('an answer behind a message that dbus-next throws at is read, though nothing more arrives', async (t) => {
-  const bus = await scripted(t, () => ({
+  const { owner, link } = await up(t, () => ({
     call: (socket, { serial }) => {
       const descriptor = signal(':1.66', 'a.b', 'C', 'h', 0);
       socket.write(Buffer.concat([descriptor, reply(serial, 's', ':1.9')]));
     },
   }));
-  const { owner, link } = await up(t, bus);
-  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), { ok: true, value: ':1.9' });
+  assert.deepEqual(await ask(link), ANSWER);
   assert.deepEqual(owner.notes, ['up']);
 });
 
 test('arguments that are not of the signature are refused before anything is sent', async (t) => {
-  const bus = await scripted(t, () => HONEST);
-  const { link } = await up(t, bus);
+  const { bus, link } = await up(t, () => HONEST);
   const wrong = [7] as unknown as readonly [string];
   const outcome = await link.call(BUS_METHODS.getNameOwner, wrong);
   assert.equal(outcome.ok ? '' : outcome.error.kind, 'local');
   assert.equal(bus.heard.length, 0);
-  assert.equal((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok, true);
+  assert.equal((await ask(link)).ok, true);
 });
 
 test('a method that mutates is refused on the system bus, by type and at run time, and nothing is sent', async (t) => {
@@ -235,13 +222,12 @@ test('an owner that cannot get up gives the connection up, and gets another', as
 });
 
 test('a signal that cannot be handled costs the connection, not the thread', async (t) => {
-  const bus = await scripted(t, () => ({
+  const { owner, link } = await up(t, () => ({
     call: (socket, heard) => {
       HONEST.call?.(socket, heard);
       if (heard.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
     },
   }));
-  const { owner, link } = await up(t, bus);
   owner.onSignal = () => {
     throw new Error('a bug');
   };
@@ -250,7 +236,7 @@ test('a signal that cannot be handled costs the connection, not the thread', asy
 });
 
 test('only the owner of a watched name is heard, also when it changes', async (t) => {
-  const bus = await scripted(t, () => ({
+  const { owner, link } = await up(t, () => ({
     call: (socket, heard) => {
       HONEST.call?.(socket, heard);
       if (!heard.text.includes('member=')) return;
@@ -263,7 +249,6 @@ test('only the owner of a watched name is heard, also when it changes', async (t
       socket.write(signal(':1.10', 'a.b', 'New'));
     },
   }));
-  const { owner, link } = await up(t, bus);
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
   await owner.noted(/New/);
   assert.deepEqual(owner.notes.slice(1), [
@@ -276,35 +261,27 @@ test('only the owner of a watched name is heard, also when it changes', async (t
 
 test('a bus is stopped before it is connected, and says nothing more', async (t) => {
   const bus = await scripted(t, () => ({ greet: () => undefined }));
-  const owner = new NotingOwner();
-  const link = new UserBus(options(bus.path), owner);
-  t.after(() => link.stop());
+  const { owner, link } = dialling(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
   link.stop();
-  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, ['a.b']), {
-    ok: false,
-    error: { kind: 'closed' },
-  });
+  assert.deepEqual(await ask(link), CLOSED);
   assert.deepEqual(owner.notes, []);
 });
 
 test('two that want the same signals wait for the same answer, and are refused together; the next asks again', async (t) => {
   const asked: string[] = [];
   let refuses = true;
-  const bus = await scripted(t, () => ({
+  const counting: Script = {
     call: (socket, { serial, text: heard }) => {
       if (!heard.includes('AddMatch')) return;
       asked.push(heard);
-      socket.write(refuses ? errorReply(serial, 'org.freedesktop.DBus.Error.LimitsExceeded') : reply(serial));
+      socket.write(refuses ? errorReply(serial, LIMITS_EXCEEDED) : reply(serial));
     },
-  }));
-  const { link } = await up(t, bus, 10_000);
+  };
+  const { link } = await up(t, () => counting, { callDeadlineMs: 10_000 });
   const match = { sender: BUS_NAME, member: 'NameOwnerChanged' };
   const together = await Promise.all([link.watch(match), link.watch(match)]);
-  assert.deepEqual(
-    together.map(({ ok }) => ok),
-    [false, false],
-  );
+  assert.ok(together.every(({ ok }) => !ok));
   assert.equal(asked.length, 1);
   refuses = false;
   assert.equal((await link.watch(match)).ok, true);
@@ -313,9 +290,8 @@ test('two that want the same signals wait for the same answer, and are refused t
 });
 
 test('calls without an answer are bounded', async (t) => {
-  const bus = await scripted(t, () => ({ call: () => undefined }));
-  const { link } = await up(t, bus);
-  const calls = Array.from({ length: 300 }, () => link.call(BUS_METHODS.getNameOwner, ['a.b']));
+  const { link } = await up(t, () => ({ call: () => undefined }));
+  const calls = Array.from({ length: 300 }, () => ask(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
   assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
   assert.equal(kinds.filter((kind) => kind === 'local').length, 44);
@@ -323,10 +299,7 @@ test('calls without an answer are bounded', async (t) => {
 
 test('the second of two addresses is tried when the first does not answer', async (t) => {
   const bus = await scripted(t, () => HONEST);
-  const owner = new NotingOwner();
-  const paths = () => ({ ok: true, paths: [`${bus.path}-absent`, bus.path] }) as const;
-  const link = new UserBus({ ...options(''), paths }, owner);
-  t.after(() => link.stop());
+  const { owner } = dialling(t, options(`${bus.path}-absent`, bus.path));
   await owner.noted(/^up/);
   assert.deepEqual(owner.notes, ['up']);
 });
