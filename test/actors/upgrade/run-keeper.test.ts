@@ -16,6 +16,7 @@ const END: ProgressEvent = { event: 'end', success: true };
 const progress = (percent: number): ProgressEvent => ({ event: 'progress', percent, current: 1, step: 's' });
 const AT_WORK: RunFacts = { ...NOTHING_RAN, activeState: 'activating', subState: 'start', invocation: A };
 const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: A };
+const BROKEN: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
 
 interface Stage {
   readonly keeper: RunKeeper;
@@ -60,38 +61,83 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
 
 const state = ({ keeper: { run } }: Stage) => `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
 
-test('lines wait until systemd has said that the unit rests', async (t) => {
-  const on = stage(t);
-  on.keeper.line(BEGIN, on.now);
-  on.keeper.line(progress(5), on.now);
-  assert.equal(state(on), 'idle - -');
-  await on.answer(NOTHING_RAN);
-  assert.equal(state(on), 'running socket 5');
-});
+/** What the unit is said to be. */
+const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
+  'never ran': NOTHING_RAN,
+  works: AT_WORK,
+  rests: AT_REST,
+  failed: BROKEN,
+  waits: { ...BROKEN, activeState: 'activating', subState: 'auto-restart' },
+  unknown: undefined,
+};
+const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-test("the unit's own script may be quicker than the signal of its start", async (t) => {
-  const on = stage(t);
-  on.keeper.line(progress(5), on.now);
-  await on.answer(AT_WORK);
-  assert.equal(state(on), 'running systemd 5');
-});
+/** A line, what systemd signals, answers or says at a new connection, time that passes, and what the run is then. */
+const STEPS: Readonly<Record<string, (on: Stage, said: string) => unknown>> = {
+  line: (on, said) => on.keeper.line(LINES[said] ?? progress(Number(said)), on.now),
+  signal: (on, said) => on.keeper.feed({ kind: 'unit', facts: FACTS[said] ?? assert.fail(said) }),
+  answer: (on, said) => on.answer(FACTS[said]),
+  read: (on, said) => on.keeper.read(FACTS[said] ?? assert.fail(said), HERE),
+  connected: (on, said) => on.keeper.connections(Number(said)),
+  pass: (on, said) => on.clock.advance(Number(said)),
+  is: (on, said) => assert.equal(state(on), said),
+  saved: (on, said) => assert.equal(on.saved.map(({ record }) => record.state).join(), said),
+  timers: (on, said) => assert.equal(on.clock.timers, Number(said)),
+};
 
-test('a whole run while systemd is being asked is not lost', async (t) => {
-  const on = stage(t);
-  for (const says of [BEGIN, progress(1), progress(2), END]) on.keeper.line(says, on.now);
-  await on.answer(NOTHING_RAN);
-  assert.equal(state(on), 'idle socket -');
-  assert.equal(on.saved.length, 2);
-});
+const QUIET_MS = 10 * 60 * 1000;
+const SOCKET_RUN_BEGINS = 'connected 1; line begin; answer never ran';
+const STORIES: readonly (readonly [what: string, story: string])[] = [
+  [
+    'lines wait until systemd has said that the unit rests',
+    'line begin; line 5; is idle - -; answer never ran; is running socket 5',
+  ],
+  [
+    "the unit's own script may be quicker than the signal of its start",
+    'line 5; answer works; is running systemd 5',
+  ],
+  [
+    'a whole run while systemd is being asked is not lost',
+    'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',
+  ],
+  ['lines wait for the bus', 'line 5; answer unknown; is idle - -; read works; is running systemd 5'],
+  [
+    'a failure is one when systemd, asked, does not say that it will start the unit again',
+    'signal works; signal failed; is running systemd -; answer waits; is running systemd -; ' +
+      'signal failed; answer failed; is failed systemd -; saved running,failed',
+  ],
+  [
+    'a failure that cannot be confirmed now is confirmed later',
+    'signal works; signal failed; answer unknown; is running systemd -; pass 1000; answer failed; is failed systemd -; timers 0',
+  ],
+  [
+    'silence ends a run of the socket, counted from the last line',
+    `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; line 2; pass ${QUIET_MS - 1}; is running socket 2; ` +
+      'pass 1; is failed socket -; timers 0',
+  ],
+  [
+    'while somebody is connected, silence is no end',
+    `${SOCKET_RUN_BEGINS}; pass ${10 * QUIET_MS}; is running socket -; connected 0; pass 0; is failed socket -`,
+  ],
+  [
+    'who connects and says nothing keeps no run alive',
+    `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; connected 1; connected 0; pass 1; is failed socket -`,
+  ],
+  [
+    'transitions are saved, progress is not',
+    'signal works; line 1; line 2; line 3; is running systemd 3; signal rests; saved running,idle',
+  ],
+];
 
-test('lines wait for the bus to come back', async (t) => {
-  const on = stage(t);
-  on.keeper.line(progress(5), on.now);
-  await on.answer(undefined);
-  assert.equal(state(on), 'idle - -');
-  on.keeper.read(AT_WORK, HERE);
-  assert.equal(state(on), 'running systemd 5');
-});
+for (const [what, story] of STORIES) {
+  test(what, async (t) => {
+    const on = stage(t);
+    for (const step of story.split('; ')) {
+      const [word = '', ...said] = step.split(' ');
+      await (STEPS[word] ?? assert.fail(`no such step: ${step}`))(on, said.join(' '));
+    }
+  });
+}
 
 test('when too many lines wait, the first and the last are kept', async (t) => {
   const on = stage(t);
@@ -148,77 +194,6 @@ test('a connection of a finished systemd run begins nothing, and neither does a 
   on.keeper.line(progress(6), byHandMs);
   await on.answer(AT_REST);
   assert.equal(state(on), 'running socket 6');
-});
-
-const BROKEN: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
-
-test('a failure is one when systemd, asked, does not say that it will start the unit again', async (t) => {
-  const on = stage(t);
-  on.keeper.feed({ kind: 'unit', facts: AT_WORK });
-  on.keeper.feed({ kind: 'unit', facts: BROKEN });
-  assert.equal(state(on), 'running systemd -');
-  await on.answer({ ...BROKEN, activeState: 'activating', subState: 'auto-restart' });
-  assert.equal(state(on), 'running systemd -');
-  on.keeper.feed({ kind: 'unit', facts: BROKEN });
-  await on.answer(BROKEN);
-  assert.equal(state(on), 'failed systemd -');
-  assert.deepEqual(
-    on.saved.map(({ record }) => record.state),
-    ['running', 'failed'],
-  );
-});
-
-test('a failure that cannot be confirmed now is confirmed later', async (t) => {
-  const on = stage(t);
-  on.keeper.feed({ kind: 'unit', facts: AT_WORK });
-  on.keeper.feed({ kind: 'unit', facts: BROKEN });
-  await on.answer(undefined);
-  assert.equal(state(on), 'running systemd -');
-  on.clock.advance(1_000);
-  await on.answer(BROKEN);
-  assert.equal(state(on), 'failed systemd -');
-  assert.equal(on.clock.timers, 0);
-});
-
-const QUIET_MS = 10 * 60 * 1000;
-
-async function socketRun(t: TestContext): Promise<Stage> {
-  const on = stage(t);
-  on.keeper.connections(1);
-  on.keeper.line(BEGIN, on.now);
-  await on.answer(NOTHING_RAN);
-  return on;
-}
-
-test('silence ends a run of the socket, counted from the last line', async (t) => {
-  const on = await socketRun(t);
-  on.keeper.connections(0);
-  on.clock.advance(QUIET_MS - 1);
-  on.keeper.line(progress(2), on.now);
-  on.clock.advance(QUIET_MS - 1);
-  assert.equal(state(on), 'running socket 2');
-  on.clock.advance(1);
-  assert.equal(state(on), 'failed socket -');
-  assert.equal(on.clock.timers, 0);
-});
-
-test('while somebody is connected, silence is no end', async (t) => {
-  const on = await socketRun(t);
-  on.clock.advance(10 * QUIET_MS);
-  assert.equal(state(on), 'running socket -');
-  on.keeper.connections(0);
-  on.clock.advance(0);
-  assert.equal(state(on), 'failed socket -');
-});
-
-test('who connects and says nothing keeps no run alive', async (t) => {
-  const on = await socketRun(t);
-  on.keeper.connections(0);
-  on.clock.advance(QUIET_MS - 1);
-  on.keeper.connections(1);
-  on.keeper.connections(0);
-  on.clock.advance(1);
-  assert.equal(state(on), 'failed socket -');
 });
 
 const SOCKET_RUN = { state: 'running', origin: 'socket', startedMs: 5_000 } as const;
@@ -280,15 +255,4 @@ test("a restarted daemon knows the run's own job from the state file", async (t)
       assert.equal(state(on), expected, `${beginning.kind}: ${job} ${result}`);
     }
   }
-});
-
-test('transitions are saved, progress is not', async (t) => {
-  const on = stage(t);
-  on.keeper.feed({ kind: 'unit', facts: AT_WORK });
-  for (let n = 0; n < 100; n++) on.keeper.line(progress(n), on.now);
-  on.keeper.feed({ kind: 'unit', facts: AT_REST });
-  assert.deepEqual(
-    on.saved.map(({ record }) => record.state),
-    ['running', 'idle'],
-  );
 });
