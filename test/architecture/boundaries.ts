@@ -7,17 +7,17 @@ export interface Boundary {
   readonly may: readonly string[];
   /** Likewise, but their types only. */
   readonly mayTypes?: readonly string[];
-  /** Modules of Node that they may import. */
-  readonly builtins: readonly string[];
+  /** Modules of Node that they may import: their names, without `node:`. */
+  readonly builtins: string;
 }
 
-const SHARED = [...['src/protocol/actor/', 'src/clock.ts', 'src/version.ts'], 'src/user-directories.ts'];
+const SHARED = ['src/protocol/actor/', 'src/clock.ts', 'src/version.ts', 'src/user-directories.ts'];
 
 export const BOUNDARIES: readonly Boundary[] = [
-  { of: 'src/protocol/pulse/', may: [], builtins: [] },
-  { of: 'src/protocol/dbus/', may: [], builtins: [] },
+  { of: 'src/protocol/pulse/', may: [], builtins: '' },
+  { of: 'src/protocol/dbus/', may: [], builtins: '' },
   // The type of a port between threads, and nothing of its module at run time.
-  { of: 'src/protocol/actor/', may: [], builtins: ['node:worker_threads'] },
+  { of: 'src/protocol/actor/', may: [], builtins: 'worker_threads' },
   {
     of: 'src/actors/bus/',
     may: [
@@ -27,79 +27,53 @@ export const BOUNDARIES: readonly Boundary[] = [
       'src/clock.ts',
       'src/user-directories.ts',
     ],
-    builtins: ['node:net'],
+    builtins: 'net',
   },
   {
     of: 'src/actors/units/',
     may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
-    builtins: [],
+    builtins: '',
   },
   // A thread that is no actor: `tonearm bench` starts it by its file.
   {
     of: 'src/actors/audio/probe.ts',
     may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
-    builtins: ['node:net', 'node:worker_threads'],
+    builtins: 'net worker_threads',
   },
   {
     of: 'src/actors/*/',
     may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
-    builtins: [
-      ...[
-        'node:buffer',
-        'node:events',
-        'node:fs',
-        'node:fs/promises',
-        'node:net',
-        'node:os',
-        'node:path',
-        'node:string_decoder',
-        'node:tls',
-      ],
-      ...['node:timers/promises', 'node:util', 'node:crypto'],
-    ],
+    builtins: 'buffer events fs fs/promises net os path string_decoder tls timers/promises util crypto',
   },
   {
     of: 'src/actors/*.ts',
     may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
-    builtins: ['node:fs', 'node:fs/promises', 'node:net', 'node:path', 'node:worker_threads'],
+    builtins: 'fs fs/promises net path worker_threads',
   },
   // Of the daemon it knows types, and no more: it runs in browsers.
-  { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: [] },
-  { of: 'src/page/', may: ['src/client/'], builtins: [] },
+  { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: '' },
+  { of: 'src/page/', may: ['src/client/'], builtins: '' },
   {
     of: 'src/gateway/',
     may: SHARED,
-    builtins: ['node:fs', 'node:net', 'node:os', 'node:crypto', 'node:path'],
+    builtins: 'fs net os crypto path',
   },
   {
     of: 'src/supervisor/',
     may: SHARED,
-    builtins: [
-      ...[
-        'node:buffer',
-        'node:fs',
-        'node:net',
-        'node:os',
-        'node:path',
-        'node:tty',
-        'node:url',
-        'node:worker_threads',
-      ],
-    ],
+    builtins: 'buffer fs net os path tty url worker_threads',
   },
   // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
   {
     of: 'src/trace',
     may: [...SHARED, 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
-    builtins: [
-      ...['node:child_process', 'node:fs', 'node:net', 'node:os', 'node:path', 'node:stream', 'node:util'],
-    ],
+    builtins: 'child_process fs net os path stream util',
   },
   {
     of: 'src/*.ts',
     may: [...SHARED, 'src/*.ts', 'src/gateway/', 'src/supervisor/'],
     mayTypes: ['src/actors/audio/probe.ts'],
-    builtins: ['node:fs', 'node:net', 'node:os', 'node:path', 'node:url', 'node:util', 'node:worker_threads'],
+    builtins: 'fs net os path url util worker_threads',
   },
 ];
 

@@ -26,6 +26,9 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['button', 'Repeat: off', { do: 'loop', player: PLAYER, loop: 'Playlist' }],
 ];
 
+const streams = (from: number, to: number, more: object = {}) =>
+  Array.from({ length: to - from + 1 }, (_, index) => stream(from + index, more));
+
 const VIEWPORT = { width: 1280, height: 1800 };
 
 describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -98,7 +101,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('for a stream far down, whose controls are drawn when it comes near: by Tab, and by scrolling', async () => {
     await page.setViewportSize({ width: 1280, height: 600 });
-    node.change('audio', ...Array.from({ length: 150 }, (_, index) => stream(100 + index)));
+    node.change('audio', ...streams(100, 249));
     const height = (): Promise<number> => page.evaluate("document.querySelector('.rows').offsetHeight");
     const menu = (name: string): Locator => page.getByRole('combobox', { name: `Output of ${name}` });
     await page.getByRole('button', { name: '144 more streams' }).click();
@@ -113,7 +116,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('slider', { name: 'Volume of Stream 240' }).press('Home');
     assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '240' }, volume: 0 });
     assert.equal(await height(), before, 'nothing has moved');
-    node.change('audio', ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: 0.3 })));
+    node.change('audio', ...streams(100, 249, { volume: 0.3 }));
     for (const name of ['Stream 239', 'Stream 240', 'Stream 101', 'Stream 115']) {
       const volume = page.getByRole('slider', { name: `Volume of ${name}` });
       await until(`${name} is told`, async () => (await volume.inputValue()) === '30');
@@ -124,8 +127,6 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('for none of many streams behind the first eight, until all are wanted, and that is kept', async () => {
-    const streams = (from: number, to: number) =>
-      Array.from({ length: to - from + 1 }, (_, index) => stream(from + index));
     const shown = (): Promise<number> => page.locator('.stream').count();
     const shows = (count: number) => until(`${count} streams`, async () => (await shown()) === count);
     const more = (count: number): Locator => page.getByRole('button', { name: `${count} more streams` });

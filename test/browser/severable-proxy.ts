@@ -1,26 +1,34 @@
-// A TCP proxy on loopback whose connections a test can cut, as a network does to a phone that sleeps.
+// A proxy on loopback, or at a path, whose connections a test can cut, as a network does to a phone that sleeps.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 export interface SeverableProxy {
+  /** Where it listens on loopback, if it does. */
   readonly port: number;
   /** Cuts every connection; new ones are let through. */
   sever(): void;
   close(): Promise<void>;
 }
 
-/** `target` is a port of this machine, or the path of a unix socket. */
-export async function startProxy(target: number | string): Promise<SeverableProxy> {
+/**
+ * `target` is a port of this machine, or the path of a unix socket; so is where it listens, any port unless given. What the target says
+ * goes through `change`, if there is one.
+ */
+export async function startProxy(
+  target: number | string,
+  at: number | string = 0,
+  change?: (chunk: Buffer) => Buffer,
+): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target);
+    const far = connect(place(target));
     for (const [from, to] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.pipe(to);
       // Either side's end or failure is the other's end: that is all a cut cable says.
       from.on('error', () => to.destroy());
       from.on('close', () => {
@@ -28,14 +36,16 @@ export async function startProxy(target: number | string): Promise<SeverableProx
         to.destroy();
       });
     }
-  }).listen(0, '127.0.0.1');
+    near.pipe(far);
+    (change === undefined ? far : far.pipe(changing(change))).pipe(near);
+  }).listen(place(at));
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const address = server.address() as AddressInfo | string;
   const sever = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port,
+    port: typeof address === 'string' ? Number.NaN : address.port,
     sever,
     close: async () => {
       server.close();
@@ -44,3 +54,9 @@ export async function startProxy(target: number | string): Promise<SeverableProx
     },
   };
 }
+
+const changing = (change: (chunk: Buffer) => Buffer): Transform =>
+  new Transform({ transform: (chunk: Buffer, _encoding, done) => done(null, change(chunk)) });
+
+const place = (at: number | string): { port: number; host: string } | { path: string } =>
+  typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { path: at };

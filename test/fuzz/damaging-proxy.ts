@@ -1,7 +1,6 @@
 // Leads to a real server, of sound or of MQTT, and damages what that says while it lies: bytes changed, lost, doubled, cut, or held back.
 
-import { once } from 'node:events';
-import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
+import { startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';
 
 /** A chunk that is damaged, of all that come while it lies. */
@@ -32,40 +31,19 @@ function damage(chunk: Buffer, random: SeededRandom): Buffer {
   return random.pick(ways)();
 }
 
-/** Listens at `at`, a path or `{port: 0}`, and leads to `target`. */
+/** Listens at `at`, a path or a port, and leads to `target`, which is another. */
 export async function damagingProxy(
   random: SeededRandom,
-  at: string | { readonly port: number; readonly host: string },
-  target: NetConnectOpts,
+  at: number | string,
+  target: number | string,
 ): Promise<DamagingProxy> {
-  const sockets = new Set<Socket>();
   let isLying = false;
   let damaged = 0;
-  const server = createServer((near) => {
-    const far = connect(target);
-    for (const [end, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(end);
-      end.on('error', () => end.destroy());
-      end.on('close', () => {
-        sockets.delete(end);
-        other.destroy();
-      });
-    }
-    near.pipe(far);
-    far.on('data', (chunk) => {
-      const isDamaged = isLying && random.chance(DAMAGED);
-      if (isDamaged) damaged += 1;
-      near.write(isDamaged ? damage(chunk, random) : chunk);
-    });
+  const proxy = await startProxy(target, at, (chunk) => {
+    if (!isLying || !random.chance(DAMAGED)) return chunk;
+    damaged += 1;
+    return damage(chunk, random);
   });
-  server.listen(at);
-  await once(server, 'listening');
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     damaged: () => damaged,
     lie: () => {
@@ -73,12 +51,8 @@ export async function damagingProxy(
     },
     becomeHonest: () => {
       isLying = false;
-      cut();
+      proxy.sever();
     },
-    close: async () => {
-      cut();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => proxy.close(),
   };
 }

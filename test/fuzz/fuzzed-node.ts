@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, startBroker } from '../broker/mosquitto.js';
+import { startBroker } from '../broker/mosquitto.js';
 import { Spy } from '../broker/spy.js';
 import { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
@@ -12,7 +12,7 @@ import { startPulseAudio } from '../sound/servers.js';
 import { freePort } from '../tools/free-port.js';
 import type { BusCall } from './bus-truth.js';
 import { type DamagingProxy, damagingProxy } from './damaging-proxy.js';
-import { type HostileBus, hostileBus } from './hostile-bus.js';
+import { hostileBus } from './hostile-bus.js';
 import { Survivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
@@ -20,76 +20,57 @@ export const TOPIC = 'house/living';
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 const NO_LIES = { answers: 0, silence: 0, bytes: 0, signals: 0 };
 
-export class FuzzedNode {
+export interface FuzzedNode {
   readonly directory: string;
   readonly survivor: Survivor;
   readonly sound: SoundServer;
-  readonly broker: Broker;
   readonly spy: Spy;
   /** What stands between the daemon and each. */
   readonly liars: { readonly sound: DamagingProxy; readonly broker: DamagingProxy };
-  readonly #buses: readonly HostileBus[];
+  /** What has been asked of managers, logind and players since the last time. */
+  takeCalls(): BusCall[];
+  stop(): Promise<void>;
+}
 
-  private constructor(
-    parts: Pick<FuzzedNode, 'directory' | 'survivor' | 'sound' | 'broker' | 'spy' | 'liars'>,
-    buses: readonly HostileBus[],
-  ) {
-    this.directory = parts.directory;
-    this.survivor = parts.survivor;
-    this.sound = parts.sound;
-    this.broker = parts.broker;
-    this.spy = parts.spy;
-    this.liars = parts.liars;
-    this.#buses = buses;
-  }
-
-  static async start(seed: number): Promise<FuzzedNode> {
-    const directory = mkdtempSync(join(tmpdir(), 'tonearm-fuzzed-'));
-    const random = new SeededRandom(seed);
-    const [sound, broker] = await Promise.all([startPulseAudio(), startBroker()]);
-    const buses = [await hostileBus(random, NO_LIES), await hostileBus(random, NO_LIES)];
-    const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
-    const port = await freePort();
-    const liars = {
-      sound: await damagingProxy(random, join(directory, 'sound'), { path: sound.socketPath }),
-      broker: await damagingProxy(
-        random,
-        { port, host: '127.0.0.1' },
-        { port: broker.port, host: '127.0.0.1' },
-      ),
-    };
-    const survivor = await Survivor.start(
-      {
-        env: {
-          ...sound.env,
-          PULSE_SERVER: `unix:${directory}/sound`,
-          DBUS_SESSION_BUS_ADDRESS: user,
-          DBUS_SYSTEM_BUS_ADDRESS: system,
-        },
-        config: `
+export async function startFuzzedNode(seed: number): Promise<FuzzedNode> {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-fuzzed-'));
+  const random = new SeededRandom(seed);
+  const [sound, broker] = await Promise.all([startPulseAudio(), startBroker()]);
+  const buses = [await hostileBus(random, NO_LIES), await hostileBus(random, NO_LIES)];
+  const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
+  const port = await freePort();
+  const liars = {
+    sound: await damagingProxy(random, join(directory, 'sound'), sound.socketPath),
+    broker: await damagingProxy(random, port, broker.port),
+  };
+  const env = {
+    ...sound.env,
+    PULSE_SERVER: `unix:${directory}/sound`,
+    DBUS_SESSION_BUS_ADDRESS: user,
+    DBUS_SYSTEM_BUS_ADDRESS: system,
+  };
+  const config = `
 systemd: {system: [other.service], user: [player.service]}
 players: {enabled: true}
 power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
 mqtt: {enabled: true, url: "mqtt://127.0.0.1:${port}", topic: ${TOPIC}}
 upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${directory}/state.json, progressSocket: ${directory}/progress.sock}
-`,
-      },
-      BACKENDS,
-    );
-    const spy = await Spy.on(broker.url);
-    return new FuzzedNode({ directory, survivor, sound, broker, spy, liars }, buses);
-  }
-
-  /** What has been asked of managers, logind and players since the last time. */
-  takeCalls(): BusCall[] {
-    return this.#buses.flatMap((bus) => bus.takeCalls());
-  }
-
-  async stop(): Promise<void> {
-    await this.spy.end();
-    await this.survivor.daemon.stop();
-    for (const liar of Object.values(this.liars)) await liar.close();
-    await Promise.all([this.sound.stop(), this.broker.stop(), ...this.#buses.map((bus) => bus.close())]);
-    rmSync(this.directory, { recursive: true, force: true });
-  }
+`;
+  const survivor = await Survivor.start({ env, config }, BACKENDS);
+  const spy = await Spy.on(broker.url);
+  return {
+    directory,
+    survivor,
+    sound,
+    spy,
+    liars,
+    takeCalls: () => buses.flatMap((bus) => bus.takeCalls()),
+    stop: async () => {
+      await spy.end();
+      await survivor.daemon.stop();
+      for (const liar of Object.values(liars)) await liar.close();
+      await Promise.all([sound.stop(), broker.stop(), ...buses.map((bus) => bus.close())]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
 }

@@ -51,6 +51,8 @@ function callOf({ text }: Heard): BusCall {
   return { path, interface: iface, member, argument };
 }
 
+type Fields = Parameters<typeof messageBytes>[1];
+
 export interface HostileBus {
   readonly path: string;
   /** Every call since the last time, but those of the bus itself. */
@@ -62,19 +64,13 @@ export interface HostileBus {
   close(): Promise<void>;
 }
 
-const message = (
-  type: number,
-  fields: Parameters<typeof messageBytes>[1],
-  signature: string,
-  values: Value[],
-) => {
-  const [whole, body] = [[...fields], packed(signature, values)];
-  if (signature !== '') whole.push([FIELD.signature, 'g', signature]);
-  return messageBytes(type, whole, body);
-};
+function message(type: number, fields: Fields, signature: string, values: Value[]): Buffer {
+  const signed: Fields = signature === '' ? fields : [...fields, [FIELD.signature, 'g', signature]];
+  return messageBytes(type, signed, packed(signature, values));
+}
 
 function replyTo(serial: number, answer: Reply): Buffer {
-  const fields: Parameters<typeof messageBytes>[1] = [
+  const fields: Fields = [
     [FIELD.replySerial, 'u', serial],
     [FIELD.sender, 's', OWNER],
   ];
@@ -89,7 +85,7 @@ function signalOf(
   sender = OWNER,
   type = SIGNAL,
 ): Buffer {
-  const fields: Parameters<typeof messageBytes>[1] = [
+  const fields: Fields = [
     [FIELD.path, 'o', path],
     [FIELD.interface, 's', iface],
     [FIELD.member, 's', member],
@@ -111,17 +107,17 @@ const SEQUELS: Readonly<Record<string, Buffer>> = {
   Commit: signalOf(['/Client1/EntryGroup1', `${AVAHI}.EntryGroup`, 'StateChanged', 'is'], [2, '']),
 };
 
+const ERRORS = [
+  'org.freedesktop.DBus.Error.NoReply',
+  'a.b',
+  'not a name',
+  'org.freedesktop.Avahi.CollisionError',
+];
+
 /** One value of the answer is another of its type, or all are of other types. */
 function falseAnswer(answer: Reply, random: SeededRandom): Reply {
   if ('error' in answer || random.chance(0.15)) {
-    return {
-      error: random.pick([
-        'org.freedesktop.DBus.Error.NoReply',
-        'a.b',
-        'not a name',
-        'org.freedesktop.Avahi.CollisionError',
-      ]),
-    };
+    return { error: random.pick(ERRORS) };
   }
   const [signature, ...values] = answer;
   if (random.chance(0.2)) {

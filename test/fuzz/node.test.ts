@@ -10,7 +10,7 @@ import { RawConnection } from '../gateway/raw-connection.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { FuzzedNode, PROGRAMS, TOPIC } from './fuzzed-node.js';
+import { type FuzzedNode, PROGRAMS, startFuzzedNode, TOPIC } from './fuzzed-node.js';
 import { anyAttack, type Pieces, routesOf } from './http-attacks.js';
 import { anyJson, damagedText } from './texts.js';
 
@@ -40,7 +40,7 @@ const PROGRESS = [
 describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROGRAMS }) }, () => {
   let node: FuzzedNode;
   before(async () => {
-    node = await FuzzedNode.start(SEED);
+    node = await startFuzzedNode(SEED);
   });
   after(() => node?.stop());
 

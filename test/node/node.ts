@@ -38,35 +38,6 @@ export interface NodeOptions {
   readonly sound?: keyof typeof SOUND_UNITS;
 }
 
-export interface Node {
-  /** The user id of `pi`. */
-  readonly uid: number;
-  /** Runs a command inside, as root, to its end. */
-  root(...command: readonly string[]): Promise<Ran>;
-  /** Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
-  user(...command: readonly string[]): Promise<Ran>;
-  /** Starts a command inside that goes on by itself. It gets SIGTERM when the node goes down. */
-  spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams;
-  spawnUser(...command: readonly string[]): ChildProcessWithoutNullStreams;
-  /** Writes a file inside, folders included; owner root, `mode` in chmod's notation, default 644. */
-  writeFile(path: string, text: string, mode?: string): Promise<void>;
-  /** Writes a unit file and reloads that manager. `user` units lie in pi's ~/.config/systemd/user. */
-  writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void>;
-  /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
-  outside(path: string): string;
-  /** Copies a folder of this machine into the node, where everybody may read it. */
-  install(from: string, to?: string): Promise<void>;
-  /** Path of a unix socket on this side that leads to a TCP port of the node's loopback: `http.request({ socketPath })`. */
-  door(port?: number): Promise<string>;
-  /** Restarts the node by `how` (default: `systemctl reboot`) and resolves when it is up again. The file system stays. */
-  reboot(how?: () => Promise<unknown>): Promise<void>;
-  /** Switches the node off by `how` (default: `systemctl poweroff`); `start` switches it on again. */
-  powerOff(how?: () => Promise<unknown>): Promise<void>;
-  start(): Promise<void>;
-  /** Ends everything at once and resolves when nothing is left. */
-  close(): Promise<void>;
-}
-
 /** For the `skip` option of tests that boot a node and need these programs on this machine besides. */
 export function whyNoNode(...programs: readonly string[]): string | false {
   return lacks({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
@@ -83,7 +54,7 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
     NODE_HOSTNAME,
     SOUND_UNITS: SOUND_UNITS[options.sound ?? 'pulseaudio'],
   });
-  const node = new NspawnNode(keeper, dir);
+  const node = new Node(keeper, dir);
   try {
     await node.start();
     return node;
@@ -95,7 +66,8 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
   }
 }
 
-class NspawnNode implements Node {
+export class Node {
+  /** The user id of `pi`. */
   uid = 0;
   readonly #keeper: Keeper;
   readonly #dir: string;
@@ -145,27 +117,22 @@ class NspawnNode implements Node {
 
   #asUser(command: readonly string[]): string[] {
     const runtime = `/run/user/${this.uid}`;
-    const bus = `DBUS_SESSION_BUS_ADDRESS=unix:path=${runtime}/bus`;
     const identity = ['--reuid', NODE_USER, '--regid', NODE_USER, '--init-groups', '--reset-env'];
-    return [
-      'setpriv',
-      ...identity,
-      'env',
-      `--chdir=/home/${NODE_USER}`,
-      `XDG_RUNTIME_DIR=${runtime}`,
-      bus,
-      ...command,
-    ];
+    const login = [`XDG_RUNTIME_DIR=${runtime}`, `DBUS_SESSION_BUS_ADDRESS=unix:path=${runtime}/bus`];
+    return ['setpriv', ...identity, 'env', `--chdir=/home/${NODE_USER}`, ...login, ...command];
   }
 
+  /** Runs a command inside, as root, to its end. */
   root(...command: readonly string[]): Promise<Ran> {
     return toTheEnd(this.#enter(command));
   }
 
+  /** Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
   user(...command: readonly string[]): Promise<Ran> {
     return toTheEnd(this.#enter(this.#asUser(command)));
   }
 
+  /** Starts a command inside that goes on by itself. It gets SIGTERM when the node goes down. */
   spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams {
     return this.#enter(command);
   }
@@ -174,12 +141,14 @@ class NspawnNode implements Node {
     return this.#enter(this.#asUser(command));
   }
 
+  /** Writes a file inside, folders included; owner root, `mode` in chmod's notation. */
   async writeFile(path: string, text: string, mode = '644'): Promise<void> {
     const script = 'mkdir -p "$1" && cat > "$2" && chmod "$3" "$2"';
     const child = this.#enter(['sh', '-c', script, 'write', dirname(path), path, mode]);
     mustSucceed(`writing ${path}`, await toTheEnd(child, text));
   }
 
+  /** Writes a unit file and reloads that manager. `user` units lie in pi's ~/.config/systemd/user. */
   async writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void> {
     if (scope === 'system') {
       await this.writeFile(`/etc/systemd/system/${name}`, text);
@@ -193,10 +162,12 @@ class NspawnNode implements Node {
     mustSucceed('daemon-reload', await this.user('systemctl', '--user', 'daemon-reload'));
   }
 
+  /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
   outside(path: string): string {
     return `/proc/${this.#leader}/root${path}`;
   }
 
+  /** Copies a folder of this machine into the node, where everybody may read it. */
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
     // Through a pipe: the overlay does not promise to show what changes below it after the mount.
     const pack = spawn('tar', ['-C', from, '--mode=a+rX', '-c', '.'], {
@@ -209,17 +180,20 @@ class NspawnNode implements Node {
     mustSucceed(`installing ${from}`, await toTheEnd(child, Buffer.concat(parts)));
   }
 
+  /** Path of a unix socket on this side that leads to a TCP port of the node's loopback: `http.request({ socketPath })`. */
   async door(port = 8018): Promise<string> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
     this.#doors.set(port, open);
     return (await open).path;
   }
 
+  /** Restarts the node by `how` and resolves when it is up again. The file system stays. */
   async reboot(how: () => Promise<unknown> = () => this.root('systemctl', 'reboot')): Promise<void> {
     await this.#end(how, 133);
     await this.start();
   }
 
+  /** Switches the node off by `how`; `start` switches it on again. */
   powerOff(how: () => Promise<unknown> = () => this.root('systemctl', 'poweroff')): Promise<void> {
     return this.#end(how, 0);
   }
@@ -260,6 +234,7 @@ class NspawnNode implements Node {
     for (const door of doors) await (await door).close();
   }
 
+  /** Ends everything at once and resolves when nothing is left. */
   async close(): Promise<void> {
     await this.#closeDoors();
     await this.#keeper.close();

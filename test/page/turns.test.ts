@@ -16,7 +16,8 @@ afterEach(() => {
 });
 
 /** `note(what, ms)` is a work that takes so long. */
-function notes() {
+function begin() {
+  const turns = new Turns((call) => frames.push(call));
   const done: string[] = [];
   const note =
     (what: string, ms = 0) =>
@@ -24,12 +25,11 @@ function notes() {
       done.push(what);
       mock.timers.setTime(Date.now() + ms);
     };
-  return { done, note };
+  return { turns, done, note };
 }
 
 test('a work that is asked for twice is done once, in a task of its own, a frame behind the last', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   const work = note('draw');
   turns.soon(work);
   turns.soon(work);
@@ -44,16 +44,14 @@ test('a work that is asked for twice is done once, in a task of its own, a frame
 });
 
 test('what a work asks for is done in the same turn', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   turns.soon(() => turns.soon(note('its children')));
   mock.timers.tick(17);
   assert.deepEqual(done, ['its children']);
 });
 
 test('pieces wait behind what is due, stop when the turn is long, and go on behind a frame', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   for (const what of ['a', 'b', 'c']) turns.later(note(what, 1));
   const takeBack = turns.later(note('never'));
   takeBack();
@@ -69,8 +67,7 @@ test('pieces wait behind what is due, stop when the turn is long, and go on behi
 });
 
 test('a slow device draws one piece in each turn', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   for (const what of ['a', 'b', 'c']) turns.later(note(what, 50));
   for (const all of ['a', 'ab', 'abc']) {
     mock.timers.tick(17);
@@ -80,8 +77,7 @@ test('a slow device draws one piece in each turn', () => {
 });
 
 test('pieces that are next come before the others, also those that they ask for', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   turns.later(note('last'));
   turns.later(() => {
     note('first')();
@@ -92,8 +88,7 @@ test('pieces that are next come before the others, also those that they ask for'
 });
 
 test('pieces are drawn in each second turn at least, however much else there is', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   for (const what of ['a', 'b']) turns.later(note(what, 50));
   for (const all of ['due', 'due,due,a', 'due,due,a,due', 'due,due,a,due,due,b']) {
     turns.soon(note('due', 50));
@@ -104,8 +99,7 @@ test('pieces are drawn in each second turn at least, however much else there is'
 });
 
 test('a work that throws stops none behind it', () => {
-  const turns = new Turns((call) => frames.push(call));
-  const { done, note } = notes();
+  const { turns, done, note } = begin();
   turns.soon(() => {
     throw new Error('a defect');
   });

@@ -38,35 +38,6 @@ export interface Playing {
   stop(): Promise<void>;
 }
 
-export interface SoundServer {
-  readonly kind: Kind;
-  /** Mode 0700; the runtime and home directory of the server and its clients. */
-  readonly directory: string;
-  readonly socketPath: string;
-  /** Environment for programs that shall talk to this server. */
-  readonly env: Environment;
-  /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
-  pactl(...args: readonly string[]): Promise<string>;
-  sinks(): Promise<readonly Listed[]>;
-  sinkInputs(): Promise<readonly Listed[]>;
-  /** Adds a null sink and waits until it is listed; it comes back with each restart. Its description is its name if not given. */
-  addSink(name: string, description?: string): Promise<void>;
-  removeSink(name: string): Promise<void>;
-  /** A stream played by pacat, of silence unless told otherwise, which is running when the promise resolves. */
-  play(options?: PlayOptions): Promise<Playing>;
-  /** A connection for streams that cost next to nothing. */
-  streams(application?: string): Promise<StreamClient>;
-  /** Signals the process that holds the socket. Waits for its end after a signal that ends it. */
-  kill(signal: NodeJS.Signals): Promise<void>;
-  /** The server stands still: it holds its socket and answers nothing. */
-  freeze(): void;
-  thaw(): void;
-  /** Ends all processes of the server if there are any, starts them again and waits until they answer. */
-  restart(): Promise<void>;
-  /** Ends everything and removes the directory. */
-  stop(): Promise<void>;
-}
-
 /** How one kind of server is brought up. */
 export interface Recipe {
   readonly kind: Kind;
@@ -102,10 +73,12 @@ function environment(directory: string, socketPath: string): Environment {
   };
 }
 
-class PrivateServer implements SoundServer {
+export class SoundServer {
   readonly kind: Kind;
+  /** Mode 0700; the runtime and home directory of the server and its clients. */
   readonly directory: string;
   readonly socketPath: string;
+  /** Environment for programs that shall talk to this server. */
   readonly env: Environment;
   readonly #recipe: Recipe;
   readonly #sinks: Map<string, SinkSpec>;
@@ -130,6 +103,7 @@ class PrivateServer implements SoundServer {
     process.on('exit', this.#lastResort);
   }
 
+  /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
   pactl(...args: readonly string[]): Promise<string> {
     return pactl(this.env, ...args);
   }
@@ -142,6 +116,7 @@ class PrivateServer implements SoundServer {
     return list(this.env, 'sink-inputs');
   }
 
+  /** Adds a null sink and waits until it is listed; it comes back with each restart. */
   async addSink(name: string, description = name): Promise<void> {
     const sink = { name, description };
     this.#sinks.set(name, sink);
@@ -157,6 +132,7 @@ class PrivateServer implements SoundServer {
     await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
   }
 
+  /** A stream played by pacat, of silence unless told otherwise, which is running when the promise resolves. */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}): Promise<Playing> {
     const flags = [
       ...['--playback', '--raw', '--format=s16le', '--rate=8000', '--channels=2'],
@@ -181,18 +157,21 @@ class PrivateServer implements SoundServer {
     return { id: index, pid: player.pid, stop };
   }
 
+  /** A connection for streams that cost next to nothing. */
   async streams(application = 'streams'): Promise<StreamClient> {
     const client = await connectStreams(this.socketPath, application);
     this.#clients.add(client);
     return client;
   }
 
+  /** Signals the process that holds the socket. Waits for its end after a signal that ends it. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const holder = this.#programs.at(-1);
     if (FATAL.includes(signal)) await holder?.end(signal);
     else holder?.signal(signal);
   }
 
+  /** The server stands still: it holds its socket and answers nothing. */
   freeze(): void {
     this.#programs.at(-1)?.signal('SIGSTOP');
   }
@@ -201,11 +180,13 @@ class PrivateServer implements SoundServer {
     this.#programs.at(-1)?.signal('SIGCONT');
   }
 
+  /** Ends all processes of the server if there are any, starts them again and waits until they answer. */
   async restart(): Promise<void> {
     await this.#end();
     await this.#bringUp();
   }
 
+  /** Ends everything and removes the directory. */
   async stop(): Promise<void> {
     await this.#end();
     process.off('exit', this.#lastResort);
@@ -272,7 +253,7 @@ class PrivateServer implements SoundServer {
 /** Brings a private server up in a directory of its own. */
 export async function startServer(recipe: Recipe, sinks: readonly SinkSpec[]): Promise<SoundServer> {
   const directory = mkdtempSync(join(tmpdir(), `tonearm-${recipe.kind}-`));
-  const server = new PrivateServer(recipe, directory, sinks);
+  const server = new SoundServer(recipe, directory, sinks);
   await server.start();
   return server;
 }

@@ -31,18 +31,8 @@ function pulseAudio(alwaysSink: boolean): Recipe {
   return {
     kind: 'pulseaudio',
     bringUp: (_directory, start) => {
-      start(
-        'pulseaudio',
-        ...[
-          '-n',
-          '--fail',
-          '--daemonize=no',
-          '--exit-idle-time=-1',
-          '--use-pid-file=no',
-          '--log-target=stderr',
-        ],
-        ...modules.flatMap((module) => ['-L', module]),
-      );
+      const flags = '-n --fail --daemonize=no --exit-idle-time=-1 --use-pid-file=no --log-target=stderr';
+      start('pulseaudio', ...flags.split(' '), ...modules.flatMap((module) => ['-L', module]));
     },
   };
 }

@@ -79,6 +79,13 @@ async function start(
   return { process: process_, port, printed: () => printed, ended, left: () => readdirSync(temporary) };
 }
 
+/** On SIGTERM, and leaves nothing behind. */
+async function endsWhenTold(started: Started): Promise<void> {
+  started.process.kill('SIGTERM');
+  assert.deepEqual(await started.ended, [0, null]);
+  assert.deepEqual(started.left(), []);
+}
+
 /** Names of the records of a list; undefined while the daemon answers otherwise. */
 async function namesAt(port: number, path: string): Promise<readonly string[] | undefined> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -99,9 +106,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const said = started.printed().split('\n');
     assert.equal(said.filter((line) => line.includes('no sound server can be reached')).length, 1);
     assert.match(started.printed(), new RegExp(`curl -s localhost:${started.port}/audio`));
-    started.process.kill('SIGTERM');
-    assert.deepEqual(await started.ended, [0, null]);
-    assert.deepEqual(started.left(), []);
+    await endsWhenTold(started);
   });
 
   test(
@@ -114,22 +119,14 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
         parent: ['unshare', '--net', 'sh', '-c', inside, 'net'],
         config: null,
       });
-      const asked = [
-        '-t',
-        String(started.process.pid),
-        '--net',
-        'curl',
-        '-s',
-        'http://localhost:8018/players',
-      ];
+      const inNetwork = ['-t', String(started.process.pid), '--net'];
+      const asked = ['curl', '-s', 'http://localhost:8018/players'];
       await until('mpv is shown', async () => {
-        const { stdout } = await promisify(execFile)('nsenter', asked);
+        const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...asked]);
         return stdout.includes('"bus_name":"org.mpris.MediaPlayer2.mpv"');
       });
       assert.match(started.printed(), /^start: there is no session bus either.*mpv playing.*8018\/players/m);
-      started.process.kill('SIGTERM');
-      assert.deepEqual(await started.ended, [0, null]);
-      assert.deepEqual(started.left(), []);
+      await endsWhenTold(started);
     },
   );
 
@@ -151,14 +148,10 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const programs = mkdtempSync(join(tmpdir(), 'tonearm-programs-'));
     t.after(() => rmSync(programs, { recursive: true }));
     const started = await start(t, [], { env: { PATH: programs } });
-    await until(
-      'the daemon answers',
-      async () => (await fetch(`http://127.0.0.1:${started.port}/server`)).ok,
-    );
+    const server = `http://127.0.0.1:${started.port}/server`;
+    await until('the daemon answers', async () => (await fetch(server)).ok);
     assert.match(started.printed(), /^start: .*private one could not be started: .*$/m);
-    started.process.kill('SIGTERM');
-    assert.deepEqual(await started.ended, [0, null]);
-    assert.deepEqual(started.left(), []);
+    await endsWhenTold(started);
   });
 
   test('opens no inspector on SIGUSR1, neither itself nor the daemon', async (t) => {
@@ -172,8 +165,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     for (const process_ of [pid, daemon]) process.kill(Number(process_), 'SIGUSR1');
     // Node would say so within a turn of its loop: this answer takes several, and so does the end.
     await namesAt(started.port, '/audio/outputs');
-    started.process.kill('SIGTERM');
-    assert.deepEqual(await started.ended, [0, null]);
+    await endsWhenTold(started);
     assert.doesNotMatch(started.printed(), /Debugger|inspector/);
   });
 

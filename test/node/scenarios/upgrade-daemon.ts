@@ -152,10 +152,15 @@ export class UpgradeDaemon extends HeldDaemon {
     assert.equal(await this.post('/upgrade/start'), 202);
   }
 
-  /** Starts the daemon anew, and an upgrade whose work is `script`. */
-  async beginRun(script: string, more = ''): Promise<void> {
+  /** Starts the daemon anew, with an upgrade whose work is `script`. */
+  async beginWith(script: string, more = ''): Promise<void> {
     await this.unit('up.service', script, more);
     await this.begin(FULL);
+  }
+
+  /** Likewise, and starts that upgrade. */
+  async beginRun(script: string, more = ''): Promise<void> {
+    await this.beginWith(script, more);
     await this.start();
   }
 

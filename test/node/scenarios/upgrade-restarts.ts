@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
+import { GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
 export function restartScenarios(daemon: UpgradeDaemon): void {
   test('killed in the middle of a run, it finds the run going on', async () => {
@@ -33,8 +33,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     });
 
     test(`killed as it answers, and back behind the end of a run that is ${verdict}`, async () => {
-      await daemon.unit('up.service', `${GATE}; exit ${status}`);
-      await daemon.begin(FULL);
+      await daemon.beginWith(`${GATE}; exit ${status}`);
       assert.match(await daemon.startAndKill(), /^202 .*"state":"running"/);
       await daemon.openGate();
       await daemon.unitEnds();

@@ -13,11 +13,9 @@ const states = (heard: Heard): readonly string[] =>
 
 export function unitScenarios(daemon: UpgradeDaemon): void {
   test('a run from its start to its success, in answers and events', async () => {
-    await daemon.unit(
-      'up.service',
+    await daemon.beginWith(
       `tonearm progress begin --total 2\ntonearm progress step --percent 40 --current 1 --step unpack\n${GATE}\ntonearm progress end --success`,
     );
-    await daemon.begin(FULL);
     const heard = await daemon.listen();
     await daemon.start();
     const during = await daemon.sees('the progress', ({ run }) => run.percent === 40);
@@ -39,8 +37,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('it fails although its script said success, and stays failed over a restart', async () => {
-    await daemon.unit('up.service', 'tonearm progress end --success; exit 3');
-    await daemon.begin(FULL);
+    await daemon.beginWith('tonearm progress end --success; exit 3');
     const heard = await daemon.listen();
     await daemon.start();
     const failed = await daemon.runs('failed', 'systemd');
@@ -51,8 +48,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('of many starts at once one wins', async () => {
-    await daemon.unit('up.service', GATE);
-    await daemon.begin(FULL);
+    await daemon.beginWith(GATE);
     const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
     await daemon.openGate();
@@ -66,12 +62,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       ['echo once >> /home/pi/tries; [ $(wc -l < /home/pi/tries) = 3 ]', 'idle'],
       ['exit 3', 'failed'],
     ] as const) {
-      await daemon.unit(
-        'up.service',
-        `tonearm progress step --percent 1 --current 1 --step a\n${script}`,
-        restart,
-      );
-      await daemon.begin(FULL);
+      await daemon.beginWith(`tonearm progress step --percent 1 --current 1 --step a\n${script}`, restart);
       const heard = await daemon.listen();
       await daemon.start();
       await daemon.runs(expected, 'systemd');
@@ -89,8 +80,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('it is started by other hands', async () => {
-    await daemon.unit('up.service', GATE);
-    await daemon.begin(FULL);
+    await daemon.beginWith(GATE);
     await daemon.systemctl('start', '--no-block', 'up.service');
     await daemon.runs('running', 'systemd');
     assert.equal(await daemon.post('/upgrade/start'), 409);
@@ -113,8 +103,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   }
 
   test('one that is remembered as done is done again', async () => {
-    await daemon.unit('up.service', 'echo once >> /home/pi/gate', 'RemainAfterExit=yes\n');
-    await daemon.begin(FULL);
+    await daemon.beginWith('echo once >> /home/pi/gate', 'RemainAfterExit=yes\n');
     for (const expected of ['once\n', 'once\nonce\n']) {
       await daemon.start();
       await daemon.runs('idle', 'systemd');
@@ -146,8 +135,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
         ['AssertPathExists=/nowhere', /did not run: the job's result is assert/],
         ['Requires=never.service\nAfter=never.service', /did not run: the job's result is dependency/],
       ] as const) {
-        await daemon.unit('up.service', 'exit 0', `Type=${type}\n[Unit]\n${section}\n`);
-        await daemon.begin(FULL);
+        await daemon.beginWith('exit 0', `Type=${type}\n[Unit]\n${section}\n`);
         await isKeptFromRunning(why);
       }
     });
@@ -169,12 +157,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('one that had done its work is stopped and then kept from running', async () => {
-    await daemon.unit(
-      'up.service',
-      'exit 0',
-      'RemainAfterExit=yes\n[Unit]\nConditionPathExists=/home/pi/may\n',
-    );
-    await daemon.begin(FULL);
+    await daemon.beginWith('exit 0', 'RemainAfterExit=yes\n[Unit]\nConditionPathExists=/home/pi/may\n');
     await daemon.shell('touch ~/may');
     await daemon.start();
     await daemon.runs('idle', 'systemd');
