@@ -133,17 +133,16 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   #makeUnits(bus: BusOptions): UpgradeUnits | undefined {
-    const { checkUnit: check, upgradeUnit: upgrade } = this.#settings;
-    if (upgrade === undefined) this.#keeper.noUnit(this.#circumstances(''));
-    if (check === undefined && upgrade === undefined) {
+    const { checkUnit, upgradeUnit } = this.#settings;
+    if (upgradeUnit === undefined) this.#keeper.noUnit(this.#circumstances(''));
+    if (checkUnit === undefined && upgradeUnit === undefined) {
       // Read-only: there is nothing to be connected to.
       void this.#ready.then(() => this.#publisher.up(this.#keeper.run));
       return undefined;
     }
-    const units = { ...(check !== undefined && { check }), ...(upgrade !== undefined && { upgrade }) };
     const owner = {
       up: (facts: RunFacts, managerLife: string) => {
-        if (upgrade !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
+        if (upgradeUnit !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
         this.#publisher.up(this.#keeper.run);
       },
       // The first word of all, too, comes behind the socket: a start counts as done then.
@@ -152,7 +151,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
       checkEnded: (result: string) => this.#publisher.checkEnded(result),
     };
-    return new UpgradeUnits(units, owner, bus, this.#ready, this.#clock);
+    return new UpgradeUnits(this.#settings, owner, bus, this.#ready, this.#clock);
   }
 
   #circumstances(manager: string): Circumstances {

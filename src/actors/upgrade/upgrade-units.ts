@@ -3,6 +3,7 @@
 
 import { type Clock, within } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import {
   MANAGER_INTERFACE,
@@ -21,10 +22,7 @@ const START_MAX_MS = 8_000;
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 
-export interface UnitNames {
-  readonly check?: string;
-  readonly upgrade?: string;
-}
+type UnitNames = Pick<UpgradeSettings, 'checkUnit' | 'upgradeUnit'>;
 
 export interface UnitsOwner {
   /**
@@ -66,9 +64,9 @@ export class UpgradeUnits implements FollowerOwner {
     this.#owner = owner;
     this.#ready = ready;
     this.#clock = clock;
-    const { upgrade } = names;
+    const { upgradeUnit } = names;
     const plan = {
-      names: upgrade === undefined ? [] : [upgrade],
+      names: upgradeUnit === undefined ? [] : [upgradeUnit],
       interest: 'verdicts',
       clock,
     } as const;
@@ -82,15 +80,15 @@ export class UpgradeUnits implements FollowerOwner {
 
   /** The upgrade unit as it is now, not as the last signal told; undefined when it cannot be asked. */
   async ask(): Promise<RunFacts | undefined> {
-    const { upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#names;
     if (!this.#isUp || upgrade === undefined) return undefined;
     const failed = await this.#follower.refresh([upgrade]);
     return failed === undefined ? this.#facts : undefined;
   }
 
   async startCheck(): Promise<Started> {
-    const { check } = this.#names;
-    return check === undefined ? NO_UNIT : this.#start(check, 'startUnit');
+    const { checkUnit } = this.#names;
+    return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
 
   /**
@@ -98,7 +96,7 @@ export class UpgradeUnits implements FollowerOwner {
    * kept from running, or is queued for long. One call at a time.
    */
   async startUpgrade(): Promise<Started> {
-    const { upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#names;
     if (upgrade === undefined) return NO_UNIT;
     const endMs = this.#clock.monotonic() + START_MAX_MS;
     const before = this.#facts;
@@ -139,12 +137,12 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   jobEnded(job: string, id: string, result: string): void {
-    if (id === this.#names.check) this.#owner.checkEnded(result);
+    if (id === this.#names.checkUnit) this.#owner.checkEnded(result);
     if (this.#isUp && id === this.#unit?.facts.id) this.#owner.jobEnded(job, result);
   }
 
   get #unit(): FollowedUnit | undefined {
-    const { upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#names;
     return upgrade === undefined ? undefined : this.#follower.table.unit(upgrade);
   }
 

@@ -97,20 +97,10 @@ for (const clients of ['0', '10001']) {
   refused('api.sse.maxClients', clients, `must be a whole number from 1 to 10000, not ${clients}`);
 }
 
-for (const key of [
-  'api.sse.enabled',
-  'systemd.enabled',
-  'pulseaudio.enabled',
-  'pulseaudio.serve_cookie',
-  'power.enabled',
-  'power.capabilities.poweroff',
-  'power.capabilities.reboot',
-]) {
-  accepted(key, 'true', true);
-  accepted(key, 'false', false);
-  refused(key, 'yes', 'must be true or false, not the text "yes"');
-  refused(key, '1', 'must be true or false, not 1');
-}
+accepted('api.sse.enabled', 'true', true);
+accepted('api.sse.enabled', 'false', false);
+refused('api.sse.enabled', 'yes', 'must be true or false, not the text "yes"');
+refused('api.sse.enabled', '1', 'must be true or false, not 1');
 
 for (const [origin, means] of [
   ['"*"', '*'],
