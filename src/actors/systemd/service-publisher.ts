@@ -107,17 +107,13 @@ class Throttle {
 }
 
 /** One unit's record, as it is and as it was told. */
-class PublishedService {
+interface PublishedService {
   /** In the whitelist. */
   readonly rank: number;
+  readonly throttle: Throttle;
   /** Undefined for one that is not known, or not to be known. */
-  record: ServiceRecord | undefined;
-  told: string | undefined;
-  readonly throttle = new Throttle();
-
-  constructor(rank: number) {
-    this.rank = rank;
-  }
+  record?: ServiceRecord | undefined;
+  told?: string | undefined;
 }
 
 export class ServicePublisher {
@@ -137,7 +133,7 @@ export class ServicePublisher {
     this.#publish = publish;
     this.#clock = clock;
     this.#windows = new Timers(clock);
-    this.#entries = new Map(watched.map(({ key }, rank) => [key, new PublishedService(rank)]));
+    this.#entries = new Map(watched.map(({ key }, rank) => [key, { rank, throttle: new Throttle() }]));
     for (const { scope } of watched) this.#scopes.set(scope, { up: false, detail: undefined });
     if (watched.length === 0) this.#goUp(undefined);
   }

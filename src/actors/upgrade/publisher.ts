@@ -4,7 +4,7 @@
 import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
-import { NO_STATUS, type ResultReading, type StatusBody } from './result-file.js';
+import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';
 
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
@@ -20,7 +20,7 @@ export class UpgradePublisher {
   readonly #publish: Publisher;
   readonly #troubles = new Map<Part, string>();
   readonly #timers: Timers<'throttle'>;
-  #body: StatusBody = NO_STATUS;
+  #body = NO_STATUS;
   #run = initialRun();
   /** `unknown`: systemd has not been met yet. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';

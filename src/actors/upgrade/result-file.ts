@@ -12,15 +12,13 @@ export const RESULT_MAX_BYTES = 1024 * 1024;
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;
 
-/** The members of the status between the braces: the answer of `GET /upgrade` goes on behind them. */
-export type StatusBody = string;
-
+/** `body`: the members of the status between the braces: the answer of `GET /upgrade` goes on behind them. */
 export type ResultReading =
-  | { readonly ok: true; readonly body: StatusBody }
+  | { readonly ok: true; readonly body: string }
   | { readonly ok: false; readonly problem: string };
 
 /** The status before the first good file. */
-export const NO_STATUS: StatusBody = '"current":"","latest":"","upgrade_available":false';
+export const NO_STATUS = '"current":"","latest":"","upgrade_available":false';
 
 /** What takes longer is told, and waited for all the same. */
 const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
