@@ -37,13 +37,7 @@ describe('rows', () => {
       ['audio.removed', [record(1, 'old')]],
       ['audio.updated', [record(1, 'new')]],
     );
-    assert.deepEqual(
-      [...state.clients],
-      [
-        [2, record(2)],
-        [1, record(1, 'new')],
-      ],
-    );
+    assert.deepEqual([...state.clients.values()], [record(2), record(1, 'new')]);
   });
 
   test('a record keeps its place when it changes, and what has not changed stays the same object', () => {
@@ -59,13 +53,7 @@ describe('rows', () => {
   test('levels are those of the last event, and an output takes its own along', () => {
     const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
     const store = told(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
-    assert.deepEqual(
-      [...store.state.levels],
-      [
-        [2, [0.2, 0]],
-        [3, [0.3, 0]],
-      ],
-    );
+    assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
     store.apply({ type: 'audio.output.removed', data: [record(3)] } as unknown as NodeEvent);
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
@@ -105,13 +93,8 @@ describe('rows', () => {
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
     );
-    assert.deepEqual(
-      [...state.backends],
-      [
-        ['audio', { state: 'up' }],
-        ['power', { state: 'connecting', detail: 'no bus' }],
-      ],
-    );
+    const expected = { audio: { state: 'up' }, power: { state: 'connecting', detail: 'no bus' } };
+    assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
   test('a snapshot forgets also what is enabled no more, and nothing of its own', () => {

@@ -28,11 +28,11 @@ onEachSoundServer('names', (node) => {
     );
     const names = await Promise.all(ids.map(async (id) => (await node().client(id)).name));
     assert.equal(new Set(names).size, names.length, 'names are unique');
-    const [first, second, third] = ids;
+    const [, second, third] = ids;
     assert.deepEqual(
-      new Set(names.slice(0, 3)),
-      new Set(['same', `same #${second}`, `same #${third}`]),
-      `${first}`,
+      names.slice(0, 3).sort(),
+      ['same', `same #${second}`, `same #${third}`].sort(),
+      `${ids}`,
     );
     assert.equal(names[3], 'wild', 'an empty media.name falls back to the application');
     assert.equal(names[4], 'x'.repeat(NAME_UNITS));

@@ -14,10 +14,7 @@ onEachSoundServer('audio routes', (node, kind) => {
     assert.deepEqual(await daemon.read('/audio/server'), whole.server);
     assert.deepEqual(await daemon.read('/audio/outputs/'), whole.outputs);
     assert.deepEqual(await daemon.read('/audio/clients'), whole.clients);
-    assert.deepEqual(
-      whole.outputs.map(({ name }) => name),
-      ['living', 'kitchen'],
-    );
+    assert.equal(whole.outputs.map(({ name }) => name).join(), 'living,kitchen');
   });
 
   for (const [target, sink] of [
@@ -64,11 +61,8 @@ onEachSoundServer('audio routes', (node, kind) => {
       );
     }
     const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
-    const volumes = Object.values(listed?.volume ?? {}).map(({ value }) => value);
-    assert.deepEqual(
-      volumes.map((value) => Math.round((value / 0x10000) * 100)),
-      [50, 25],
-    );
+    const percent = ({ value }: { value: number }): number => Math.round((value / 0x10000) * 100);
+    assert.deepEqual(Object.values(listed?.volume ?? {}).map(percent), [50, 25]);
   });
 
   test('POST /audio/outputs/{output}/balance sets it at the volume that the output has', async () => {

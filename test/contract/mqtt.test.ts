@@ -177,11 +177,8 @@ function joined(startSound: () => Promise<SoundServer>): void {
       ['players/x/set', 'play', 404],
     ] as const) {
       const problem = await refusal(topic, payload);
-      assert.deepEqual(
-        [problem['status'], problem['topic']],
-        [status, `${T}/${topic}`],
-        payload.slice(0, 40),
-      );
+      const told = [problem['status'], problem['topic']];
+      assert.deepEqual(told, [status, `${T}/${topic}`], payload.slice(0, 40));
       assert.match(String(problem['type']), /^urn:tonearm:problem:/);
       assert.ok(problem['title'] && problem['detail']);
     }
@@ -242,10 +239,8 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await spy.empty(`${OUTPUTS}/cellar`);
     await isTrue();
     const others = Object.entries(before).filter(([key]) => !key.startsWith('output_cellar_'));
-    assert.deepEqual(
-      await entities((keys) => !keys.includes('output_cellar_mute')),
-      Object.fromEntries(others),
-    );
+    const left = await entities((keys) => !keys.includes('output_cellar_mute'));
+    assert.deepEqual(left, Object.fromEntries(others));
   });
 
   test('ended, it says offline itself', async () => {

@@ -159,10 +159,8 @@ describe('mpv', { skip }, () => {
     assert.ok(typeof position === 'number' && Number.isInteger(position));
     assert.match(position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord; emitted_at: number }[];
-    assert.deepEqual(
-      added.map(({ data, emitted_at }) => [data.bus_name, typeof emitted_at]),
-      [[MPV, 'number']],
-    );
+    const told = added.map(({ data, emitted_at }) => `${data.bus_name} ${typeof emitted_at}`);
+    assert.deepEqual(told, [`${MPV} number`]);
   });
 
   test('is nothing to a daemon that is to show none: it has no route for it, and is not on the bus', async (t) => {
@@ -337,11 +335,8 @@ describe('cmus', { skip }, () => {
     assert.equal(metadata?.['mpris:length'], String(first.seconds * SECOND_US));
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
-    assert.deepEqual(
-      node.stream.dataOf('player.added').map((told) => (told as { data: PlayerRecord }).data.bus_name),
-      [CMUS],
-      'the snapshot says so too',
-    );
+    const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];
+    assert.equal(added.map(({ data }) => data.bus_name).join(), CMUS, 'the snapshot says so too');
   });
 
   test('has no cover', async () => {

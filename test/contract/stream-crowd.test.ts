@@ -111,10 +111,8 @@ describe('a crowd', { skip }, () => {
     assert.ok(wanted.length > CHANGES / 2, `${wanted.length} of ${CHANGES} changes were told apart`);
     const first = wanted[0] ?? 0;
     // Nothing else happens here, so that a number left out is an event that nobody was sent.
-    assert.deepEqual(
-      wanted,
-      wanted.map((_, at) => first + at),
-    );
+    const consecutive = wanted.map((_, at) => first + at);
+    assert.deepEqual(wanted, consecutive);
     await everyoneHeard(crowd, wanted);
     settledMb = node.daemon.memoryMb;
     t.diagnostic(`${wanted.length} events; ${before} MB, then ${settledMb} MB`);

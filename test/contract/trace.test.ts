@@ -151,12 +151,9 @@ function assertNamed(said: readonly Said[]): void {
   for (const line of said) {
     if (line.note !== undefined || line.data !== undefined) continue;
     const { command, unnamed, problem, answers } = line;
-    assert.ok(
-      typeof command === 'string' && unnamed === undefined && problem === undefined,
-      JSON.stringify(line),
-    );
-    if (command === 'REPLY' || command === 'ERROR')
-      assert.ok(typeof answers === 'string', JSON.stringify(line));
+    const isNamed = typeof command === 'string' && unnamed === undefined && problem === undefined;
+    const isAnswer = command === 'REPLY' || command === 'ERROR';
+    assert.ok(isNamed && (!isAnswer || typeof answers === 'string'), JSON.stringify(line));
   }
 }
 
@@ -263,10 +260,7 @@ for (const { kind, start } of SOUND_SERVERS) {
     const said = tracer.said();
     assertNamed(said);
     const names = new Set(said.map(({ command }) => command));
-    assert.deepEqual(
-      SEEN.filter((name) => !names.has(name)),
-      [],
-    );
+    for (const name of SEEN) assert.ok(names.has(name), name);
     assert.ok(said.some((line) => line.declined?.join() === 'shm,memfd'));
     assertReadsBack(list, said);
     const kept = readdirSync(directory).map((name) => readFileSync(join(directory, name)));

@@ -85,7 +85,7 @@ describe('faults', () => {
     ['volume', '{"volume":-0.1}', 'Field volume must be a number between 0 and 1, got -0.1'],
     ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],
     ['volume', '{"volume":null}', 'Field volume must be a number between 0 and 1, got null'],
-    ['volume', '{"volume":1e999}', /^Field volume must be a number between 0 and 1/],
+    ['volume', '{"volume":1e999}', 'Field volume must be a number between 0 and 1, got Infinity'],
     ['volume', '{"volume":NaN}', /not valid JSON/],
     ['volume', '{"delta":2}', 'Field delta must be a number between -1 and 1, got 2'],
     ['volume', '{"volume":1,"delta":1}', 'Only one of volume or delta can be given'],
@@ -141,14 +141,6 @@ describe('faults', () => {
       const decoded = await decodeBody('volume', Buffer.from(body));
       assert.ok(!decoded.ok, body.slice(0, 20));
     }
-  });
-
-  test('a number beyond all numbers is named as such', async () => {
-    const decoded = await decodeBody('volume', Buffer.from('{"volume":1e400}'));
-    assert.equal(
-      !decoded.ok && decoded.detail,
-      'Field volume must be a number between 0 and 1, got Infinity',
-    );
   });
 
   test('an empty body has no content type that could be wrong', async () => {

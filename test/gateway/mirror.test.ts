@@ -304,22 +304,13 @@ test('a player is new, changes and goes by events of its own, with the time and 
   ];
   assert.deepEqual(scene.apply(drop('players', 'mpv'), player(2)), again);
   assert.deepEqual(scene.health('players', 'connecting').at(-1), 'player.removed - mpv={"bus_name":"mpv"}');
-  assert.deepEqual(
-    scene.apply(player(2)).map((line) => line.split(' ')[0]),
-    ['player.added'],
-  );
+  assert.match(scene.apply(player(2)).join('\n'), /^player\.added .*$/);
 });
 
 test('a position is told each time, and is no state', () => {
   const scene = new Scene(['players']);
   const position = put('players.position', 'mpv', { position: 1 });
   for (const _ of [1, 2]) assert.deepEqual(scene.apply(position), ['player.position + mpv={"position":1}']);
-  assert.deepEqual(
-    scene.mirror.snapshot().map(({ type }) => type),
-    ['backend.updated'],
-  );
-  assert.deepEqual(
-    scene.health('players', 'connecting', 'away').map((line) => line.split(' ')[0]),
-    ['backend.updated'],
-  );
+  assert.match(scene.mirror.snapshot().map(line).join('\n'), /^backend\.updated .*$/);
+  assert.match(scene.health('players', 'connecting', 'away').join('\n'), /^backend\.updated .*$/);
 });

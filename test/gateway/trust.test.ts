@@ -175,11 +175,8 @@ describe('who may have an effect', () => {
     test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
       const fault = distrustOrigin(method, 'http://x', standing, site);
       assert.equal(fault?.fault, allowed ? undefined : 'foreign-origin');
-      if (!allowed)
-        assert.match(
-          fault?.detail ?? '',
-          standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/,
-        );
+      const why = standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/;
+      if (!allowed) assert.match(fault?.detail ?? '', why);
     });
   }
 });

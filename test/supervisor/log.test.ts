@@ -21,10 +21,7 @@ test('lines below the level are dropped', () => {
   const sink = collect();
   const logger = createLogger('warn', sink);
   for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) logger.log(level, 'x');
-  assert.deepEqual(
-    sink.lines.map(({ level }) => level),
-    ['warn', 'error', 'fatal'],
-  );
+  assert.equal(sink.lines.map(({ level }) => level).join(), 'warn,error,fatal');
 });
 
 test('a field named cookie never reaches the log', () => {

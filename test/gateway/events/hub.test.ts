@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { passingEvent, type StreamEvent } from '../../../src/gateway/events/event.js';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
-import { heard, NodeUnderTest } from './node-under-test.js';
+import { actionsOf, heard, NodeUnderTest, numbers } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 /** How long `bye` may take. */
@@ -129,10 +129,7 @@ test('a batch is one write, and streams that want the same get the same bytes', 
     return seen;
   });
   node.publish([node.world.clients({ id: 1 }), node.world.action('power.action')]);
-  assert.deepEqual(
-    pieces.map(({ length }) => length),
-    [1, 1, 1],
-  );
+  assert.equal(pieces.map(({ length }) => length).join(), '1,1,1');
   assert.equal(pieces[0]?.[0], pieces[1]?.[0]);
   assert.notEqual(pieces[0]?.[0], pieces[2]?.[0]);
 });
@@ -159,10 +156,7 @@ for (const [query, types] of FILTERS) {
         node.world.backend('audio', 'up'),
       ]);
       consumer.readAll();
-      assert.deepEqual(
-        consumer.events.map(({ type }) => type),
-        ['server.info', ...types],
-      );
+      assert.equal(consumer.events.map(({ type }) => type).join(), ['server.info', ...types].join());
     });
   }
 }
@@ -175,10 +169,7 @@ test('what happens during a slow replay comes after it, each once', () => {
   consumer.read(100_000);
   node.progress(100);
   consumer.readAll();
-  assert.deepEqual(
-    consumer.model.actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n),
-    Array.from({ length: 399 }, (_, index) => index + 2),
-  );
+  assert.deepEqual(actionsOf(consumer.model), numbers(2, 399));
 });
 
 test('a replay that the ring overtakes ends the stream, which counts as too slow', () => {
@@ -250,10 +241,8 @@ test('a filtered client hears the marks of a snapshot, by which it forgets what 
   ]) {
     const node = new NodeUnderTest();
     const consumer = node.consumer(query, undefined, 'other-3');
-    assert.deepEqual(
-      heard(consumer).map((line) => line.slice('b-0'.length)),
-      marks(),
-    );
+    const lines = heard(consumer).map((line) => line.slice('b-0'.length));
+    assert.deepEqual(lines, marks());
     node.publish([node.world.backend('audio', 'up')]);
     assert.deepEqual(heard(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
   }
@@ -298,10 +287,8 @@ test('a client that is given a snapshot hears first which actions it has missed,
     const before = lines.slice(0, read);
     const again = heard(node.consumer('', undefined, before.at(-1)?.split(' ')[0]));
     assert.deepEqual([...actions(before), ...actions(again)], ['{"n":2}', '{"n":3}', '{"n":4}']);
-    assert.equal(
-      again.some((line) => line.includes('snapshot')),
-      read < lines.length,
-    );
+    const isGivenOne = again.some((line) => line.includes('snapshot'));
+    assert.equal(isGivenOne, read < lines.length);
   }
 });
 
@@ -445,10 +432,7 @@ test('what came back after its removal is not reported as removed to a client th
   node.publish([node.world.drop('audio.clients', '1', '2'), node.world.clients({ id: 1 })]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.removed', undefined, 'b-1');
-  assert.deepEqual(
-    heard(consumer).filter((line) => line.includes('audio.removed')),
-    ['b-1.1027 audio.removed [{"id":2}]'],
-  );
+  assert.deepEqual(heard(consumer, 'audio.'), ['b-1.1027 audio.removed [{"id":2}]']);
 });
 
 test('a client that was away is told of every record that its key had meanwhile, and then of the one that has it', () => {
@@ -464,13 +448,10 @@ test('a client that was away is told of every record that its key had meanwhile,
   node.publish([node.world.clients({ id: 0, name: 'mpv' })]);
   node.noise(1024);
   const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
-  assert.deepEqual(
-    heard(consumer).filter((line) => line.includes(' audio.')),
-    [
-      'b-2.1033 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
-      'b-2.1033 audio.updated [{"id":0,"name":"mpv"}]',
-    ],
-  );
+  assert.deepEqual(heard(consumer, 'audio.'), [
+    'b-2.1033 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
+    'b-2.1033 audio.updated [{"id":0,"name":"mpv"}]',
+  ]);
 });
 
 test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {

@@ -2,6 +2,7 @@
 
 import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { EventHub } from '../../../src/gateway/events/hub.js';
+import type { StateModel } from '../../consumer/state-model.js';
 import { ManualClock } from '../../manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
@@ -48,8 +49,18 @@ export class NodeUnderTest {
   }
 }
 
-/** The events as `id type data`; without the "connected" that begins every stream. */
-export function heard(consumer: SimulatedConsumer): readonly string[] {
+/** The events as `id type data`, of those types that begin with `of`; without the "connected" that begins every stream. */
+export function heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
   consumer.readAll();
-  return consumer.events.slice(1).map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
+  const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
+  return events.map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
 }
+
+/** The numbers of the actions that it has heard. */
+export function actionsOf({ actions }: StateModel): readonly number[] {
+  return actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
+}
+
+/** So many numbers from `first` on. */
+export const numbers = (first: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => first + index);

@@ -9,7 +9,7 @@ import { Queue } from '../../../src/gateway/events/queue.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import { StateModel } from '../../consumer/state-model.js';
-import { heard, NodeUnderTest } from './node-under-test.js';
+import { actionsOf, heard, NodeUnderTest, numbers } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 /** So long that a record holding it has no room in a list with others. */
@@ -57,11 +57,7 @@ function checkEveryBreak(
     }
     assert.deepEqual(names.state(), world.namesTruth());
     assert.deepEqual(model.state(), { ...world.truth(), backends: {} });
-    const numbers = model.actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
-    assert.deepEqual(
-      numbers,
-      Array.from({ length: world.actions }, (_, index) => index + 1),
-    );
+    assert.deepEqual(actionsOf(model), numbers(1, world.actions));
   }
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { entriesOf } from '../../../src/gateway/events/queue.js';
 import { Tombstones } from '../../../src/gateway/events/ring.js';
+import { numbers } from './node-under-test.js';
 import { NodeWorld } from './node-world.js';
 
 const COUNT_MAX = 1024;
@@ -44,8 +45,7 @@ class ComingAndGoing {
 }
 
 /** The last `count` of the numbers below `end`. */
-const lastOf = (end: number, count: number): readonly number[] =>
-  Array.from({ length: count }, (_, index) => end - count + index);
+const lastOf = (end: number, count: number): readonly number[] => numbers(end - count, count);
 
 const BOUNDS: readonly [name: string, gone: number, bytes: number, kept: number][] = [
   ['small removals are bounded by their number', 3 * COUNT_MAX, 0, COUNT_MAX],
@@ -114,8 +114,6 @@ test('only the removals after a sequence number are told', () => {
     node.come(id);
     node.go(id);
   }
-  assert.deepEqual(
-    [0, 2, 3, 4, 6].map((after) => node.removed(after)),
-    [[0, 1, 2], [1, 2], [1, 2], [2], []],
-  );
+  const told = [0, 2, 3, 4, 6].map((after) => node.removed(after).join());
+  assert.deepEqual(told, ['0,1,2', '1,2', '1,2', '2', '']);
 });
