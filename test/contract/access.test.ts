@@ -216,8 +216,7 @@ inOwnNetwork(import.meta.url, () => {
   for (const [bind, open] of OPEN_BY_BIND) {
     describe(`bind ${bind.join(', ')}`, () => {
       test('opens these addresses and no others', async (context) => {
-        const under = whole(EVERYTHING, bind);
-        context.after(() => under.close());
+        const under = whole(EVERYTHING, bind).within(context);
         const found = await Promise.all(ADDRESSES.map((address) => isOpen(address, under.port)));
         const isFound = (_: string, index: number): boolean => found[index] === true;
         assert.deepEqual(ADDRESSES.filter(isFound), open);

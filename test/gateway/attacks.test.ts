@@ -9,8 +9,7 @@ import { RawConnection, statusOf } from './raw-connection.js';
 const under = GatewayUnderTest.up({
   ...SETTINGS,
   api: { ...SETTINGS.api, hosts: ['radio.lan'], cors: { origins: ['http://app.lan'] } },
-});
-after(() => under.close());
+}).within({ after });
 beforeEach(() => {
   under.backends.asked.length = 0;
 });

@@ -98,8 +98,7 @@ const LISTENED: readonly (readonly string[])[] = [
 for (const bind of LISTENED) {
   const skip = bind.some((address) => isIP(address) === 6) && hasNoIpv6 ? 'no IPv6 on this machine' : false;
   test(`bind ${bind.join(', ')} can be listened on`, { skip }, async (context) => {
-    const under = new GatewayUnderTest();
-    context.after(() => under.close());
+    const under = new GatewayUnderTest().within(context);
     assert.deepEqual(under.gateway.listen(bind, 0).refused, []);
   });
 }

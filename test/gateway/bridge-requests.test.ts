@@ -15,8 +15,7 @@ const POST = (path: string, body?: string): BridgeRequest => ({
 });
 
 describe('a bridge that asks', () => {
-  const under = GatewayUnderTest.up();
-  after(() => under.close());
+  const under = GatewayUnderTest.up().within({ after });
   const ask = (request: BridgeRequest) => under.gateway.listener.asked('discovery', request);
   const status = async (request: BridgeRequest) => (await ask(request)).status;
 
@@ -82,14 +81,11 @@ describe('a bridge that asks', () => {
   });
 
   test('may ask so much at a time, and no more', async () => {
-    let settle = (): void => undefined;
-    under.backends.answer = new Promise((resolve) => {
-      settle = () => resolve({ ok: true });
-    });
+    const settle = under.backends.hold();
     const many = Array.from({ length: 65 }, () => status(POST(MUTE)));
     assert.equal(await many[64], 503);
     assert.equal((await under.fetch({ path: '/server' })).status, 200);
-    settle();
+    settle({ ok: true });
     assert.deepEqual(new Set(await Promise.all(many.slice(0, 64))), new Set([202]));
     under.backends.answer = { ok: true };
     assert.equal(await status(POST(MUTE)), 202);

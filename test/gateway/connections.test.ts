@@ -2,13 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Answer } from '../../src/protocol/actor/commands.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 
-const under = GatewayUnderTest.up();
+const under = GatewayUnderTest.up().within({ after });
 const open: RawConnection[] = [];
-after(() => under.close());
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.destroy();
   under.backends.answer = { ok: true };
@@ -29,19 +27,6 @@ const mute = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n$
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const statuses = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1] ?? '');
-
-/** A command that waits for the test. */
-function heldAnswer(): (answer: Answer) => void {
-  let settle: (answer: Answer) => void = () => assert.fail('not held');
-  under.backends.answer = new Promise((resolve) => {
-    settle = resolve;
-  });
-  return (answer) => settle(answer);
-}
-
-async function asked(count: number): Promise<void> {
-  while (under.backends.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
-}
 
 describe('one connection', () => {
   test('serves request after request, GET, HEAD, POST, 304 and problems', async () => {
@@ -72,9 +57,9 @@ describe('one connection', () => {
   });
 
   test('keeps a request that comes behind one that waits for a backend, and answers both in order', async () => {
-    const settle = heldAnswer();
+    const settle = under.backends.hold();
     const one = connection().write(mute(''));
-    await asked(1);
+    await under.backends.askedTimes(1);
     one.write(get('/server') + get('/power/'));
     await under.fetch({ path: '/server' });
     assert.equal(one.received, '');
@@ -88,7 +73,7 @@ describe('one connection', () => {
     const one = connection();
     for (let count = 1; count <= 6; count += 1) {
       one.write(count % 2 === 0 ? get('/power/') : mute(''));
-      await asked(count);
+      await under.backends.askedTimes(count);
     }
     const text = await one.until((all) => statuses(all).length === 6);
     assert.deepEqual(statuses(text), ['202', '200', '202', '200', '202', '200']);
@@ -100,9 +85,9 @@ describe('one connection', () => {
     get('/power/'),
   ]) {
     test(`answers one who says that nothing follows: ${request.slice(0, 18)}`, async () => {
-      const settle = heldAnswer();
+      const settle = under.backends.hold();
       const one = connection().write(request).end();
-      await asked(1);
+      await under.backends.askedTimes(1);
       await under.fetch({ path: '/server' });
       settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
       assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
@@ -171,18 +156,18 @@ describe('bodies', () => {
 
 describe('clients that go away', () => {
   test('while a backend works', async () => {
-    const settle = heldAnswer();
+    const settle = under.backends.hold();
     const one = connection().write(mute(''));
-    await asked(1);
+    await under.backends.askedTimes(1);
     one.destroy();
     await under.fetch({ path: '/server' });
     settle({ ok: true });
   });
 
   test('while a question to a backend waits', async () => {
-    const settle = heldAnswer();
+    const settle = under.backends.hold();
     const one = connection().write(get('/power/'));
-    await asked(1);
+    await under.backends.askedTimes(1);
     one.destroy();
     await under.fetch({ path: '/server' });
     settle({ ok: true, text: '{}' });

@@ -27,8 +27,7 @@ function wholeChunks(text: string): string {
 }
 
 test('each event comes in chunks that have ended, for clients that wait for the end of a chunk', async (context) => {
-  const under = GatewayUnderTest.up();
-  context.after(() => under.close());
+  const under = GatewayUnderTest.up().within(context);
   const consumer = subscribe(under, '?types=audio.updated');
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {

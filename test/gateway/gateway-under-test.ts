@@ -112,6 +112,12 @@ export class GatewayUnderTest {
     };
   }
 
+  /** Is closed at its end. */
+  within(context: { after(end: () => Promise<void>): void }): this {
+    context.after(() => this.close());
+    return this;
+  }
+
   async close(): Promise<void> {
     await this.gateway.close(CLOSE_MS);
   }

@@ -9,8 +9,7 @@ import { EVENTS } from '../../src/protocol/actor/collections.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi, Operation } from './openapi-conformance.js';
 
-const under = GatewayUnderTest.up();
-after(() => under.close());
+const under = GatewayUnderTest.up().within({ after });
 
 async function document(): Promise<OpenApi> {
   return (await under.json('/openapi.json')) as OpenApi;

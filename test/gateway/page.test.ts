@@ -11,12 +11,8 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 const policyOf = async (under: GatewayUnderTest): Promise<string> =>
   String((await under.fetch({ path: '/ui' })).headers['content-security-policy']);
 
-const withOrigins = (...origins: readonly string[]): GatewayUnderTest =>
-  GatewayUnderTest.up({ ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } });
-
 describe('the page', () => {
-  const under = GatewayUnderTest.up();
-  after(() => under.close());
+  const under = GatewayUnderTest.up().within({ after });
 
   for (const path of ['/ui', '/ui/', '//ui']) {
     test(`GET ${path} is the document, which is asked for each time and answered 304`, async () => {
@@ -78,13 +74,11 @@ describe('who may frame it', () => {
     [['https://home.example', '*'], '*'],
   ];
   for (const [origins, ancestors] of rows) {
-    test(`with api.cors.origins ${JSON.stringify(origins)}: ${ancestors}`, async () => {
-      const under = withOrigins(...origins);
-      try {
-        assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
-      } finally {
-        await under.close();
-      }
+    test(`with api.cors.origins ${JSON.stringify(origins)}: ${ancestors}`, async (context) => {
+      const under = GatewayUnderTest.up({ ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } }).within(
+        context,
+      );
+      assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
     });
   }
 });

@@ -9,8 +9,7 @@ import type { OpenApi } from './openapi-conformance.js';
 import type { Asked } from './scripted-backends.js';
 
 describe('every route with every backend', () => {
-  const under = GatewayUnderTest.up();
-  after(() => under.close());
+  const under = GatewayUnderTest.up().within({ after });
 
   const SERVER = {
     ...{ hostname: 'Kitchen', os_platform: 'linux/arm64', os_version: 'Debian' },

@@ -26,6 +26,20 @@ export class ScriptedBackends implements Backends {
     return this.answer;
   }
 
+  /** Keeps the next commands waiting for what the test says then. */
+  hold(): (answer: Answer) => void {
+    let settle: (answer: Answer) => void = () => undefined;
+    this.answer = new Promise((resolve) => {
+      settle = resolve;
+    });
+    return (answer) => settle(answer);
+  }
+
+  /** Resolves when so many commands have been asked. */
+  async askedTimes(count: number): Promise<void> {
+    while (this.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   watch(gauge: GaugeEvent, watched: boolean): void {
     this.watched.push([gauge, watched]);
   }

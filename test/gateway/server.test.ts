@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { whyRefused } from '../../src/gateway/listening.js';
 import { createServer as createHttpServer } from '../../src/gateway/server.js';
-import type { Answer } from '../../src/protocol/actor/commands.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
@@ -15,8 +14,7 @@ import { RawConnection } from './raw-connection.js';
 const NEVER_MS = 2 ** 31 - 1;
 
 test('a port that another gateway has is refused, not shared, and the kernel says why', async (context) => {
-  const gateways = [GatewayUnderTest.up(), GatewayUnderTest.up()] as const;
-  context.after(() => Promise.all(gateways.map((one) => one.close())));
+  const gateways = [GatewayUnderTest.up().within(context), GatewayUnderTest.up().within(context)] as const;
   // A port that was asked for by number: only such a one can be shared, and at this address it is free.
   const { port } = gateways[0];
   assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
@@ -29,10 +27,9 @@ test('a port that another gateway has is refused, not shared, and the kernel say
 });
 
 test('a port that another program has is refused, and taken when it is free', async (context) => {
-  const under = GatewayUnderTest.up();
+  const under = GatewayUnderTest.up().within(context);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve));
-  context.after(() => under.close());
   const address = other.address();
   assert.ok(address !== null && typeof address === 'object');
   assert.deepEqual(under.gateway.listen(['127.0.0.2'], address.port).refused, ['127.0.0.2']);
@@ -46,16 +43,14 @@ test('a port that another program has is refused, and taken when it is free', as
 });
 
 test('an address of another machine is waited for, and the others are listened on', async (context) => {
-  const under = GatewayUnderTest.up();
-  context.after(() => under.close());
+  const under = GatewayUnderTest.up().within(context);
   const result = under.gateway.listen(['127.0.0.2', '192.0.2.1'], under.port);
   assert.deepEqual(result, { port: under.port, addresses: ['127.0.0.2'], refused: [] });
   assert.equal(await whyRefused('192.0.2.1', under.port), 'EADDRNOTAVAIL');
 });
 
 test('several addresses share one port', async (context) => {
-  const under = GatewayUnderTest.up();
-  context.after(() => under.close());
+  const under = GatewayUnderTest.up().within(context);
   const result = under.gateway.listen(['127.0.0.2', '127.0.0.3'], 0);
   assert.deepEqual(result.addresses, ['127.0.0.2', '127.0.0.3']);
   assert.notEqual(result.port, 0);
@@ -114,8 +109,7 @@ test('in a full house those who come are served, and wait: a few at a time have 
 
 test('streams leave connections for requests where descriptors are few, and the log says so', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
-  const under = new GatewayUnderTest({ ...SETTINGS, api }, 20);
-  context.after(() => under.close());
+  const under = new GatewayUnderTest({ ...SETTINGS, api }, 20).within(context);
   assert.deepEqual(under.logged, [
     'warn the limit of open files allows fewer event streams than the configuration',
   ]);
@@ -134,16 +128,13 @@ test('streams leave connections for requests where descriptors are few, and the 
 
 test('closing lets an answer under way end, and refuses what comes meanwhile', async () => {
   const under = GatewayUnderTest.up();
-  let settle: (answer: Answer) => void = () => assert.fail('nothing was asked');
-  under.backends.answer = new Promise((resolve) => {
-    settle = resolve;
-  });
+  const settle = under.backends.hold();
   const idle = new RawConnection(under.port).write('GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await idle.until((text) => text.includes('}'));
   const waiting = new RawConnection(under.port).write(
     'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
   );
-  while (under.backends.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await under.backends.askedTimes(1);
 
   const closed = under.close();
   idle.write('POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');

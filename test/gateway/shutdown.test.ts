@@ -42,12 +42,9 @@ class Scene {
 
   /** Asks for something that is never answered, unless the test does. */
   ask(): (answer: Answer) => void {
-    let settle: (answer: Answer) => void = () => undefined;
-    this.scripted.answer = new Promise((resolve) => {
-      settle = resolve;
-    });
+    const settle = this.scripted.hold();
     void this.backends.ask('power', { do: 'reboot' });
-    return (answer) => settle(answer);
+    return settle;
   }
 
   close(): Promise<void> {

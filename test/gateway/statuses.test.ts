@@ -29,8 +29,7 @@ function assertProblem(response: HttpAnswer, status: number, code: string): void
 }
 
 describe('what the gateway refuses by itself', () => {
-  const under = GatewayUnderTest.up();
-  after(() => under.close());
+  const under = GatewayUnderTest.up().within({ after });
   beforeEach(() => {
     under.backends.asked.length = 0;
   });
@@ -97,8 +96,7 @@ describe('what the gateway refuses by itself', () => {
 });
 
 describe('what the backends refuse', () => {
-  const under = GatewayUnderTest.up();
-  after(() => under.close());
+  const under = GatewayUnderTest.up().within({ after });
 
   const statuses: Record<FaultCode, [status: number, path: string, body?: string]> = {
     'bad-value': [400, '/audio/outputs/3/mute'],
@@ -148,8 +146,7 @@ describe('what the backends refuse', () => {
 });
 
 describe('a backend that is away', () => {
-  const under = new GatewayUnderTest();
-  after(() => under.close());
+  const under = new GatewayUnderTest().within({ after });
 
   for (const path of [
     '/audio',
@@ -197,8 +194,7 @@ describe('a backend that is away', () => {
 });
 
 test('a fault inside the gateway is 500 and a log line, and the next request is served', async (context) => {
-  const under = GatewayUnderTest.up();
-  context.after(() => under.close());
+  const under = GatewayUnderTest.up().within(context);
   under.backends.isBroken = true;
   const response = await under.fetch(post('/audio/server/mute'));
   assertProblem(response, 500, 'gateway-failed');
