@@ -4,10 +4,11 @@
 import assert from 'node:assert/strict';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { ROUTES, type RouteSettings } from '../../src/gateway/routes.js';
 import { GatewayUnderTest } from '../gateway/gateway-under-test.js';
 import type { OpenApi } from '../gateway/openapi-conformance.js';
+import { RawConnection } from '../gateway/raw-connection.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import {
   ACCESS,
@@ -64,15 +65,7 @@ class Door {
 
   /** Of a request that is not HTTP as it should be: all that comes back until the other end closes. */
   answerTo(text: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      let received = '';
-      const socket = connect(this.#port, this.#address, () => socket.end(text));
-      socket.setEncoding('latin1').on('data', (part) => {
-        received += part;
-      });
-      socket.on('error', reject);
-      socket.on('close', () => resolve(received));
-    });
+    return new RawConnection(this.#port, this.#address).write(text).end().closed();
   }
 
   close(): void {
@@ -95,6 +88,18 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
   const cover = { tag: 'tag', type: 'image/png', bytes } as const;
   under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}', bytes, cover };
   return under;
+}
+
+/** One of those, at one of its addresses. */
+function opened(
+  context: TestContext,
+  address: Address,
+  ...of: Parameters<typeof whole>
+): [Door, GatewayUnderTest] {
+  const under = whole(...of).within(context);
+  const door = new Door(address, under.port);
+  context.after(() => door.close());
+  return [door, under];
 }
 
 const rows = ROUTES.map(({ method, path }) => {
@@ -224,12 +229,7 @@ inOwnNetwork(import.meta.url, () => {
 
       for (const address of open) {
         test(`strangers have nothing of any route at ${address}`, async (context) => {
-          const under = whole(EVERYTHING, bind);
-          const door = new Door(address, under.port);
-          context.after(() => {
-            door.close();
-            return under.close();
-          });
+          const [door, under] = opened(context, address, EVERYTHING, bind);
           await isClosedToRebinding(door, under);
           await isClosedToPages(door, under);
           await isClosedToForms(door, under);
@@ -244,12 +244,7 @@ inOwnNetwork(import.meta.url, () => {
 describe('what is not configured does not exist', () => {
   for (const [need, settings] of Object.entries(CONFIGURATIONS_WITHOUT)) {
     test(need, async (context) => {
-      const under = whole(settings);
-      const door = new Door('127.0.0.1', under.port);
-      context.after(() => {
-        door.close();
-        return under.close();
-      });
+      const [door, under] = opened(context, '127.0.0.1', settings);
       const { paths } = (await under.json('/openapi.json')) as OpenApi;
       for (const { name, method, path, access } of rows) {
         if (access === undefined) continue;

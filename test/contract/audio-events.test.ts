@@ -2,25 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AudioNode, type Client, type Output, onEachSoundServer } from './audio-node.js';
+import { type Client, hasValues, type Output, onEachSoundServer } from './audio-node.js';
 
 type Seen = readonly { readonly type: string; readonly data: string }[];
 
 /** Records of one event type, newest last. */
-function records(seen: Seen, type: string): readonly Client[] {
-  return seen.filter((event) => event.type === type).flatMap((event) => JSON.parse(event.data) as Client[]);
-}
-
-async function sees(
-  node: AudioNode,
-  seen: () => Seen,
-  type: string,
-  wanted: (record: Client) => boolean,
-): Promise<void> {
-  await node.stream.until(() => records(seen(), type).some(wanted), type);
+function records(seen: Seen, type: string): readonly (Client & Output)[] {
+  return seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 }
 
 onEachSoundServer('audio events', (node) => {
+  /** Waits for an event of a record with these values. */
+  const sees = (seen: () => Seen, type: string, values: Partial<Client & Output>): Promise<void> =>
+    node().stream.until(() => records(seen(), type).some((each) => hasValues(each, values)), type);
+
   test('the first events are the connection and the snapshot', async () => {
     const stream = await node().daemon.events('?snapshot=1');
     await stream.until(({ model }) => model.outputs.size === 2);
@@ -33,12 +28,12 @@ onEachSoundServer('audio events', (node) => {
     const client = await node().sound.streams('player');
     const [stream] = await client.open([{ sink: 'living', props: { 'media.name': 'first song' } }]);
     assert.ok(stream);
-    await node().settles('it is listed', ({ clients }) => clients.some(({ id }) => id === stream.id));
+    await node().clientIs(stream.id);
     await node().streamTellsTheTruth();
     const before = await node().client(stream.id);
     const seen = node().mark();
     await stream.rename('second song');
-    await sees(node(), seen, 'audio.updated', ({ id, name }) => id === stream.id && name === 'second song');
+    await sees(seen, 'audio.updated', { id: stream.id, name: 'second song' });
     // Not of outputs: PipeWire lets them fall asleep at any time.
     const ofStreams = seen().filter(({ type }) => type === 'audio.removed' || type === 'audio.updated');
     const [removal, update] = ofStreams;
@@ -54,29 +49,23 @@ onEachSoundServer('audio events', (node) => {
   test('a stream appears, changes, moves, corks and ends', async () => {
     const seen = node().mark();
     const client = await node().sound.streams('corker');
-    const [stream] = await client.open([
-      { sink: 'living', corked: false, props: { 'media.name': 'a song' } },
-    ]);
+    const props = { 'media.name': 'a song' };
+    const [stream] = await client.open([{ sink: 'living', corked: false, props }]);
     assert.ok(stream);
     const { id } = stream;
-    await sees(
-      node(),
-      seen,
-      'audio.updated',
-      (c) => c.id === id && c.name === 'a song' && c.output === 'living',
-    );
+    await sees(seen, 'audio.updated', { id, name: 'a song', output: 'living' });
     await node().sound.pactl('set-sink-input-volume', `${id}`, '40%');
-    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.volume === 0.4);
+    await sees(seen, 'audio.updated', { id, volume: 0.4 });
     await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
-    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.muted);
+    await sees(seen, 'audio.updated', { id, muted: true });
     await node().moves(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
-    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.output === 'kitchen');
+    await sees(seen, 'audio.updated', { id, output: 'kitchen' });
     await stream.cork(true);
-    await sees(node(), seen, 'audio.updated', (c) => c.id === id && c.corked);
+    await sees(seen, 'audio.updated', { id, corked: true });
     await node().streamTellsTheTruth();
     const before = await node().client(id);
     await stream.remove();
-    await sees(node(), seen, 'audio.removed', (c) => c.id === id);
+    await sees(seen, 'audio.removed', { id });
     assert.deepEqual(records(seen(), 'audio.removed').at(-1), before, 'a removal carries the last record');
     await client.close();
     await node().streamTellsTheTruth();
@@ -85,9 +74,9 @@ onEachSoundServer('audio events', (node) => {
   test('a sink appears and goes', async () => {
     const seen = node().mark();
     await node().sound.addSink('attic', 'Attic');
-    await sees(node(), seen, 'audio.output.updated', ({ name }) => name === 'attic');
+    await sees(seen, 'audio.output.updated', { name: 'attic' });
     await node().sound.removeSink('attic');
-    await sees(node(), seen, 'audio.output.removed', ({ name }) => name === 'attic');
+    await sees(seen, 'audio.output.removed', { name: 'attic' });
     await node().streamTellsTheTruth();
   });
 
@@ -110,12 +99,12 @@ onEachSoundServer('audio events', (node) => {
     const seen = node().mark();
     await node().change('/audio/outputs/living/volume', { volume: 0.5 });
     await node().sound.pactl('set-sink-volume', 'kitchen', '31%');
-    await sees(node(), seen, 'audio.output.updated', (o) => o.name === 'kitchen' && o.volume === 0.31);
+    await sees(seen, 'audio.output.updated', { name: 'kitchen', volume: 0.31 });
     // But for one of its falling asleep, as PipeWire lets it some seconds after it was last used.
-    const living = seen()
-      .filter(({ type }) => type === 'audio.output.updated')
-      .flatMap(({ data }) => JSON.parse(data) as Output[])
-      .filter((output) => output.name === 'living' && output.state === state);
-    assert.deepEqual(living, []);
+    const told = records(seen(), 'audio.output.updated');
+    assert.deepEqual(
+      told.filter((each) => hasValues(each, { name: 'living', state })),
+      [],
+    );
   });
 });

@@ -23,9 +23,7 @@ onEachSoundServer('names', (node) => {
       wild.map((name) => ({ sink: 'living', props: { 'media.name': name } })),
     );
     const ids = streams.map(({ id }) => id);
-    await node().settles('all are listed', ({ clients }) =>
-      ids.every((id) => clients.some((c) => c.id === id)),
-    );
+    for (const id of ids) await node().clientIs(id);
     const names = await Promise.all(ids.map(async (id) => (await node().client(id)).name));
     assert.equal(new Set(names).size, names.length, 'names are unique');
     const [, second, third] = ids;
@@ -41,9 +39,7 @@ onEachSoundServer('names', (node) => {
     for (const name of names.filter((each) => each.length < NAME_UNITS)) {
       await node().change(`/audio/clients/${encodeURIComponent(name)}/volume`, { volume: 0.25 });
     }
-    await node().settles('each was meant', ({ clients }) =>
-      ids.every((id, at) => at === 4 || clients.some((c) => c.id === id && c.volume === 0.25)),
-    );
+    for (const [at, id] of ids.entries()) if (at !== 4) await node().clientIs(id, { volume: 0.25 });
     await client.close();
     await node().settles('all are gone', ({ clients }) => clients.length === 0);
     await node().streamTellsTheTruth();

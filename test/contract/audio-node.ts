@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { EventConsumer } from '../consumer/consumer.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
@@ -81,6 +82,9 @@ export function audioForAll(options?: AudioOptions): Audible {
   return started;
 }
 
+export const hasValues = (record: object, values: object): boolean =>
+  isDeepStrictEqual({ ...record, ...values }, record);
+
 export class AudioNode {
   readonly sound: SoundServer;
   readonly daemon: Daemon;
@@ -128,6 +132,20 @@ export class AudioNode {
   /** Waits until the audio record satisfies `condition`. */
   settles(what: string, condition: (audio: Audio) => boolean): Promise<boolean> {
     return until(what, async () => condition(await this.audio()));
+  }
+
+  /** Waits until the output is listed with these values. */
+  outputIs(name: string, values: Partial<Output>): Promise<boolean> {
+    return this.settles(`${name} is ${JSON.stringify(values)}`, ({ outputs }) =>
+      outputs.some((each) => hasValues(each, { name, ...values })),
+    );
+  }
+
+  /** Waits until the stream is listed, with these values. */
+  clientIs(id: number, values: Partial<Client> = {}): Promise<boolean> {
+    return this.settles(`${id} is ${JSON.stringify(values)}`, ({ clients }) =>
+      clients.some((each) => hasValues(each, { id, ...values })),
+    );
   }
 
   /** Waits until what the stream has told equals what the routes say. */

@@ -23,42 +23,31 @@ onEachSoundServer('audio routes', (node, kind) => {
   ] as const) {
     test(`POST ${target}/volume sets, by value and by delta`, async () => {
       await node().change(`${target}/volume`, { volume: 0.5 });
-      await node().settles('half', ({ outputs }) => outputs.some((o) => o.name === sink && o.volume === 0.5));
+      await node().outputIs(sink, { volume: 0.5 });
       await node().change(`${target}/volume`, { delta: 0.2 });
       await node().change(`${target}/volume`, { delta: -0.1 });
-      await node().settles('0.6', ({ outputs }) => outputs.some((o) => o.name === sink && o.volume === 0.6));
+      await node().outputIs(sink, { volume: 0.6 });
       await node().change(`${target}/volume`, { delta: 1 });
-      await node().settles('the top', ({ outputs }) =>
-        outputs.some((o) => o.name === sink && o.volume === 1),
-      );
+      await node().outputIs(sink, { volume: 1 });
     });
 
     test(`POST ${target}/mute toggles, and sets what it is told`, async () => {
-      const muted = async (wanted: boolean): Promise<unknown> =>
-        node().settles(`muted ${wanted}`, ({ outputs }) =>
-          outputs.some((o) => o.name === sink && o.muted === wanted),
-        );
       await node().change(`${target}/mute`);
-      await muted(true);
+      await node().outputIs(sink, { muted: true });
       await node().change(`${target}/mute`, { muted: true });
       await node().change(`${target}/mute`);
-      await muted(false);
+      await node().outputIs(sink, { muted: false });
     });
   }
 
   test('an output keeps its balance, also through 0 and back, and shows more than 100 %', async () => {
     await node().sound.pactl('set-sink-volume', 'kitchen', `${raw(1.2)}`, `${raw(0.6)}`);
-    await node().settles('1.2', ({ outputs }) =>
-      outputs.some((o) => o.name === 'kitchen' && o.volume === 1.2),
-    );
-    assert.equal((await node().output('kitchen')).balance, -0.5);
+    await node().outputIs('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
     assert.equal((await node().output('kitchen')).volume, 1.2, 'upwards from above 1 changes nothing');
     for (const volume of [0.5, 0, 0.5]) {
       await node().change('/audio/outputs/kitchen/volume', { volume });
-      await node().settles(`${volume}`, ({ outputs }) =>
-        outputs.some((o) => o.name === 'kitchen' && o.volume === volume),
-      );
+      await node().outputIs('kitchen', { volume });
     }
     const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
     const percent = ({ value }: { value: number }): number => Math.round((value / 0x10000) * 100);
@@ -91,22 +80,18 @@ onEachSoundServer('audio routes', (node, kind) => {
 
   test('streams: volume, mute, move, by id and by name', async () => {
     const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
-    await node().settles('the stream', ({ clients }) => clients.some(({ id }) => id === playing.id));
+    await node().clientIs(playing.id);
     const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
-    const client = () => node().client(playing.id);
     await node().change(`${byName}/volume`, { volume: 0.3 });
-    await node().settles('0.3', ({ clients }) =>
-      clients.some((c) => c.id === playing.id && c.volume === 0.3),
-    );
+    await node().clientIs(playing.id, { volume: 0.3 });
     await node().change(`/audio/clients/${playing.id}/mute/`);
-    await node().settles('muted', ({ clients }) => clients.some((c) => c.id === playing.id && c.muted));
+    await node().clientIs(playing.id, { muted: true });
     await node().change(`${byName}/mute`, { muted: false });
     const move = (path: string, output: unknown) => () => node().change(`${path}/output`, { output });
     await node().moves(playing.id, 'kitchen', move(byName, 'kitchen'));
     const { id: living } = await node().output('living');
     await node().moves(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
-    const { name, app, corked } = await client();
-    assert.deepEqual({ name, app, corked }, { name: 'A song / with ü', app: 'player', corked: false });
+    await node().clientIs(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
     await playing.stop();
     await node().settles('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
     assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);

@@ -27,8 +27,8 @@ const machine: InterfaceAddresses = {
   wlan0: [v6('fe80::3')],
 };
 
-const hasNoIpv6 = !Object.values(networkInterfaces()).some((infos) =>
-  infos?.some(({ family }) => family === 'IPv6'),
+const hasNoIpv6 = !Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ family }) => family === 'IPv6'),
 );
 
 function outcome({ wanted, waiting }: Bound): string {

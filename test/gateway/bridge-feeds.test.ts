@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BridgeFeeds } from '../../src/gateway/bridge-feeds.js';
 import type { BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
+import type { PassingEvent } from '../../src/protocol/actor/collections.js';
 import type { Change, Notice, NoticeBatch } from '../../src/protocol/actor/messages.js';
 import { drop, put } from './scripted-backends.js';
 
@@ -14,12 +15,11 @@ const SERVED: Notice = { kind: 'served', port: 8018, addresses: ['::1'] };
 
 const output = (id: number, name = `sink-${id}`): Change => put('audio.outputs', String(id), { id, name });
 const gone = (id: number): Change => drop('audio.outputs', String(id));
-const line = (percent: number): Change => ({
-  kind: 'event',
-  type: 'upgrade.progress',
-  json: `{"percent":${percent}}`,
+const event = (type: PassingEvent, record: object): Change => ({
+  ...{ kind: 'event', type, json: JSON.stringify(record) },
 });
-const LEVEL: Change = { kind: 'event', type: 'audio.level', json: '{"outputs":[]}' };
+const line = (percent: number): Change => event('upgrade.progress', { percent });
+const LEVEL = event('audio.level', { outputs: [] });
 const health = (child: ChildName, state: BackendHealth): Notice => ({ kind: 'health', child, health: state });
 
 class Node {
@@ -69,7 +69,7 @@ describe('a bridge', () => {
 
   test('that is slow is told what waits when all ends, as of a reboot', () => {
     const node = slow();
-    const reboot: Change = { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' };
+    const reboot = event('power.action', { action: 'reboot' });
     node.feeds.changed([reboot]);
     assert.equal(node.told.length, 1);
     node.feeds.end();
@@ -131,11 +131,7 @@ describe('what waits for a slow one', () => {
         health('audio', UP),
       ],
     ],
-    [
-      "a bridge's state, which has no records",
-      ({ feeds }) => feeds.health('discovery', AWAY),
-      [health('discovery', AWAY)],
-    ],
+    ["a bridge's state", ({ feeds }) => feeds.health('discovery', AWAY), [health('discovery', AWAY)]],
     [
       'the addresses, once',
       ({ feeds }) => {

@@ -9,13 +9,13 @@ import { ConnectionShares, connectionLimits, LOOPBACK, peerOf } from '../../src/
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients and the process's limit; what comes of it. */
-const ROWS: readonly [
+const ROWS: readonly (readonly [
   clients: number,
   descriptors: number,
   connections: number,
   streams: number,
   waiting: number,
-][] = [
+])[] = [
   [256, 16_384, 768, 256, 512],
   [10_000, 16_384, 10_512, 10_000, 512],
   [256, 4096, 768, 256, 512],
@@ -48,11 +48,7 @@ const PEERS: readonly (readonly [address: number[], peer: string, why: string])[
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000001', 'a /64'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 8, 7, 6, 5, 4, 3, 2, 1], '20010db800000001', 'the same /64'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8], '20010db800000002', 'another /64'],
-  [
-    [0x2a, 0x81, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8],
-    '2a810db800000001',
-    'a /64 that begins otherwise',
-  ],
+  [[0x2a, 0x81, 0xd, 0xb8, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8], '2a810db800000001', 'a /64 from elsewhere'],
   [[0xfe, 0x80, ...Array(13).fill(0), 9], `fe80${'0'.repeat(26)}09`, 'link-local'],
   [[0xfe, 0xbf, ...Array(13).fill(0), 9], `febf${'0'.repeat(26)}09`, 'link-local, all of fe80::/10'],
 ];

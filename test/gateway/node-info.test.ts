@@ -31,17 +31,12 @@ for (const [node, go] of architectures) {
   test(`${node} is ${go}`, () => assert.equal(goArchitecture(node), go));
 }
 
+const ENDLESS = Number.POSITIVE_INFINITY;
 const limits: [text: string, max: number][] = [
-  [
-    'Limit  Soft Limit  Hard Limit  Units\nMax processes  96365  96365  processes\n',
-    Number.POSITIVE_INFINITY,
-  ],
+  ['Limit  Soft Limit  Hard Limit  Units\nMax processes  96365  96365  processes\n', ENDLESS],
   ['Max open files            4096                 524288               files     \n', 4096],
-  [
-    'Max open files            unlimited            unlimited            files     \n',
-    Number.POSITIVE_INFINITY,
-  ],
-  ['', Number.POSITIVE_INFINITY],
+  ['Max open files            unlimited            unlimited            files     \n', ENDLESS],
+  ['', ENDLESS],
 ];
 for (const [text, max] of limits) {
   test(`limits ${JSON.stringify(text)} let ${max} files be open`, () =>
