@@ -2,12 +2,11 @@
 // up or do not read. Handshake, deadlines and what is lost with a connection: audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { but, COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripted-server.js';
 
 /** What never ends fails its test. */
@@ -63,9 +62,7 @@ test('what comes at one time is told to its end before that is said', DEADLINE, 
 
 describe('a connection ends', DEADLINE, () => {
   test('when there is nobody, but not before dial has returned', async (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'tonearm-dial-'));
-    t.after(() => rmSync(directory, { recursive: true }));
-    const { closed, told } = dialled(t, join(directory, 'native'));
+    const { closed, told } = dialled(t, join(temporaryFolder(t), 'native'));
     assert.deepEqual(told, []);
     const reason = await closed;
     assert.ok(reason.kind === 'transport-failed' && /ENOENT/.test(reason.detail), JSON.stringify(reason));

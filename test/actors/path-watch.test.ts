@@ -1,30 +1,15 @@
 // A watch on a path, on a real file system: every way in which a file comes, changes and goes.
 
 import assert from 'node:assert/strict';
-import {
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileIdentity, LazyWatch, PathWatch } from '../../src/actors/path-watch.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
 const DEADLINE_MS = 15_000;
 const NEVER_MS = 2 ** 31 - 1;
-
-function root(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-watch-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** Watches `path`; the answer resolves when the file is another one than it was, and the watch has said so since. */
 function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: string) => Promise<unknown> {
@@ -55,7 +40,7 @@ function replace(path: string): void {
 describe('it says "look again" when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
     test(`appears in ${below}, of which only . was there`, async (t) => {
-      const path = join(root(t), below, 'file');
+      const path = join(temporaryFolder(t), below, 'file');
       const told = watching(t, path);
       make(path);
       await told('the file');
@@ -63,7 +48,7 @@ describe('it says "look again" when a file', () => {
   }
 
   test('is replaced, rewritten, removed and back', async (t) => {
-    const path = join(root(t), 'file');
+    const path = join(temporaryFolder(t), 'file');
     make(path);
     const told = watching(t, path);
     replace(path);
@@ -77,7 +62,7 @@ describe('it says "look again" when a file', () => {
   });
 
   test('is back after its directories were removed, renamed away, replaced', async (t) => {
-    const folder = root(t);
+    const folder = temporaryFolder(t);
     const path = join(folder, 'a', 'b', 'file');
     make(path);
     const told = watching(t, path);
@@ -94,7 +79,7 @@ describe('it says "look again" when a file', () => {
   });
 
   test('is back behind a directory that is made again at once', async (t) => {
-    const path = join(root(t), 'a', 'file');
+    const path = join(temporaryFolder(t), 'a', 'file');
     mkdirSync(dirname(path));
     const told = watching(t, path);
     rmSync(dirname(path), { recursive: true });
@@ -104,7 +89,7 @@ describe('it says "look again" when a file', () => {
   });
 
   test('lies behind a link that is switched', async (t) => {
-    const folder = root(t);
+    const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
     const told = watching(t, join(folder, 'now', 'file'));
@@ -134,7 +119,7 @@ describe('it says "look again" when a file', () => {
   ];
   for (const [what, to] of LINKS) {
     test(`lies behind ${what}: where it really lies`, async (t) => {
-      const folder = root(t);
+      const folder = temporaryFolder(t);
       make(join(folder, 'there', 'aside', 'x'));
       for (const [link, target] of Object.entries(to(folder))) {
         mkdirSync(dirname(join(folder, link)), { recursive: true });
@@ -158,7 +143,7 @@ describe('it says "look again" when a file', () => {
   }
 
   test('is a link that is turned elsewhere', async (t) => {
-    const folder = root(t);
+    const folder = temporaryFolder(t);
     for (const name of ['one', 'two']) make(join(folder, name, 'file'), name);
     symlinkSync('one/file', join(folder, 'link'));
     const told = watching(t, join(folder, 'link'));
@@ -175,7 +160,7 @@ describe('it says "look again" when a file', () => {
   });
 
   test('is a link to itself, and then is not', async (t) => {
-    const path = join(root(t), 'file');
+    const path = join(temporaryFolder(t), 'file');
     symlinkSync('file', path);
     const told = watching(t, path);
     unlinkSync(path);
@@ -184,7 +169,7 @@ describe('it says "look again" when a file', () => {
   });
 
   test('changes where no watch tells, at the slow look', async (t) => {
-    const folder = root(t);
+    const folder = temporaryFolder(t);
     make(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
     linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
@@ -213,13 +198,13 @@ describe('it says nothing', () => {
   }
 
   test('while nothing changes, nor of other files', async (t) => {
-    const path = join(root(t), 'file');
+    const path = join(temporaryFolder(t), 'file');
     make(path);
     assert.equal(await toldBefore(t, path, () => make(`${path}.other`)), 0);
   });
 
   test('once it is closed', async (t) => {
-    const path = join(root(t), 'file');
+    const path = join(temporaryFolder(t), 'file');
     const told: string[] = [];
     const closed = new PathWatch(path, () => told.push('again'), { settleMs: 0, slowLookMs: 1 });
     const living = watching(t, path);
@@ -242,7 +227,7 @@ describe('it says nothing', () => {
 });
 
 test('a file that is gone and one that may not be looked at have no identity', (t) => {
-  const path = join(root(t), 'file');
+  const path = join(temporaryFolder(t), 'file');
   assert.equal(fileIdentity(path), undefined);
   make(path);
   assert.equal(fileIdentity(join(path, 'below')), undefined);

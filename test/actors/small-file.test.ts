@@ -2,23 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type FileBytes, readSmallFile } from '../../src/actors/small-file.js';
+import { temporaryFolder } from '../temporary-folder.js';
 
 /** A read that does not end fails its test. */
 const DEADLINE = { timeout: 10_000 };
 const MAX_BYTES = 100_000;
 
-function place(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-small-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return join(folder, 'file');
-}
-
+const place = (t: TestContext) => join(temporaryFolder(t), 'file');
 const refused = (problem: string, missing = false): FileBytes => ({ ok: false, problem, missing });
 
 describe('what is no small file is refused', DEADLINE, () => {

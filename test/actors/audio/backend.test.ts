@@ -1,13 +1,13 @@
 // The backend against a scripted server: what real servers cannot be made to do. Real ones: real-servers.test.ts.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { attemptAfter, TIMING } from '../../../src/actors/audio/backend.js';
 import { BURST_MAX_RECORDS } from '../../../src/actors/audio/refetch.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { backed, connected, DEADLINE, faultOf } from './backed.js';
 import {
@@ -258,7 +258,7 @@ describe('commands', DEADLINE, () => {
     await until('the backend is up again', () => seen.up && server.connections() === 2);
   });
 
-  test('go one after another, each from what the one before it did', async (t) => {
+  test('go one another, each from what the one before it did', async (t) => {
     let raw = 0x8000;
     const { backend, seen, server } = await connected(t, (request, say) => {
       if (request.command === COMMAND.setInputVolume) {
@@ -338,8 +338,7 @@ describe('ports', DEADLINE, () => {
 
 describe('the cookie', DEADLINE, () => {
   function homeWith(t: TestContext, bytes: number): string {
-    const home = mkdtempSync(join(tmpdir(), 'tonearm-home-'));
-    t.after(() => rmSync(home, { recursive: true }));
+    const home = temporaryFolder(t);
     mkdirSync(join(home, '.config/pulse'), { recursive: true });
     writeFileSync(join(home, '.config/pulse/cookie'), Buffer.alloc(bytes, 0xab));
     return home;

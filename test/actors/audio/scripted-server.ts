@@ -1,9 +1,7 @@
 // A sound server that does as it is told, for what a real one cannot be made to do: hang, talk rubbish, answer out of
 // order, have ports, refuse. Its bytes are written by hand and know nothing of src/protocol.
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import {
@@ -18,6 +16,7 @@ import {
   u32,
   volumes,
 } from '../../sound/packet.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 const NONE = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;
@@ -209,7 +208,7 @@ export interface ScriptedServer {
 
 /** Listens until the test ends. */
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-scripted-'));
+  const directory = temporaryFolder(t);
   const socketPath = join(directory, 'native');
   /** In the order in which they came; of one that has ended nothing is kept. */
   const sockets: (Socket | undefined)[] = [];
@@ -255,7 +254,6 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
   t.after(() => {
     for (const socket of sockets) socket?.destroy();
     listener.close();
-    rmSync(directory, { recursive: true, force: true });
   });
   await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
   return server;

@@ -2,10 +2,7 @@
 // socket. What a watch sees: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import {
@@ -18,6 +15,7 @@ import {
 } from '../../../src/actors/audio/server-files.js';
 import { fileIdentity } from '../../../src/actors/path-watch.js';
 import type { Variables } from '../../../src/user-directories.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const USUAL = '/run/user/1000/pulse/native';
@@ -52,12 +50,6 @@ const NEVER_MS = 2 ** 31 - 1;
 /** A wait that does not end fails its test. */
 const DEADLINE = { timeout: 15_000 };
 
-function root(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-watch-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 function make(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, '');
@@ -91,7 +83,7 @@ const WAITS: readonly (readonly [
 describe('the wait for a socket', DEADLINE, () => {
   for (const [what, first, known, then, delayMs, ends] of WAITS) {
     test(`${ends ? 'ends when' : 'lasts though'} ${what}`, async (t) => {
-      const path = join(root(t), 'a', 'native');
+      const path = join(temporaryFolder(t), 'a', 'native');
       first(path);
       const before = { 'what lies there': fileIdentity(path), nothing: undefined, another: 'another' }[known];
       const stop = new AbortController();
@@ -103,7 +95,7 @@ describe('the wait for a socket', DEADLINE, () => {
   }
 
   test('is for any of several', async (t) => {
-    const folder = root(t);
+    const folder = temporaryFolder(t);
     const paths = ['a', 'b'].map((name) => join(folder, name, 'native'));
     const sockets = paths.map((path) => ({ path, before: undefined }));
     const waited = socketOrDelay(sockets, NEVER_MS, new AbortController().signal);
@@ -117,7 +109,7 @@ describe('the wait for a socket', DEADLINE, () => {
   });
 
   test('ends when it is told to, also when it was told before', async (t) => {
-    const socket = { path: join(root(t), 'native'), before: undefined };
+    const socket = { path: join(temporaryFolder(t), 'native'), before: undefined };
     const stop = new AbortController();
     const waited = socketOrDelay([socket], NEVER_MS, stop.signal);
     stop.abort();
@@ -127,8 +119,7 @@ describe('the wait for a socket', DEADLINE, () => {
 });
 
 function home(t: TestContext, files: Readonly<Record<string, number>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-cookie-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   for (const [name, size] of Object.entries(files)) {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), Buffer.alloc(size, name.length));
@@ -178,20 +169,6 @@ describe('of the cookie files', () => {
       assert.deepEqual(cookie && new Uint8Array(cookie), wanted);
     });
   }
-
-  test('FIFOs in its place are passed over, and keep nobody from other files', DEADLINE, async (t) => {
-    const folder = home(t, { [`${usual}.new`]: 1 });
-    for (const name of [usual, older]) execFileSync('mkfifo', [join(folder, name)]);
-    // As many as the process has threads for files: were they to wait, nobody else could read.
-    const reads = Array.from({ length: 16 }, () => readCookie(cookiePaths({}, folder)));
-    assert.ok((await readFile('/proc/self/stat')).length > 0);
-    for (const cookie of await Promise.all(reads)) assert.equal(cookie, undefined);
-  });
-
-  test('a directory in its place is passed over', async (t) => {
-    const folder = home(t, { [`${usual}/x`]: 1, [older]: COOKIE_BYTES });
-    assert.equal((await readCookie(cookiePaths({}, folder)))?.length, COOKIE_BYTES);
-  });
 });
 
 describe('the cookie is read', DEADLINE, () => {

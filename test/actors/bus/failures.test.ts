@@ -2,22 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
 import { BUS_METHODS, BUS_NAME } from '../../../src/protocol/dbus/daemon.js';
 import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../../src/protocol/dbus/systemd.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { NotingOwner } from './noting-owner.js';
-import {
-  errorReply,
-  reply,
-  type Script,
-  type ScriptedBus,
-  scriptedBus,
-  signal,
-  tempDir,
-} from './scripted-bus.js';
+import { errorReply, reply, type Script, type ScriptedBus, scriptedBus, signal } from './scripted-bus.js';
 
 /** Enough for a bus that answers, also where the processor is short. */
 const DEADLINE_MS = 1_000;
@@ -94,15 +87,13 @@ for (const [what, script, reason] of ENDS_CONNECTION) {
 }
 
 test('no socket is a reason, told once, and no end', async (t) => {
-  const dir = tempDir();
-  t.after(() => rmSync(dir, { recursive: true }));
   const attempts = new EventEmitter();
   const backoffMs = (attempt: number): number => {
     attempts.emit(`attempt ${attempt}`);
     return 1;
   };
   const fifth = once(attempts, 'attempt 5');
-  const { owner, link } = dialling(t, { ...options(`${dir}/bus`), backoffMs });
+  const { owner, link } = dialling(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
   await owner.noted(/^down: .*ENOENT/);
   await fifth;
   assert.equal(owner.notes.length, 1);

@@ -2,9 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import type { TestContext } from 'node:test';
-import { tempDir } from './scripted-bus.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 export interface PrivateBus {
   readonly path: string;
@@ -16,7 +15,7 @@ export interface PrivateBus {
 
 /** A dbus-daemon in a folder of its own; it ends with the test. `data`: where it finds services that it may start, as XDG_DATA_HOME. */
 export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): Promise<PrivateBus> {
-  const dir = tempDir();
+  const dir = temporaryFolder(t);
   const path = `${dir}/bus`;
   const address = `unix:path=${path}`;
   let child: ChildProcess | undefined;
@@ -34,10 +33,7 @@ export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): 
     child.kill(signal);
     await gone;
   };
-  t.after(async () => {
-    await kill('SIGKILL');
-    rmSync(dir, { recursive: true, force: true });
-  });
+  t.after(() => kill('SIGKILL'));
   await start();
   return { path, address, start, kill, signal: (signal) => child?.kill(signal) };
 }

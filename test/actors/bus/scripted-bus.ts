@@ -82,13 +82,9 @@ export interface ScriptedBus {
   close(): Promise<void>;
 }
 
-export function tempDir(): string {
-  return mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
-}
-
 /** Listens in a folder of its own. The script may differ from connection to connection. */
 export async function scriptedBus(scriptOf: (connection: number) => Script): Promise<ScriptedBus> {
-  const dir = tempDir();
+  const dir = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
   const path = join(dir, 'bus');
   const sockets = new Set<Socket>();
   const heard: Heard[] = [];

@@ -3,15 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
 import { systemClock } from '../../../src/clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'tonearm-address-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 
 const SETTINGS = {
   ...{ enabled: true, url: 'mqtts://broker', topic: 't', control: true },

@@ -1,11 +1,11 @@
 // The identifier, and whose a branch is: a row per case of contract section 8.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { identifierOf, otherOwner, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 const MACHINE = '0123456789abcdef0123456789abcdef';
 const OWN = { identifier: 'me', instance: 'i' };
@@ -23,8 +23,7 @@ for (const [text, expected] of [
   ['', undefined],
 ] as const) {
   test(`machine-id ${JSON.stringify(text)}`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tonearm-id-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'machine-id'), text);
     assert.equal(readIdentifier(join(folder, 'machine-id')), expected);
     assert.equal(readIdentifier(join(folder, 'none')), undefined);

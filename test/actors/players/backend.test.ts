@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -11,6 +10,7 @@ import { Variant } from 'dbus-next';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { faultOf, followed, named } from './followed.js';
@@ -38,8 +38,7 @@ test('players come and go, several of one program, and those that were there fir
 });
 
 test('what could be started is no player, and is not started', async (t) => {
-  const data = mkdtempSync(join(tmpdir(), 'tonearm-services-'));
-  t.after(() => rmSync(data, { recursive: true, force: true }));
+  const data = temporaryFolder(t);
   mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
   const name = named('playerctld');
   const service = `[D-BUS Service]\nName=${name}\nExec=/usr/bin/touch ${join(data, 'started')}\n`;

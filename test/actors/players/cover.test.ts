@@ -2,30 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import promises, { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { coverOf } from '../../../src/actors/players/cover.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const OTHERS_UID = 65_534;
 const MAX_BYTES = 8 << 20;
 
-const folder = mkdtempSync(join(tmpdir(), 'tonearm-covers-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 const uid = process.getuid?.() ?? 0;
 
 function file(name: string, content: Uint8Array, mode = 0o600): string {

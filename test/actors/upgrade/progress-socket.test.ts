@@ -6,7 +6,6 @@ import {
   chmodSync,
   closeSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   renameSync,
@@ -16,13 +15,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { LineSource } from '../../../src/actors/upgrade/progress-reader.js';
 import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
 const BEGIN = '{"event":"begin","total":1}';
@@ -39,15 +38,9 @@ interface Heard {
   problem: string | undefined;
 }
 
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-progress-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 async function listen(
   t: TestContext,
-  path = join(temporary(t), 'tonearm', 'upgrade.sock'),
+  path = join(temporaryFolder(t), 'tonearm', 'upgrade.sock'),
   clock: Clock = systemClock,
 ): Promise<Heard> {
   const heard: Omit<Heard, 'socket'> = {
@@ -207,7 +200,7 @@ test('it is closed to others, and leaves nothing', async (t) => {
 });
 
 test('its own directory is closed when it was open; one of another name is left alone', async (t) => {
-  const root = temporary(t);
+  const root = temporaryFolder(t);
   for (const [name, mode] of [
     ['tonearm', 0o700],
     ['shared', 0o755],
@@ -220,7 +213,7 @@ test('its own directory is closed when it was open; one of another name is left 
 });
 
 test('it is made in its directory without a step beside it', async (t) => {
-  const directory = temporary(t);
+  const directory = temporaryFolder(t);
   const held = openSync(directory, 'r');
   t.after(() => closeSync(held));
   // The same directory under a name in a folder in which nobody can make anything, as /run/user/UID is.
@@ -231,7 +224,7 @@ test('it is made in its directory without a step beside it', async (t) => {
 });
 
 test('a path as long as the name of a socket can be', async (t) => {
-  const root = `${temporary(t)}/`;
+  const root = `${temporaryFolder(t)}/`;
   const directory = `${root}${'d'.repeat(105 - root.length)}`;
   mkdirSync(directory);
   const heard = await listen(t, join(directory, 's'));
@@ -243,13 +236,19 @@ test('a path as long as the name of a socket can be', async (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('a stale socket is replaced', async (t) => {
-  const path = join(temporary(t), 's');
+/** As after a SIGKILL. */
+async function staleSocket(t: TestContext): Promise<string> {
+  const path = join(temporaryFolder(t), 's');
   const dead = createServer();
   await new Promise<void>((resolve) => dead.listen(`${path}.bound`, resolve));
-  // Under another name, so that closing does not remove it: as after a SIGKILL.
+  // Under another name, so that closing does not remove it.
   renameSync(`${path}.bound`, path);
   await new Promise((resolve) => dead.close(resolve));
+  return path;
+}
+
+test('a stale socket is replaced', async (t) => {
+  const path = await staleSocket(t);
   const heard = await listen(t, path);
   assert.equal(heard.problem, undefined);
   await send(t, path, `${BEGIN}\n`);
@@ -257,7 +256,7 @@ test('a stale socket is replaced', async (t) => {
 });
 
 test('a living one is not stolen, and its path is taken once it is free', async (t) => {
-  const path = join(temporary(t), 's');
+  const path = join(temporaryFolder(t), 's');
   const first = await listen(t, path);
   const clock = new ManualClock();
   const second = await listen(t, path, clock);
@@ -272,17 +271,13 @@ test('a living one is not stolen, and its path is taken once it is free', async 
 });
 
 test('of many that start at once over a stale socket one listens', async (t) => {
-  const path = join(temporary(t), 's');
-  const dead = createServer();
-  await new Promise<void>((resolve) => dead.listen(`${path}.bound`, resolve));
-  renameSync(`${path}.bound`, path);
-  await new Promise((resolve) => dead.close(resolve));
+  const path = await staleSocket(t);
   const all = await Promise.all(Array.from({ length: 8 }, () => listen(t, path)));
   assert.equal(all.filter(({ problem }) => problem === undefined).length, 1);
 });
 
 test('a file that is no socket stays', async (t) => {
-  const path = join(temporary(t), 's');
+  const path = join(temporaryFolder(t), 's');
   writeFileSync(path, 'precious');
   const heard = await listen(t, path);
   assert.match(heard.problem ?? '', /not a socket/);
@@ -291,7 +286,7 @@ test('a file that is no socket stays', async (t) => {
 
 for (const behind of ['a socket', 'nothing']) {
   test(`a link to ${behind} in its place stays, and is not followed`, async (t) => {
-    const root = temporary(t);
+    const root = temporaryFolder(t);
     const path = join(root, 's');
     const other = join(root, 'other');
     symlinkSync(other, path);

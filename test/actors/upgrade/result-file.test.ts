@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { RESULT_MAX_BYTES, ResultFile, type ResultReading } from '../../../src/actors/upgrade/result-file.js';
 import { systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
 const DEADLINE_MS = 10_000;
@@ -16,10 +16,9 @@ const DEADLINE_MS = 10_000;
 const content = (version: string) =>
   `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
-/** A reader of ROOT/a/b/result.json, and what it said last. */
-function reader(t: TestContext, ...parts: readonly string[]) {
-  const root = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
-  const path = join(root, ...(parts.length > 0 ? parts : ['a', 'b', 'result.json']));
+/** A reader of a/b/result.json, and what it said last. */
+function reader(t: TestContext) {
+  const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   let last: ResultReading | undefined;
   const start = async () => {
     const made = new ResultFile(
@@ -29,10 +28,7 @@ function reader(t: TestContext, ...parts: readonly string[]) {
       },
       systemClock,
     );
-    t.after(async () => {
-      await made.stop();
-      rmSync(root, { recursive: true, force: true });
-    });
+    t.after(() => made.stop());
     await made.read();
   };
   const sees = (what: string) =>
@@ -44,7 +40,7 @@ function reader(t: TestContext, ...parts: readonly string[]) {
       },
       DEADLINE_MS,
     );
-  return { root, path, start, sees };
+  return { path, start, sees };
 }
 
 /** As a careful detector writes: beside it, then renamed over it. */
@@ -83,9 +79,7 @@ test('atomic renames, writes in place, removal and return are seen', async (t) =
 });
 
 test('a reading that takes too long is said to, waited for, and told all the same', async (t) => {
-  const root = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
-  t.after(() => rmSync(root, { recursive: true }));
-  const path = join(root, 'result.json');
+  const path = join(temporaryFolder(t), 'result.json');
   writeFileSync(path, content('v1'));
   const said: ResultReading[] = [];
   const clock = new ManualClock();
@@ -142,13 +136,15 @@ test('a change during a reading makes another one', async () => {
   assert.equal(said.length, 2);
 });
 
-test('it ends while it reads', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-result-'));
+test('it ends while it reads', async (t) => {
   const said: ResultReading[] = [];
-  const made = new ResultFile(join(directory, 'result.json'), (result) => said.push(result), systemClock);
+  const made = new ResultFile(
+    join(temporaryFolder(t), 'result.json'),
+    (result) => said.push(result),
+    systemClock,
+  );
   const reading = made.read();
   await made.stop();
   await reading;
-  rmSync(directory, { recursive: true });
   assert.deepEqual(said, []);
 });

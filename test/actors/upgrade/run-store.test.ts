@@ -8,7 +8,6 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -16,18 +15,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
 import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 const A = 'a'.repeat(32);
 const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
 
 function store(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-state-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder(t);
   const path = join(directory, 'deep', 'run.json');
   const problems: (string | undefined)[] = [];
   const clock = new ManualClock();
