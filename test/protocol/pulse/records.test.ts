@@ -18,6 +18,13 @@ function decode<C extends RequestName>(command: C, payload: Bytes, version = 35)
   return value;
 }
 
+const server = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
+  [
+    ...['p', '1', 'u', 'h'].map(wire.text),
+    wire.spec(3, positions.length, 44100),
+    ...[wire.text(defaultSink), wire.text(null), wire.u32(1), wire.map(...positions)],
+  ].flat();
+
 const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
   decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
 
@@ -45,22 +52,15 @@ test('a sink input has every field, and none for what the wire says is none', ()
 });
 
 const BIG = 'x'.repeat(60_000);
+const HUGE = wire.usec(0xffffffff, 0xffffffff);
 /** What is kept of a text for people, in bytes. */
 const KEPT = 1024;
-const FIELDS: readonly (readonly [
-  what: string,
-  change: wire.SinkInputBytes,
-  field: Partial<SinkInputInfo>,
-])[] = [
+const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Partial<SinkInputInfo>])[] = [
   ['a stream without volume', { hasVolume: false }, { hasVolume: false }],
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
   ['a name in other scripts', { name: 'Café ☕ 音楽 🎵' }, { name: 'Café ☕ 音楽 🎵' }],
-  [
-    'a name of 60 000 characters, of which the beginning is kept',
-    { name: BIG },
-    { name: BIG.slice(0, KEPT) },
-  ],
+  ['a name of which the beginning is kept', { name: BIG }, { name: BIG.slice(0, KEPT) }],
   ['a name that is just not too long', { name: BIG.slice(0, KEPT) }, { name: BIG.slice(0, KEPT) }],
   ['no client', { client: 0xffffffff }, { client: undefined }],
   ['index 0', { index: 0 }, { index: 0 }],
@@ -68,11 +68,7 @@ const FIELDS: readonly (readonly [
   ['no channel', { volumes: wire.volumes() }, { volume: [] }],
   ['a volume above 100 %', { volumes: wire.volumes(0x7fffffff) }, { volume: [0x7fffffff] }],
   ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
-  [
-    'a latency beyond exact numbers',
-    { bufferLatency: wire.usec(0xffffffff, 0xffffffff) },
-    { bufferLatency: Number.MAX_SAFE_INTEGER },
-  ],
+  ['a latency beyond exact numbers', { bufferLatency: HUGE }, { bufferLatency: Number.MAX_SAFE_INTEGER }],
 ];
 for (const [what, change, field] of FIELDS) {
   test(`a sink input with ${what}`, () =>
@@ -195,31 +191,13 @@ test('names that are sent back to the server, or compared with them, are whole',
   const at = wire.u32(3).length;
   const renamed = [...sink.slice(0, at), ...wire.text(BIG), ...sink.slice(at + wire.text('living').length)];
   assert.equal(decode('GET_SINK_INFO', renamed).name, BIG);
-  const server = [
-    ...[wire.text('p'), wire.text('1'), wire.text('u'), wire.text('h'), wire.spec(3, 2, 44100)],
-    ...[wire.text(BIG), wire.text(null), wire.u32(1), wire.map(1)],
-  ].flat();
-  assert.equal(decode('GET_SERVER_INFO', server).defaultSink, BIG);
+  assert.equal(decode('GET_SERVER_INFO', server(BIG, 1)).defaultSink, BIG);
 });
 
 test('texts that look alike are not confused, however often they are read', () => {
-  const values = [
-    '',
-    'a',
-    'é',
-    'ab',
-    '\u00e9a',
-    'abcd',
-    'abce',
-    'abcdefgh',
-    'abcXefgh',
-    'abcdefghijkl',
-    'abcdEFGHijkl',
-    'é'.repeat(32),
-    'x'.repeat(64),
-    'x'.repeat(65),
-    `${'x'.repeat(30)}y${'x'.repeat(33)}`,
-  ];
+  const short = ['', 'a', 'é', 'ab', '\u00e9a', 'abcd', 'abce', 'abcdefgh', 'abcXefgh'];
+  const long = ['abcdefghijkl', 'abcdEFGHijkl', 'é'.repeat(32), 'x'.repeat(64), 'x'.repeat(65)];
+  const values = [...short, ...long, `${'x'.repeat(30)}y${'x'.repeat(33)}`];
   const invalid: Bytes[] = [[0xe9], [0xe9, 97], [0xc3], [0xff, 0xff, 0xff, 0xff]];
   const texts = new TextCache();
   for (let round = 0; round < 3; round += 1) {
@@ -235,26 +213,17 @@ test('texts that look alike are not confused, however often they are read', () =
   }
 });
 
-const fourFields = [wire.text('line-out'), wire.text('Line Out'), wire.u32(9900), wire.u32(2)];
-const OLD_PORT = fourFields.flat();
-const NEW_PORT = [...fourFields, wire.text('group'), wire.u32(8)].flat();
-const BARE_PORT = [
-  wire.text('hdmi'),
-  wire.text(null),
-  wire.u32(0),
-  wire.u32(0),
-  wire.text(null),
-  wire.u32(0),
-].flat();
+type Port = readonly [name: string, description: string | null, priority: number, available: number];
+const oldBytes = ([name, description, priority, available]: Port): number[] =>
+  [wire.text(name), wire.text(description), wire.u32(priority), wire.u32(available)].flat();
+const OLD_PORT = oldBytes(['line-out', 'Line Out', 9900, 2]);
+const NEW_PORT = [...OLD_PORT, ...wire.text('group'), ...wire.u32(8)];
+const BARE_PORT = [...oldBytes(['hdmi', null, 0, 0]), ...wire.text(null), ...wire.u32(0)];
 const oldPort = { name: 'line-out', description: 'Line Out', priority: 9900, available: 2 };
 const newPort = { ...oldPort, availabilityGroup: 'group', type: 8 };
 const barePort = {
-  name: 'hdmi',
-  description: undefined,
-  priority: 0,
-  available: 0,
-  availabilityGroup: undefined,
-  type: 0,
+  ...{ name: 'hdmi', description: undefined, priority: 0, available: 0 },
+  ...{ availabilityGroup: undefined, type: 0 },
 };
 
 const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[]])[] = [
@@ -285,25 +254,12 @@ for (const [version, bytes] of [
 
 test('a sink says none by absence: state, card, monitor, description', () => {
   const sink = decode('GET_SINK_INFO', wire.sink([], null, 0xffffffff));
-  const { state, card, monitorSource, description, monitorSourceName } = sink;
-  assert.deepEqual(
-    { state, card, monitorSource, description, monitorSourceName },
-    {
-      state: undefined,
-      card: undefined,
-      monitorSource: undefined,
-      description: undefined,
-      monitorSourceName: undefined,
-    },
-  );
+  const absent = ['state', 'card', 'monitorSource', 'description', 'monitorSourceName'] as const;
+  for (const field of absent) assert.equal(sink[field], undefined, field);
 });
 
 test('positions of many channels are read in their order', () => {
-  const server = [
-    ...[wire.text('p'), wire.text('1'), wire.text('u'), wire.text('h'), wire.spec(3, 4, 44100)],
-    ...[wire.text(null), wire.text(null), wire.u32(1), wire.map(9, 5, 7, 3)],
-  ].flat();
-  assert.deepEqual(decode('GET_SERVER_INFO', server).channelMap, [9, 5, 7, 3]);
+  assert.deepEqual(decode('GET_SERVER_INFO', server(null, 9, 5, 7, 3)).channelMap, [9, 5, 7, 3]);
 });
 
 test('a list ends with its frame', () => {
@@ -315,79 +271,34 @@ test('a list ends with its frame', () => {
   );
 });
 
-const change = (bytes: number[], at: number, byte: number): number[] => bytes.with(at, byte);
-const SERVER = [
-  wire.text('p'),
-  wire.text('1'),
-  wire.text('u'),
-  wire.text('h'),
-  wire.spec(3, 2, 44100),
-  wire.text(null),
-  wire.text(null),
-  wire.u32(1),
-  wire.map(1),
-].flat();
+const INPUT = wire.sinkInput();
+const BAD_BOOLEAN = INPUT.map((byte) => (byte === 0x30 ? 0x32 : byte));
+const SERVER = server(null, 1);
+/** The properties of a sink input: one, without a value as it should be. */
+const property = (...value: Bytes[]): Bytes =>
+  wire.sinkInput({ props: [0x50, ...wire.text('k'), ...value.flat()] });
+const TOO_LONG = property(wire.u32(1e9), [0x78, 0x3b, 0x9a, 0xca, 0]);
+const OTHER_LENGTH = property([0x56, 0, 0, 0, 1], wire.blob([97]), [0x4e]);
+const TWO_LENGTHS = property(wire.u32(2), wire.blob([97]), [0x4e]);
+const PORTS_WITHOUT_END = wire.sink().slice(0, -16).concat(wire.u32(0xffffffff));
 
-const VIOLATIONS: readonly (readonly [what: string, command: RequestName, payload: Bytes, detail: RegExp])[] =
-  [
-    [
-      'a wrong tag',
-      'GET_SINK_INPUT_INFO',
-      change(wire.sinkInput(), 0, 0x42),
-      /byte 0 .*expected u32, got u8/,
-    ],
-    [
-      'an unknown tag',
-      'GET_SINK_INPUT_INFO',
-      change(wire.sinkInput(), 0, 0x7f),
-      /expected u32, got byte 0x7f/,
-    ],
-    ['no end of a text', 'GET_SERVER_INFO', [0x74, 97, 98], /without its end/],
-    [
-      'a null where a name must be',
-      'GET_SINK_INFO',
-      [wire.u32(1), wire.text(null)].flat(),
-      /expected text, got noText/,
-    ],
-    ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
-    ['a word cut short', 'GET_SINK_INPUT_INFO', [0x4c, 0, 0], /ends within 4 bytes/],
-    [
-      'a boolean that is none',
-      'GET_SINK_INPUT_INFO',
-      wire.sinkInput().map((b) => (b === 0x30 ? 0x32 : b)),
-      /expected/,
-    ],
-    ['more channels than bytes', 'GET_SERVER_INFO', SERVER.with(-2, 200), /ends within 200/],
-    ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],
-    [
-      'a list with garbage at its end',
-      'GET_SINK_INPUT_INFO_LIST',
-      [...wire.sinkInput(), 0x4c, 1],
-      /ends within/,
-    ],
-    ['an acknowledgement with content', 'SET_SINK_MUTE', wire.u32(1), /5 bytes left over/],
-    [
-      'a property longer than the frame',
-      'GET_SINK_INPUT_INFO',
-      wire.sinkInput({ props: [0x50, ...wire.text('k'), ...wire.u32(1e9), 0x78, 0x3b, 0x9a, 0xca, 0] }),
-      /ends within/,
-    ],
-    [
-      'a property whose length is of another type',
-      'GET_SINK_INPUT_INFO',
-      wire.sinkInput({
-        props: [0x50, ...wire.text('k'), 0x56, ...wire.u32(1).slice(1), ...wire.blob([97]), 0x4e],
-      }),
-      /expected u32, got volume/,
-    ],
-    [
-      'a property with two lengths',
-      'GET_SINK_INPUT_INFO',
-      wire.sinkInput({ props: [0x50, ...wire.text('k'), ...wire.u32(2), ...wire.blob([97]), 0x4e] }),
-      /announced/,
-    ],
-    ['4 billion ports', 'GET_SINK_INFO', wire.sink().slice(0, -16).concat(wire.u32(0xffffffff)), /expected/],
-  ];
+const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes, detail: RegExp])[] = [
+  ['a wrong tag', 'GET_SINK_INPUT_INFO', INPUT.with(0, 0x42), /byte 0 .*expected u32, got u8/],
+  ['an unknown tag', 'GET_SINK_INPUT_INFO', INPUT.with(0, 0x7f), /expected u32, got byte 0x7f/],
+  ['no end of a text', 'GET_SERVER_INFO', [0x74, 97, 98], /without its end/],
+  ['no name', 'GET_SINK_INFO', [...wire.u32(1), ...wire.text(null)], /expected text, got noText/],
+  ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
+  ['a word cut short', 'GET_SINK_INPUT_INFO', [0x4c, 0, 0], /ends within 4 bytes/],
+  ['a boolean that is none', 'GET_SINK_INPUT_INFO', BAD_BOOLEAN, /expected/],
+  ['more channels than bytes', 'GET_SERVER_INFO', SERVER.with(-2, 200), /ends within 200/],
+  ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],
+  ['a list with garbage at its end', 'GET_SINK_INPUT_INFO_LIST', [...INPUT, 0x4c, 1], /ends within/],
+  ['an acknowledgement with content', 'SET_SINK_MUTE', wire.u32(1), /5 bytes left over/],
+  ['a property longer than the frame', 'GET_SINK_INPUT_INFO', TOO_LONG, /ends within/],
+  ['a property with another length', 'GET_SINK_INPUT_INFO', OTHER_LENGTH, /expected u32, got volume/],
+  ['a property with two lengths', 'GET_SINK_INPUT_INFO', TWO_LENGTHS, /announced/],
+  ['4 billion ports', 'GET_SINK_INFO', PORTS_WITHOUT_END, /expected/],
+];
 for (const [what, command, payload, detail] of VIOLATIONS) {
   test(`a violation: ${what}`, () => {
     assert.throws(
