@@ -7,7 +7,7 @@ import { PowerBackend } from '../../../src/actors/power/backend.js';
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Answer, PowerCommand } from '../../../src/protocol/actor/commands.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
-import { type LogindScript, methodsCalled, scriptedLogind } from './logind-script.js';
+import { type LockRow, type LogindScript, methodsCalled, scriptedLogind } from './logind-script.js';
 
 const BOTH = { poweroff: true, reboot: true };
 const SILENT = /"silent":true/;
@@ -59,32 +59,29 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
   return { backend, said, become, called: () => methodsCalled(bus), until };
 }
 
+const actions = (said: readonly string[]) => said.filter((line) => line.startsWith('power.action'));
 const record = (answer: Answer): unknown => (answer.ok ? JSON.parse(answer.text ?? 'null') : answer.fault);
 
-const STATUS: readonly (readonly [
-  what: string,
-  script: LogindScript,
-  given: typeof BOTH,
-  expected: unknown,
-])[] = [
+const ODD = { error: 'org.example.Odd', text: 'odd' };
+const DENIED = { error: `${ERRORS}.AccessDenied` };
+const GONE = { gone: true } as const;
+const LATE = { silent: true } as const;
+const NOTHING = { reboot: false, power_off: false };
+
+const STATUS: readonly (readonly [what: string, LogindScript, given: typeof BOTH, expected: unknown])[] = [
   ['yes', {}, BOTH, { reboot: true, power_off: true }],
-  ['no', { can: 'no' }, BOTH, { reboot: false, power_off: false }],
-  ['challenge', { can: 'challenge' }, BOTH, { reboot: false, power_off: false }],
-  ['na', { can: 'na' }, BOTH, { reboot: false, power_off: false }],
+  ['no', { can: 'no' }, BOTH, NOTHING],
+  ['challenge', { can: 'challenge' }, BOTH, NOTHING],
+  ['na', { can: 'na' }, BOTH, NOTHING],
   ['yes, but only reboot is on', {}, { poweroff: false, reboot: true }, { reboot: true, power_off: false }],
-  [
-    'yes, but only power-off is on',
-    {},
-    { poweroff: true, reboot: false },
-    { reboot: false, power_off: true },
-  ],
-  ['yes, but nothing is on', {}, { poweroff: false, reboot: false }, { reboot: false, power_off: false }],
+  ['yes, but only power-off is on', {}, { poweroff: true, reboot: false }, { ...NOTHING, power_off: true }],
+  ['yes, but nothing is on', {}, { poweroff: false, reboot: false }, NOTHING],
   ['that polkit is masked', { can: { error: 'org.freedesktop.systemd1.UnitMasked' } }, BOTH, 'unavailable'],
-  ['that polkit is not installed', { can: { error: `${ERRORS}.AccessDenied` } }, BOTH, 'unavailable'],
+  ['that polkit is not installed', { can: DENIED }, BOTH, 'unavailable'],
   ['that logind is away', { can: { error: `${ERRORS}.ServiceUnknown` } }, BOTH, 'unavailable'],
-  ['nothing, and the bus ends', { can: { gone: true } }, BOTH, 'unavailable'],
-  ['nothing in time', { can: { silent: true } }, BOTH, 'timeout'],
-  ['an error nobody knows', { can: { error: 'org.example.Odd', text: 'odd' } }, BOTH, 'unavailable'],
+  ['nothing, and the bus ends', { can: GONE }, BOTH, 'unavailable'],
+  ['nothing in time', { can: LATE }, BOTH, 'timeout'],
+  ['an error nobody knows', { can: ODD }, BOTH, 'unavailable'],
 ];
 
 for (const [what, script, given, expected] of STATUS) {
@@ -96,72 +93,36 @@ for (const [what, script, given, expected] of STATUS) {
 
 type Refusal = readonly [what: string, script: LogindScript, fault: FaultCode, detail: RegExp];
 
+const lock = (who: string, why: string, mode = 'block', what = 'shutdown'): LockRow => [what, who, why, mode];
+const MANY = Array.from({ length: 7 }, (_, i) => lock(`who${i}`, 'w'));
+const APT = lock('apt', 'half-way', 'block', 'sleep:shutdown');
+const LONG_TALE = lock('x'.repeat(5000), 'line\nbreak');
+const PASSWORD = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
+const BUSY = { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' };
+const LOCKED = { error: 'org.freedesktop.login1.BlockedByInhibitorLock' };
+const SHUTTING_DOWN = { error: 'org.freedesktop.systemd1.ShuttingDown' };
+
 const REFUSALS: readonly Refusal[] = [
   ['challenge', { can: 'challenge' }, 'not-granted', /org\.freedesktop\.login1\.reboot,/],
   ['challenge', { can: 'challenge' }, 'not-granted', /org\.freedesktop\.login1\.reboot-multiple-sessions/],
   ['no', { can: 'no' }, 'not-granted', /"no"/],
   ['na', { can: 'na' }, 'not-granted', /this machine cannot/],
-  [
-    'that somebody blocks it',
-    { can: 'challenge', locks: [['sleep:shutdown', 'apt', 'half-way', 'block']] },
-    'inhibited',
-    /"apt" \(process 42\): "half-way"/,
-  ],
-  [
-    'yes, though the own user blocks it',
-    { locks: [['shutdown', 'upgrade', 'flashing', 'block']] },
-    'inhibited',
-    /"upgrade"/,
-  ],
-  ['that a weak lock blocks it', { locks: [['shutdown', 'a', 'b', 'block-weak']] }, 'inhibited', /"a"/],
-  [
-    'that many block it',
-    { locks: Array.from({ length: 7 }, (_, i) => ['shutdown', `who${i}`, 'w', 'block'] as const) },
-    'inhibited',
-    /"who4".*and 2 more$/,
-  ],
-  [
-    'that somebody with a long tale blocks it',
-    { locks: [['shutdown', 'x'.repeat(5000), 'line\nbreak', 'block']] },
-    'inhibited',
-    /x{200}\.\.\." .*"line\\nbreak"$/,
-  ],
-  [
-    'yes, then that it needs a password',
-    { order: { error: `${ERRORS}.InteractiveAuthorizationRequired` } },
-    'not-granted',
-    /Interactive/,
-  ],
-  ['yes, then denies it', { order: { error: `${ERRORS}.AccessDenied` } }, 'not-granted', /AccessDenied/],
-  [
-    'yes, then that it is going down',
-    { order: { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' } },
-    'in-progress',
-    /busy/,
-  ],
-  [
-    'yes, then that a lock came',
-    { order: { error: 'org.freedesktop.login1.BlockedByInhibitorLock' } },
-    'inhibited',
-    /Blocked/,
-  ],
-  [
-    'that systemd is shutting down',
-    { can: { error: 'org.freedesktop.systemd1.ShuttingDown' } },
-    'in-progress',
-    /Shutting/,
-  ],
-  ['that polkit is away', { can: { error: `${ERRORS}.AccessDenied` } }, 'unavailable', /could not be asked/],
-  ['no locks in time', { locks: { silent: true } }, 'timeout', /in time/],
-  ['no locks at all', { locks: { error: 'org.example.Odd' } }, 'unavailable', /org\.example\.Odd/],
-  ['yes, then nothing in time', { order: { silent: true } }, 'timeout', /The reboot was not accepted/],
-  ['yes, then the bus ends', { order: { gone: true } }, 'unavailable', /connection to the bus was lost/],
-  [
-    'yes, then an odd error',
-    { order: { error: 'org.example.Odd', text: 'odd' } },
-    'refused',
-    /odd \(org\.example\.Odd\)$/,
-  ],
+  ['it is blocked', { can: 'challenge', locks: [APT] }, 'inhibited', /"apt" \(process 42\): "half-way"/],
+  ['yes, though the own user blocks it', { locks: [lock('upgrade', 'flash')] }, 'inhibited', /"upgrade"/],
+  ['that a weak lock blocks it', { locks: [lock('a', 'b', 'block-weak')] }, 'inhibited', /"a"/],
+  ['that many block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
+  ['that a long tale blocks it', { locks: [LONG_TALE] }, 'inhibited', /x{200}\.\.\." .*"line\\nbreak"$/],
+  ['yes, then that it needs a password', { order: PASSWORD }, 'not-granted', /Interactive/],
+  ['yes, then denies it', { order: DENIED }, 'not-granted', /AccessDenied/],
+  ['yes, then that it is going down', { order: BUSY }, 'in-progress', /busy/],
+  ['yes, then that a lock came', { order: LOCKED }, 'inhibited', /Blocked/],
+  ['that systemd is shutting down', { can: SHUTTING_DOWN }, 'in-progress', /Shutting/],
+  ['that polkit is away', { can: DENIED }, 'unavailable', /could not be asked/],
+  ['no locks in time', { locks: LATE }, 'timeout', /in time/],
+  ['no locks at all', { locks: ODD }, 'unavailable', /org\.example\.Odd/],
+  ['yes, then nothing in time', { order: LATE }, 'timeout', /The reboot was not accepted/],
+  ['yes, then the bus ends', { order: GONE }, 'unavailable', /connection to the bus was lost/],
+  ['yes, then an odd error', { order: ODD }, 'refused', /odd \(org\.example\.Odd\)$/],
 ];
 
 for (const [what, script, fault, detail] of REFUSALS) {
@@ -172,10 +133,7 @@ for (const [what, script, fault, detail] of REFUSALS) {
     assert.equal(answer.fault, fault, answer.detail);
     assert.match(answer.detail, detail);
     assert.match(answer.detail, /^[A-Z]/);
-    assert.deepEqual(
-      said.filter((line) => line.startsWith('power.action')),
-      [],
-    );
+    assert.deepEqual(actions(said), []);
   });
 }
 
@@ -218,34 +176,22 @@ test('of two at once one acts, whatever the other wants; a refused one blocks no
     called().filter((method) => /^(Reboot|PowerOff)$/.test(method)),
     ['Reboot'],
   );
-  assert.equal(said.filter((line) => line.startsWith('power.action')).length, 1);
+  assert.equal(actions(said).length, 1);
 });
 
-const IN_PROGRESS = { error: 'org.freedesktop.login1.OperationInProgress' };
 const NO_REPLY = { error: `${ERRORS}.NoReply` };
-const ACTIVATION = { error: 'org.freedesktop.systemd1.ShuttingDown' };
+const REBOOTS = { begins: 'reboot.target' };
+const POWERS_OFF = { begins: 'poweroff.target' };
 
 /** systemd begins with something before the order is answered, or instead. */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'ok'])[] = [
-  ['a reboot, and the power-off is refused', { begins: 'reboot.target', order: IN_PROGRESS }, 'in-progress'],
-  ['a reboot, and the bus ends', { begins: 'reboot.target', order: { gone: true } }, 'unavailable'],
-  [
-    'another power-off, and this one is refused',
-    { begins: 'poweroff.target', order: IN_PROGRESS },
-    'in-progress',
-  ],
-  [
-    'the power-off, and the bus ends before the reply',
-    { begins: 'poweroff.target', order: { gone: true } },
-    'ok',
-  ],
-  ['the power-off, and logind ends before the reply', { begins: 'poweroff.target', order: NO_REPLY }, 'ok'],
-  ['the power-off, and nobody says more', { begins: 'poweroff.target', order: { silent: true } }, 'ok'],
-  [
-    'a power-off, but logind never got the order',
-    { begins: 'poweroff.target', order: ACTIVATION },
-    'in-progress',
-  ],
+  ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
+  ['a reboot, and the bus ends', { ...REBOOTS, order: GONE }, 'unavailable'],
+  ['another power-off, and this one is refused', { ...POWERS_OFF, order: BUSY }, 'in-progress'],
+  ['the power-off, and the bus ends before the reply', { ...POWERS_OFF, order: GONE }, 'ok'],
+  ['the power-off, and logind ends before the reply', { ...POWERS_OFF, order: NO_REPLY }, 'ok'],
+  ['the power-off, and nobody says more', { ...POWERS_OFF, order: LATE }, 'ok'],
+  ['a power-off, but logind never got the order', { ...POWERS_OFF, order: SHUTTING_DOWN }, 'in-progress'],
 ];
 
 for (const [what, script, expected] of RACES) {
@@ -253,22 +199,16 @@ for (const [what, script, expected] of RACES) {
     const { backend, said } = await bench(t, script);
     const answer = await backend.handle({ do: 'poweroff' });
     assert.equal(answer.ok ? 'ok' : answer.fault, expected);
-    assert.deepEqual(
-      said.filter((line) => line.startsWith('power.action')),
-      expected === 'ok' ? ['power.action {"action":"poweroff"}'] : [],
-    );
+    assert.deepEqual(actions(said), expected === 'ok' ? ['power.action {"action":"poweroff"}'] : []);
   });
 }
 
 test('what systemd began before the order is nothing to go by', async (t) => {
-  const { backend, said, become } = await bench(t, { begins: 'reboot.target', order: IN_PROGRESS });
+  const { backend, said, become } = await bench(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
-  become({ order: { gone: true } });
+  become({ order: GONE });
   assert.equal(record(await backend.handle({ do: 'reboot' })), 'unavailable');
-  assert.deepEqual(
-    said.filter((line) => line.startsWith('power.action')),
-    [],
-  );
+  assert.deepEqual(actions(said), []);
 });
 
 test('a verdict is asked for each time', async (t) => {
@@ -279,7 +219,7 @@ test('a verdict is asked for each time', async (t) => {
 });
 
 test('the bus goes and comes: connecting, unavailable, up', async (t) => {
-  const { backend, become, said, until } = await bench(t, { can: { gone: true } });
+  const { backend, become, said, until } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
   await until(/^connecting$/);
   become({});
