@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
+import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
-import { faultOf, followed, named } from './followed.js';
+import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
+import { faultOf, followed, hungPlayer, named } from './followed.js';
+import { PlayersRecorder } from './recorder.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
@@ -130,12 +133,8 @@ test('what is missing or of another type is not there', async (t) => {
     identity: 'odd',
     playback_status: 'Stopped',
     capabilities: {
-      can_play: false,
-      can_pause: false,
-      can_go_next: false,
-      can_go_previous: false,
-      can_seek: false,
-      can_control: true,
+      ...{ can_play: false, can_pause: false, can_go_next: false, can_go_previous: false },
+      ...{ can_seek: false, can_control: true },
     },
     tracklist_supported: false,
   });
@@ -175,14 +174,8 @@ test('one that answers with errors is told when it answers well', async (t) => {
 });
 
 test('one that hangs delays neither the start nor others, and is shown as it last was', async (t) => {
-  let hung: ScriptedPlayer | undefined;
-  const before = async ({ address }: PrivateBus): Promise<void> => {
-    hung = await ScriptedPlayer.connect(address);
-    hung.misbehaves.set('GetAll', 'hang');
-    await hung.own('hung');
-  };
+  const before = (bus: PrivateBus) => hungPlayer(t, bus);
   const { backend, recorder, start } = await followed(t, before, { callDeadlineMs: 2_000 });
-  t.after(() => hung?.leave());
   assert.deepEqual(recorder.said, ['up']);
   const player = await start('mute');
   for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
@@ -193,10 +186,7 @@ test('one that hangs delays neither the start nor others, and is shown as it las
   const waiting = Array.from({ length: 10 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
-  assert.deepEqual(
-    (await Promise.all(waiting)).map(faultOf),
-    Array.from({ length: 10 }, () => 'timeout'),
-  );
+  for (const answer of await Promise.all(waiting)) assert.equal(faultOf(answer), 'timeout');
   assert.equal(player.calls.filter((call) => call === 'Play').length, 8);
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
@@ -316,4 +306,26 @@ test('the bus ends, its players with it, and they are back when it is', async (t
   assert.deepEqual(recorder.names, []);
   await start('mpv', { Volume: new Variant('d', 0.2) });
   assert.equal(recorder.record('mpv')?.volume, 0.2);
+});
+
+const DYING: Script = {
+  call: (socket, { serial, text: heard }) => {
+    if (heard.includes('GetAll')) socket.destroy();
+    else if (heard.includes('ListNames')) {
+      socket.write(reply(serial, 'as', [named('one')]));
+    } else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
+    else socket.write(reply(serial));
+  },
+};
+
+test('a bus that goes while players are read is not said to be up', async (t) => {
+  const bus = await scriptedBus((connection) => (connection === 1 ? DYING : { greet: () => undefined }));
+  t.after(() => bus.close());
+  const recorder = new PlayersRecorder();
+  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const backend = new PlayersBackend(recorder, systemClock, { paths, backoffMs: () => 20 });
+  t.after(() => backend.stop());
+  await until('it tries again', () => bus.connections() === 2);
+  assert.deepEqual(recorder.said, ['connecting']);
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('one') })), 'unavailable');
 });

@@ -1,4 +1,4 @@
-// Which covers may be served, and which are not there (contract, section 10).
+// Which covers may be served, which are not there (contract, section 10), and how long they are waited for.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,12 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { coverOf } from '../../../src/actors/players/cover.js';
+import { CoverReader } from '../../../src/actors/players/cover-reader.js';
+import { NOTHING_KNOWN, withPlayer } from '../../../src/actors/players/facts.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
+import { faultOf } from './followed.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const OTHERS_UID = 65_534;
@@ -90,10 +95,7 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['a text', () => urlOf(file('text', Buffer.from('not an image, but long enough')))],
   ['a sound that begins as WebP does', () => urlOf(file('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
   ['half of a beginning', () => urlOf(file('half', PNG.subarray(0, 7)))],
-  [
-    'a beginning that is not at the beginning',
-    () => urlOf(file('late', Buffer.concat([Buffer.alloc(1), PNG]))),
-  ],
+  ['an image behind a byte', () => urlOf(file('late', Buffer.concat([Buffer.alloc(1), PNG])))],
   ['an empty file', () => urlOf(file('empty', Buffer.alloc(0)))],
   ['a drawing', () => urlOf(file('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
   [
@@ -212,4 +214,28 @@ test('what is no file is not opened: a device could do something', async (t) => 
   assert.equal(opened, 0);
   assert.ok((await cover(urlOf(file('opened', PNG)))) !== undefined);
   assert.equal(opened, 1);
+});
+
+/** Its cover stands in the metadata, and is asked of the player. */
+const PLAYER = {
+  owner: ':1.7',
+  facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
+};
+
+test('a cover that does not come is answered after 4 s, one is read at a time, and more than 32 do not wait', async () => {
+  const clock = new ManualClock();
+  let calls = 0;
+  const call = () => {
+    calls += 1;
+    return new Promise<never>(() => undefined);
+  };
+  const reader = new CoverReader({ call }, clock);
+  const answers = Array.from({ length: 32 }, () => reader.answer(PLAYER, undefined));
+  assert.equal(faultOf(await reader.answer(PLAYER, undefined)), 'timeout');
+  await until('the first is read', () => calls > 0);
+  assert.equal(calls, 1);
+  clock.advance(3_999);
+  assert.equal(clock.timers, 32);
+  clock.advance(1);
+  assert.deepEqual(new Set((await Promise.all(answers)).map(faultOf)), new Set(['timeout']));
 });

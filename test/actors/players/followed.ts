@@ -52,5 +52,13 @@ export async function followed(
   return { bus, recorder, backend, start };
 }
 
+/** For `before`: a player that hangs, which is there first. */
+export async function hungPlayer(t: TestContext, { address }: PrivateBus): Promise<void> {
+  const player = await ScriptedPlayer.connect(address);
+  t.after(() => player.leave());
+  player.misbehaves.set('GetAll', 'hang');
+  await player.own('hung');
+}
+
 export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 export const named = (name: string): string => PLAYER_NAMES + name;

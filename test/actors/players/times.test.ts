@@ -7,8 +7,7 @@ import { type Clock, systemClock } from '../../../src/clock.js';
 import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
-import type { PrivateBus } from '../bus/private-bus.js';
-import { faultOf, followed, named } from './followed.js';
+import { faultOf, followed, hungPlayer, named } from './followed.js';
 import type { PlayersRecorder } from './recorder.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
@@ -41,13 +40,6 @@ test('positions are told when they cannot be reckoned, and only then', async (t)
 
 test('the start waits a second for one that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
-  let hung: ScriptedPlayer | undefined;
-  const before = async ({ address }: PrivateBus): Promise<void> => {
-    hung = await ScriptedPlayer.connect(address);
-    hung.misbehaves.set('GetAll', 'hang');
-    await hung.own('hung');
-  };
-  t.after(() => hung?.leave());
   const isUp = async (recorder: PlayersRecorder): Promise<void> => {
     await until('it is waited for', () => clock.timers === 1);
     clock.advance(999);
@@ -56,7 +48,7 @@ test('the start waits a second for one that hangs, and no longer', async (t) => 
     assert.equal(clock.timers, 0);
     await until('the backend is up', () => recorder.said.includes('up'));
   };
-  await followed(t, before, { clock, isUp });
+  await followed(t, (bus) => hungPlayer(t, bus), { clock, isUp });
 });
 
 test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
