@@ -1,11 +1,10 @@
-// The result file on a real file system: every way in which it comes, changes and goes.
+// The result file on a real file system: every way in which it comes, changes and goes. What is no small file: small-file.test.ts.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RESULT_MAX_BYTES, ResultFile, type ResultReading } from '../../../src/actors/upgrade/result-file.js';
+import { ResultFile, type ResultReading } from '../../../src/actors/upgrade/result-file.js';
 import { systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -49,14 +48,6 @@ function replace(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-test('a file that is there is read before anything else', async (t) => {
-  const { path, start, sees } = reader(t);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content('v1'));
-  await start();
-  await sees('v1');
-});
-
 test('atomic renames, writes in place, removal and return are seen', async (t) => {
   const { path, start, sees } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
@@ -92,25 +83,6 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   assert.equal(said[1]?.ok, true);
   assert.equal(clock.timers, 0);
   await made.stop();
-});
-
-test('what is no small file is refused, and does not block', async (t) => {
-  const { path, start, sees } = reader(t);
-  mkdirSync(dirname(path), { recursive: true });
-  execFileSync('mkfifo', [path]);
-  await start();
-  await sees('not a regular file');
-  unlinkSync(path);
-  mkdirSync(path);
-  await sees('a directory');
-  rmSync(path, { recursive: true });
-  symlinkSync('/dev/zero', path);
-  await sees('not a regular file');
-  unlinkSync(path);
-  writeFileSync(path, content('v1').padEnd(RESULT_MAX_BYTES + 1));
-  await sees('larger than');
-  replace(path, content('v2'));
-  await sees('v2');
 });
 
 test('the last of many quick changes is what is known in the end', async (t) => {
