@@ -77,17 +77,18 @@ test('watched signals arrive, others do not', async (t) => {
   assert.deepEqual([before, after], ['', name]);
 });
 
+async function ourName({ address }: PrivateBus): Promise<string> {
+  const { stdout } = await run('busctl', [`--address=${address}`, 'list', '--unique', '--no-legend']);
+  const ours = stdout.split('\n').find((line) => line.includes(String(process.pid)));
+  return ours?.split(' ')[0] ?? assert.fail(stdout);
+}
+
 test('a signal sent to us by anybody else is not heard', async (t) => {
   const bus = await privateBus(t);
   const { owner, link } = await connected(t, bus);
   await link.watch({ sender: 'org.freedesktop.systemd1' });
   await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
-  const names = await run('busctl', [`--address=${bus.address}`, 'list', '--unique', '--no-legend']);
-  const ours = names.stdout
-    .split('\n')
-    .find((line) => line.includes(String(process.pid)))
-    ?.split(' ')[0];
-  const args = [`--bus=${bus.address}`, '--type=signal', `--dest=${ours}`];
+  const args = [`--bus=${bus.address}`, '--type=signal', `--dest=${await ourName(bus)}`];
   const forged = ['/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager.Reloading', 'boolean:true'];
   await run('dbus-send', [...args, ...forged]);
   // The sender's going away is announced after what it sent.
@@ -156,23 +157,15 @@ for (const [what, signature, body] of TOO_MUCH) {
     t.after(() => reached.connection.lose('the test is over'));
     await owner.noted(/^signal: NameAcquired/);
     const ours = String(owner.signals[0]?.values[0]);
-    const told = (member: string, bodySignature: string, bytes: Buffer): Buffer =>
-      messageBytes(
-        4,
-        [
-          [1, 'o', '/'],
-          [2, 's', 'a.b'],
-          [3, 's', member],
-          [6, 's', ours],
-          [8, 'g', bodySignature],
-        ],
-        bytes,
-      );
-    const hello = messageBytes(1, [
-      [1, 'o', '/org/freedesktop/DBus'],
-      [3, 's', 'Hello'],
-      [6, 's', BUS_NAME],
-    ]);
+    const to = (path: string, member: string, name: string) =>
+      [
+        [1, 'o', path],
+        [3, 's', member],
+        [6, 's', name],
+      ] as const;
+    const told = (member: string, type: string, bytes: Buffer): Buffer =>
+      messageBytes(4, [...to('/', member, ours), [2, 's', 'a.b'], [8, 'g', type]], bytes);
+    const hello = messageBytes(1, to('/org/freedesktop/DBus', 'Hello', BUS_NAME));
     const stranger = connect(bus.path).resume();
     t.after(() => stranger.destroy());
     stranger.write('\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n');
@@ -185,13 +178,7 @@ for (const [what, signature, body] of TOO_MUCH) {
 test('nobody who calls us gets anything', async (t) => {
   const bus = await privateBus(t);
   const { link } = await connected(t, bus);
-  const names = await run('busctl', [`--address=${bus.address}`, 'list', '--unique', '--no-legend']);
-  const ours =
-    names.stdout
-      .split('\n')
-      .find((line) => line.includes(String(process.pid)))
-      ?.split(' ')[0] ?? '';
-  const call = ['call', ours, '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
+  const call = ['call', await ourName(bus), '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
   await assert.rejects(run('busctl', [`--address=${bus.address}`, '--timeout=1', ...call]));
   assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
 });

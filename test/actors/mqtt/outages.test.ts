@@ -18,6 +18,8 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
+/** How a message begins that is larger than any. */
+const LARGE = Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]);
 
 /** Leads to the port, and loses connections so that only who has come by it notices. */
 async function lossyLine(t: TestContext, port: number): Promise<{ readonly url: string; lose(): void }> {
@@ -183,23 +185,17 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await node.connecting(/takes no messages above 3000 bytes, and homeassistant\/device\//);
   });
 
-  test('is none: it takes the connection and says nothing', async (t) => {
-    const url = await server(t, () => undefined);
-    const node = await nodeOn(t, { url });
-    await node.connecting(/connack timeout/);
-  });
-
-  test('sends more than was agreed', async (t) => {
-    const url = await server(t, (socket) => socket.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])));
-    const node = await nodeOn(t, { url });
-    await node.connecting(/sent a message of more than 1048576 bytes/);
-  });
-
-  test('sends rubbish', async (t) => {
-    const url = await server(t, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    const node = await nodeOn(t, { url });
-    await node.connecting(/./);
-  });
+  const strangers: readonly (readonly [what: string, said: string | Buffer, reason: RegExp])[] = [
+    ['is none: it takes the connection and says nothing', '', /connack timeout/],
+    ['sends more than was agreed', LARGE, /sent a message of more than 1048576 bytes/],
+    ['sends rubbish', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
+  ];
+  for (const [what, said, reason] of strangers) {
+    test(what, async (t) => {
+      const node = await nodeOn(t, { url: await server(t, (socket) => socket.write(said)) });
+      await node.connecting(reason);
+    });
+  }
 
   test('throws everybody out at once: each attempt comes later than the one before', async (t) => {
     const times: number[] = [];
@@ -252,6 +248,5 @@ async function server(t: TestContext, onConnection: (socket: Socket) => void): P
   });
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   t.after(() => listening.close());
-  const address = listening.address();
-  return `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port}`;
 }

@@ -44,21 +44,16 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
     await nodeWith(t, { caFile: join(folder, 'ca.pem') }).up();
   });
 
-  test('says so where nobody of the system does', async (t) => {
-    await nodeWith(t, {}).connecting(/certificate/);
-  });
-
-  test('says so where the certificate is for another host', async (t) => {
-    await nodeWith(t, { caFile: join(folder, 'ca.pem') }, 'localhost').connecting(
-      /does not match certificate/,
-    );
-  });
-
-  test('says so where mqtt.caFile cannot be read', async (t) => {
-    await nodeWith(t, { caFile: join(folder, 'none.pem') }).connecting(
-      /mqtt\.caFile: .*none\.pem: it does not exist/,
-    );
-  });
+  for (const [what, file, host, reason] of [
+    ['nobody of the system vouches for it', undefined, '127.0.0.1', /certificate/],
+    ['the certificate is for another host', 'ca.pem', 'localhost', /does not match certificate/],
+    ['mqtt.caFile cannot be read', 'no.pem', '127.0.0.1', /mqtt\.caFile: .*no\.pem: it does not exist/],
+  ] as const) {
+    test(`says so where ${what}`, async (t) => {
+      const settings = file === undefined ? {} : { caFile: join(folder, file) };
+      await nodeWith(t, settings, host).connecting(reason);
+    });
+  }
 
   test('says so where the broker wants TLS and is spoken to without', async (t) => {
     const node = new SimulatedNode({ url: broker.url });
