@@ -5,10 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { AUDIO_ONLY } from '../contract/audio-node.js';
-import { Daemon } from '../contract/daemon.js';
+import { startAudio } from '../contract/audio-node.js';
 import { PROJECT, readmeExample } from '../contract/readme-example.js';
-import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
@@ -46,59 +44,50 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
 
 test("README's page in Chromium is live, comes back from every loss, and sets volumes", {
   skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
-}, async () => {
-  const sound = await startPulseAudio();
+}, async (t) => {
   const site = await serve(() => proxy.port);
   const api = `cors: {origins: ['${site.origin}']}`;
-  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api });
+  const { sound, daemon } = await startAudio(t, { api });
   const proxy = await startProxy(daemon.port);
   const browser = await openChromium();
-  try {
-    await daemon.backend('audio', 'up');
-    const page = await browser.context.newPage();
-    await page.goto(site.origin);
-    const shows = (...expected: readonly string[]) =>
-      until(
-        expected.join(),
-        async () => assert.deepEqual(await shown(page), expected) ?? true,
-        RETURN_MS_MAX,
-      );
-    const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
-    await shows('live', 'Living room 1', 'Kitchen 1');
-    await kitchen(30);
-    await shows('live', 'Living room 1', 'Kitchen 0.3');
-
-    await page.evaluate(`{
-      const [slider] = document.querySelectorAll('input');
-      slider.value = 0.4;
-      slider.dispatchEvent(new Event('change'));
-    }`);
-    await until('the sound server has it', async () => {
-      const living = (await sound.sinks()).find(({ name }) => name === 'living');
-      return living?.volume['front-left']?.value_percent === '40%';
-    });
-
-    const losses = await noteLosses(page);
-    proxy.sever();
-    await kitchen(50);
-    await shows('live', 'Living room 0.4', 'Kitchen 0.5');
-    assert.ok((await losses()) >= 1);
-
-    await daemon.restart();
-    await kitchen(60);
-    await shows('live', 'Living room 0.4', 'Kitchen 0.6');
-    assert.ok((await losses()) >= 2);
-
-    await browser.context.setOffline(true);
-    await shows('lost', 'Living room 0.4', 'Kitchen 0.6');
-    await kitchen(70);
-    await browser.context.setOffline(false);
-    await shows('live', 'Living room 0.4', 'Kitchen 0.7');
-  } finally {
+  t.after(async () => {
     await browser.close();
     await proxy.close();
     site.close();
-    await daemon.stop();
-    await sound.stop();
-  }
+  });
+  const page = await browser.context.newPage();
+  await page.goto(site.origin);
+  const shows = (...expected: readonly string[]) =>
+    until(expected.join(), async () => assert.deepEqual(await shown(page), expected) ?? true, RETURN_MS_MAX);
+  const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
+  await shows('live', 'Living room 1', 'Kitchen 1');
+  await kitchen(30);
+  await shows('live', 'Living room 1', 'Kitchen 0.3');
+
+  await page.evaluate(`{
+    const [slider] = document.querySelectorAll('input');
+    slider.value = 0.4;
+    slider.dispatchEvent(new Event('change'));
+  }`);
+  await until('the sound server has it', async () => {
+    const living = (await sound.sinks()).find(({ name }) => name === 'living');
+    return living?.volume['front-left']?.value_percent === '40%';
+  });
+
+  const losses = await noteLosses(page);
+  proxy.sever();
+  await kitchen(50);
+  await shows('live', 'Living room 0.4', 'Kitchen 0.5');
+  assert.ok((await losses()) >= 1);
+
+  await daemon.restart();
+  await kitchen(60);
+  await shows('live', 'Living room 0.4', 'Kitchen 0.6');
+  assert.ok((await losses()) >= 2);
+
+  await browser.context.setOffline(true);
+  await shows('lost', 'Living room 0.4', 'Kitchen 0.6');
+  await kitchen(70);
+  await browser.context.setOffline(false);
+  await shows('live', 'Living room 0.4', 'Kitchen 0.7');
 });

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { AUDIO_ONLY } from '../contract/audio-node.js';
-import { Daemon } from '../contract/daemon.js';
+import { startAudio } from '../contract/audio-node.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -36,49 +35,45 @@ const volumesTold = (page: Page): Promise<number[]> =>
   page.evaluate('window.told').then((told) => (told as Told).map(([, , volume]) => volume));
 
 const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
-test('EventSource in Chromium: connect, cut and resume, restart and resume', { skip }, async () => {
-  const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
+test('EventSource in Chromium: connect, cut and resume, restart and resume', { skip }, async (t) => {
+  const startSound = () => startPulseAudio({ sinks: [{ name: 'living' }] });
   const { origin, close } = await serveSite(() => PAGE);
   const api = `cors: {origins: ['${origin}']}`;
-  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api });
+  const { sound, daemon } = await startAudio(t, { startSound, api });
   const proxy = await startProxy(daemon.port);
   const browser = await openChromium();
-  try {
-    await daemon.backend('audio', 'up');
-    const page = await browser.context.newPage();
-    await page.goto(origin);
-    await page.evaluate(`window.watch('http://127.0.0.1:${proxy.port}/events?snapshot=1')`);
-    await until('the snapshot', async () => (await volumesTold(page)).length === 1);
-
-    const set = (percent: number) => sound.pactl('set-sink-volume', 'living', `${percent}%`);
-    await set(11);
-    await until('a live event', async () => (await volumesTold(page)).at(-1) === 0.11);
-    proxy.sever();
-    for (const percent of [12, 13, 14]) {
-      await set(percent);
-      await until('the daemon knows', async () => {
-        const [output] = await daemon.read<{ volume: number }[]>('/audio/outputs');
-        return output?.volume === percent / 100;
-      });
-    }
-    await until('what was missed', async () => (await volumesTold(page)).at(-1) === 0.14);
-    assert.deepEqual(
-      (await volumesTold(page)).slice(1),
-      [0.11, 0.12, 0.13, 0.14],
-      'all that was missed, in order, once',
-    );
-
-    await daemon.restart();
-    await set(20);
-    await until('the true state after the restart', async () => (await volumesTold(page)).at(-1) === 0.2);
-    const outputs = (await page.evaluate('Object.values(window.outputs)')) as unknown[];
-    assert.deepEqual(outputs, await daemon.read('/audio/outputs'));
-    assert.equal(await page.evaluate('window.opened'), 3);
-  } finally {
+  t.after(async () => {
     await browser.close();
     await proxy.close();
     close();
-    await daemon.stop();
-    await sound.stop();
+  });
+  const page = await browser.context.newPage();
+  await page.goto(origin);
+  await page.evaluate(`window.watch('http://127.0.0.1:${proxy.port}/events?snapshot=1')`);
+  await until('the snapshot', async () => (await volumesTold(page)).length === 1);
+
+  const set = (percent: number) => sound.pactl('set-sink-volume', 'living', `${percent}%`);
+  await set(11);
+  await until('a live event', async () => (await volumesTold(page)).at(-1) === 0.11);
+  proxy.sever();
+  for (const percent of [12, 13, 14]) {
+    await set(percent);
+    await until('the daemon knows', async () => {
+      const [output] = await daemon.read<{ volume: number }[]>('/audio/outputs');
+      return output?.volume === percent / 100;
+    });
   }
+  await until('what was missed', async () => (await volumesTold(page)).at(-1) === 0.14);
+  assert.deepEqual(
+    (await volumesTold(page)).slice(1),
+    [0.11, 0.12, 0.13, 0.14],
+    'all that was missed, in order, once',
+  );
+
+  await daemon.restart();
+  await set(20);
+  await until('the true state after the restart', async () => (await volumesTold(page)).at(-1) === 0.2);
+  const outputs = (await page.evaluate('Object.values(window.outputs)')) as unknown[];
+  assert.deepEqual(outputs, await daemon.read('/audio/outputs'));
+  assert.equal(await page.evaluate('window.opened'), 3);
 });

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { AUDIO_ONLY } from '../contract/audio-node.js';
-import { Daemon } from '../contract/daemon.js';
+import { audioForAll } from '../contract/audio-node.js';
+import type { Daemon } from '../contract/daemon.js';
 import { type Listed, percents } from '../sound/pactl.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
@@ -24,6 +24,7 @@ for (const { kind, start } of SOUND_SERVERS) {
   describe(`the page on ${kind}`, {
     skip: lacks({ programs: ['chromium', 'pactl', kind === 'pipewire' ? 'pipewire-pulse' : 'pulseaudio'] }),
   }, () => {
+    const audible = audioForAll({ startSound: start });
     let sound: SoundServer;
     let daemon: Daemon;
     let browser: OpenBrowser;
@@ -58,9 +59,7 @@ for (const { kind, start } of SOUND_SERVERS) {
     };
 
     before(async () => {
-      sound = await start();
-      daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-      await daemon.backend('audio', 'up');
+      ({ sound, daemon } = audible);
       browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
       browser.context.on('request', (request) => {
         if (new URL(request.url()).hostname !== '127.0.0.1') foreign.push(request.url());
@@ -68,11 +67,7 @@ for (const { kind, start } of SOUND_SERVERS) {
       page = await open();
       await page.evaluate('window.sameDocument = true');
     });
-    after(async () => {
-      await browser.close();
-      await daemon.stop();
-      await sound.stop();
-    });
+    after(() => browser.close());
 
     test('a volume follows the mouse, and the last value arrives', async () => {
       const slider = volumeOf('Living room');

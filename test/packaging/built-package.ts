@@ -26,6 +26,12 @@ export function tempFolder(): Folder {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** Copies the checkout into a folder, but for what these patterns of tar name. */
+export async function copyCheckout(to: string, ...unwanted: readonly string[]): Promise<void> {
+  const pack = ['-C', ROOT, '--anchored', '--wildcards', ...unwanted.map((path) => `--exclude=${path}`)];
+  await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', to, ...pack]);
+}
+
 /** Runs the package builder; resolves with what it printed. */
 export async function buildPackage(...args: readonly string[]): Promise<string> {
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(BUILD_TIME_S) };

@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { AUDIO_ONLY } from '../contract/audio-node.js';
-import { Daemon } from '../contract/daemon.js';
-import { startPulseAudio } from '../sound/servers.js';
+import { startAudio } from '../contract/audio-node.js';
 import { lacks } from '../tools/requirements.js';
 import { type Folder, output, run, tempFolder } from './built-package.js';
 
@@ -171,21 +169,11 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
     await assert.rejects(run(process.execPath, program), /tonearm needs Linux .* on darwin /);
   });
 
-  test('runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async () => {
-    const sound = await startPulseAudio();
-    const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
-    try {
-      await daemon.backend('audio', 'up');
-      write('program.js', PROGRAM);
-      const said = await output(
-        process.execPath,
-        join(folder.path, 'program.js'),
-        `http://127.0.0.1:${daemon.port}`,
-      );
-      assert.equal(said, 'live living,kitchen\n');
-    } finally {
-      await daemon.stop();
-      await sound.stop();
-    }
+  test('runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async (t) => {
+    const { daemon } = await startAudio(t);
+    write('program.js', PROGRAM);
+    const url = `http://127.0.0.1:${daemon.port}`;
+    const said = await output(process.execPath, join(folder.path, 'program.js'), url);
+    assert.equal(said, 'live living,kitchen\n');
   });
 });

@@ -6,11 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { run } from '../packaging/built-package.js';
+import { copyCheckout, run } from '../packaging/built-package.js';
 
-// build/test/tools/fresh-checkout.test.js -> the checkout
-const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 /** What a clone does not have. */
 const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
@@ -43,8 +40,7 @@ describe('a fresh checkout', { skip }, () => {
   before(async () => {
     home = mkdtempSync(join(tmpdir(), 'tonearm-fresh-'));
     mkdirSync(copy());
-    const pack = ['-C', CHECKOUT, '--anchored', '--wildcards', ...MADE.map((path) => `--exclude=${path}`)];
-    await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', copy(), ...pack]);
+    await copyCheckout(copy(), ...MADE);
     for (const major of NODES) {
       const node = `node-linux-${process.arch}`;
       const into = join(home, `fetched-${major}`);

@@ -18,13 +18,17 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** @throws {Error} when there is no answer within 20 s. */
+/**
+ * `at` is a port of this machine, or the path of a unix socket.
+ * @throws {Error} when there is no answer within 20 s.
+ */
 export function send(
-  port: number,
+  at: number | string,
   { method = 'GET', path, headers = {}, body }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (incoming) => {
+    const place = typeof at === 'number' ? { host: '127.0.0.1', port: at } : { socketPath: at };
+    const outgoing = request({ ...place, method, path, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('error', reject);

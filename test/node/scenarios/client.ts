@@ -2,38 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
+import { type HttpAnswer, send } from '../../tools/http.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 
 const ANSWER_DEADLINE_MS = 20_000;
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-async function send(
-  node: Node,
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<IncomingMessage> {
-  const socketPath = await node.door();
-  const outgoing = request({ socketPath, method, path, agent: false, headers });
-  outgoing.end();
-  const [incoming] = await once(outgoing, 'response', { signal: AbortSignal.timeout(ANSWER_DEADLINE_MS) });
-  return incoming as IncomingMessage;
-}
-
 /** One request and its whole answer. */
-export async function ask(node: Node, method: string, path: string): Promise<Reply> {
-  const incoming = await send(node, method, path);
-  let text = '';
-  for await (const part of incoming.setEncoding('utf8')) text += String(part);
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, text };
+export async function ask(node: Node, method: string, path: string): Promise<HttpAnswer> {
+  return send(await node.door(), { method, path });
 }
 
 /** The parsed body of a GET that must be 200. */
@@ -59,8 +38,11 @@ export interface Watcher {
 
 /** Resolves when it is greeted. */
 export async function watch(node: Node, query = '', lastEventId = ''): Promise<Watcher> {
-  const headers: Record<string, string> = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
-  const incoming = await send(node, 'GET', `/events${query}`, headers);
+  const headers = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
+  const socketPath = await node.door();
+  const outgoing = get({ socketPath, path: `/events${query}`, agent: false, headers });
+  const answered = once(outgoing, 'response', { signal: AbortSignal.timeout(ANSWER_DEADLINE_MS) });
+  const [incoming] = (await answered) as [IncomingMessage];
   assert.equal(incoming.statusCode, 200);
   const events: DispatchedEvent[] = [];
   const parser = new EventStreamParser((event) => events.push(event), lastEventId);

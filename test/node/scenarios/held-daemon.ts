@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { DispatchedEvent } from '../../consumer/parser.js';
+import type { HttpAnswer } from '../../tools/http.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM, type Node } from '../node.js';
-import { ask, type Health, type Reply, type Watcher, watch } from './client.js';
+import { ask, type Health, type Watcher, watch } from './client.js';
 import { shell, systemctl, userShell } from './commands.js';
 
 /** The bundles that are brought to the node, and where. */
@@ -89,7 +90,7 @@ export class HeldDaemon {
     return userShell(this.node, script);
   }
 
-  ask(method: string, path: string): Promise<Reply> {
+  ask(method: string, path: string): Promise<HttpAnswer> {
     return ask(this.node, method, path);
   }
 

@@ -2,29 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { run, tempFolder } from '../../packaging/built-package.js';
+import { copyCheckout, tempFolder } from '../../packaging/built-package.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { ask } from './client.js';
 import { property, shell } from './commands.js';
 import { apt, CONFIG, setUp, setUpPi } from './package-shell.js';
 
-// build/test/node/scenarios/package-remove.js -> the checkout
-const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
 const INSTALL = '/opt/checkout/packaging/install.sh';
 /** What packaging does not read: half a gigabyte that would lie in the node's memory. */
 const UNREAD = [
-  './.git',
-  './build*',
-  './dist*',
-  './node_modules/.cache',
-  './node_modules/@biomejs',
-  './node_modules/@typescript',
-  './node_modules/playwright-core',
-  '*_darwin_*.node',
-  '*_win32_*.node',
+  ...['./.git', './build*', './dist*', '*_darwin_*.node', '*_win32_*.node'],
+  ...['.cache', '@biomejs', '@typescript', 'playwright-core'].map((name) => `./node_modules/${name}`),
 ];
 /** apt reads all of its lists, twice: nine seconds of a processor (measured), of which it gets the least (Nice=10). */
 const DETECTOR_MS = 120_000;
@@ -129,8 +119,7 @@ export function removeScenarios(node: () => Node): void {
 async function installCheckout(node: Node): Promise<void> {
   const folder = tempFolder();
   try {
-    const pack = ['-C', CHECKOUT, '--anchored', '--wildcards', ...UNREAD.map((path) => `--exclude=${path}`)];
-    await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', folder.path, ...pack]);
+    await copyCheckout(folder.path, ...UNREAD);
     await node.install(folder.path, '/opt/checkout');
   } finally {
     folder.remove();
