@@ -204,7 +204,7 @@ class TreeBuilder {
     else if (this.#open.has(target)) wrong = `the alias ${quoted(`*${name}`)} contains itself`;
     else if (depth > MAX_DEPTH) wrong = `nested more than ${MAX_DEPTH} levels deep`;
     else return this.value(target, key, depth + 1);
-    this.#findings.problem(at, key, wrong);
+    this.#findings.problem(at, key === '' ? DOCUMENT : key, wrong);
     return undefined;
   }
 

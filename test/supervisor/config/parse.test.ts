@@ -24,6 +24,7 @@ problems('an unknown alias', 'bind: *lo', 'a:1:7: bind: the alias "*lo" has no a
 problems('a key that is no text', '? [a]\n: 1', /^a:1:3: syntax: .*keys must be strings/);
 problems('a list as document', '- a\n- b', 'a:1:1: document: must be a map of keys, not a list');
 problems('a word as document', '\nbind', 'a:2:1: document: must be a map of keys, not the text "bind"');
+problems('an alias as document', '*x', 'a:1:1: document: the alias "*x" has no anchor before it');
 problems('a number as document', '5', 'a:1:1: document: must be a map of keys, not 5');
 problems(
   'two documents',
