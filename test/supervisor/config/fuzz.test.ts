@@ -15,62 +15,33 @@ const EXAMPLE = readFileSync(
 ).replace(/^#(?=[a-zA-Z]| {2})/gm, '');
 const PIECES = [
   ...'{}[],:#&*!|>\'"%@`-? \t\n\r\0~=<\\0',
-  '- ',
-  ': ',
-  '? ',
-  '---\n',
-  '...\n',
-  '%YAML 1.1\n',
-  '&units ',
-  '*units',
-  '*a',
-  '!!str ',
-  '!!map ',
-  '<<: ',
-  'null',
-  'true',
-  '-1',
-  '1e400',
-  '99999999999999999999',
-  '.nan',
-  '\ufeff',
-  '\u2028',
-  '\ud800',
-  '😀',
-  '__proto__',
-  'constructor',
-  'service_manager:',
-  'systemd:',
-  'api:',
-  'upgrade:',
-  'name:',
-  'x@.service',
-  '/',
-  '~/',
+  ...['- ', ': ', '? ', '---\n', '...\n', '%YAML 1.1\n', '&units ', '!!str ', '!!map ', '<<: '],
+  ...'*units *a null true -1 1e400 99999999999999999999 .nan \ufeff \u2028 \ud800 😀 / ~/ x@.service'.split(
+    ' ',
+  ),
+  ...'__proto__ constructor service_manager: systemd: api: upgrade: name:'.split(' '),
 ];
 
-function damaged(text: string, below: (limit: number) => number): string {
-  const start = below(text.length + 1);
-  const end = Math.min(text.length, start + below(12));
-  const piece = PIECES[below(PIECES.length)] ?? '';
-  const other = below(text.length);
-  const kinds = [
-    () => text.slice(0, start) + piece + text.slice(start),
-    () => text.slice(0, start) + piece + text.slice(end),
-    () => text.slice(0, start) + text.slice(end),
-    () => text.slice(0, start),
-    () => text.slice(0, start) + text.slice(other, other + 40) + text.slice(start),
-  ];
-  return kinds[below(kinds.length)]?.() ?? text;
+function damaged(text: string, random: SeededRandom): string {
+  const start = random.below(text.length + 1);
+  const end = Math.min(text.length, start + random.below(12));
+  const piece = random.pick(PIECES);
+  const other = random.below(text.length);
+  return random.pick([
+    text.slice(0, start) + piece + text.slice(start),
+    text.slice(0, start) + piece + text.slice(end),
+    text.slice(0, start) + text.slice(end),
+    text.slice(0, start),
+    text.slice(0, start) + text.slice(other, other + 40) + text.slice(start),
+  ]);
 }
 
 async function checkRound(seed: number): Promise<boolean> {
   const random = new SeededRandom(seed);
-  const below = (limit: number): number => random.below(limit);
-  let text = below(2) === 0 ? EXAMPLE : FULL_YAML;
-  for (let count = below(4); count >= 0; count -= 1) text = damaged(text, below);
-  const over = FULL_YAML.split('\n').slice(below(20)).join('\n');
-  const resolved = await resolveTexts([text, ...(below(3) === 0 ? [damaged(over, below)] : [])]);
+  let text = random.pick([EXAMPLE, FULL_YAML]);
+  for (let count = random.below(4); count >= 0; count -= 1) text = damaged(text, random);
+  const over = FULL_YAML.split('\n').slice(random.below(20)).join('\n');
+  const resolved = await resolveTexts([text, ...(random.below(3) === 0 ? [damaged(over, random)] : [])]);
   for (const line of [...resolved.warnings, ...(resolved.ok ? [] : resolved.problems)]) {
     assert.match(line, /^[ab]:[1-9]\d*:[1-9]\d*: \S.*: \S.*$/);
   }
