@@ -10,7 +10,7 @@ import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { type AwaitedChange, Jobs } from './jobs.js';
-import { type Interest, type ReadingBus, subscribe, UnitReader, watchUnits } from './manager.js';
+import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './manager.js';
 import { ReloadDebounce } from './reload-debounce.js';
 
 /** After the last of a storm of changed unit files. */
@@ -220,7 +220,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return undefined;
     const ids = aliases.map(({ facts }) => facts.id);
-    const unheard = await watchUnits(this.bus, this.#plan.interest, ids);
+    const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (unheard !== undefined) return unheard;
     const names = aliases.map(({ name }) => name);
     return this.#read(names, mode);

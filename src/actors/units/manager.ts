@@ -54,16 +54,7 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   ]);
 }
 
-/** Listens to units, given by any names. The error is the first that says that there will be no signals. */
-export function watchUnits(
-  bus: ReadingBus,
-  interest: Interest,
-  names: readonly string[],
-): Promise<BusError | undefined> {
-  return watchAll(bus, unitRules(interest, names));
-}
-
-/** As `watchUnits`, with what the manager says of itself, and has it speak. */
+/** Listens to units and to the manager, and has it speak. The error is the first that says that there will be no signals. */
 export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
@@ -77,7 +68,8 @@ export async function subscribe(
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed ? undefined : error;
 }
 
-async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusError | undefined> {
+/** As `subscribe`, where the manager speaks already. */
+export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusError | undefined> {
   const outcomes = await Promise.all(rules.map((rule) => bus.watch(rule)));
   for (const outcome of outcomes) if (!outcome.ok) return outcome.error;
   return undefined;
