@@ -34,9 +34,6 @@ export interface FollowerOwner {
   jobEnded?(job: string, id: string, result: string): void;
 }
 
-/** Where the truth comes from: nowhere, from signals, or from readings that somebody asks for. */
-type Mode = 'away' | 'signals' | 'readings';
-
 interface StateWaiter {
   readonly name: string;
   readonly holds: (unit: FollowedUnit) => boolean;
@@ -54,7 +51,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #timers: Timers<'begin' | 'files'>;
   /** Bounded as the commands under way are, by the supervisor. */
   readonly #waiters = new Set<StateWaiter>();
-  #mode: Mode = 'away';
+  #hasSignals = false;
   /** Counts beginnings: what an earlier one finds out later is of no interest. */
   #epoch = 0;
   #attempt = 0;
@@ -69,14 +66,14 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
-  /** Whether changes come by themselves. */
+  /** Whether changes come by themselves; otherwise somebody has to ask for readings. */
   get hasSignals(): boolean {
-    return this.#mode === 'signals';
+    return this.#hasSignals;
   }
 
   /** Reads units again; the error says that they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#tellRead(names, this.#read(names, this.#mode));
+    return this.#tellRead(names, this.#read(names, this.#hasSignals));
   }
 
   /** Waits for a change after which `holds` of a unit. */
@@ -190,8 +187,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const awaited = this.jobs.awaited();
     const refused = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
-    const mode = refused === undefined ? 'signals' : 'readings';
-    const failed = await this.#readAll(mode);
+    const hasSignals = refused === undefined;
+    const failed = await this.#readAll(hasSignals);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));
@@ -199,11 +196,11 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       return;
     }
     this.#reload.lift();
-    this.#mode = mode;
+    this.#hasSignals = hasSignals;
     this.#wake(this.table.units());
     this.#owner.up(refused && sentence(refused));
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
-    if (refused === undefined) this.#attempt = 0;
+    if (hasSignals) this.#attempt = 0;
     else this.#beginAgain();
   }
 
@@ -214,8 +211,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /** Signals carry primary names: where a unit is followed by an alias, the unit behind it is listened to as well. */
-  async #readAll(mode: Mode): Promise<BusError | undefined> {
-    const failed = await this.#read(this.table.names, mode);
+  async #readAll(hasSignals: boolean): Promise<BusError | undefined> {
+    const failed = await this.#read(this.table.names, hasSignals);
     if (failed !== undefined) return failed;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return undefined;
@@ -223,12 +220,12 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (unheard !== undefined) return unheard;
     const names = aliases.map(({ name }) => name);
-    return this.#read(names, mode);
+    return this.#read(names, hasSignals);
   }
 
   /** Signals bring the result of services: where there are none, and of a run that was not followed, readings have to. */
-  #read(names: readonly string[], mode: Mode): Promise<BusError | undefined> {
-    const needsResult = mode === 'readings' || this.#plan.interest === 'verdicts';
+  #read(names: readonly string[], hasSignals: boolean): Promise<BusError | undefined> {
+    const needsResult = !hasSignals || this.#plan.interest === 'verdicts';
     return this.#reader.units(names, needsResult ? '' : UNIT_INTERFACE);
   }
 
@@ -236,7 +233,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#readAll(this.#mode);
+    const failed = await this.#readAll(this.#hasSignals);
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
       this.#away(sentence(failed));
@@ -250,7 +247,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   #away(reason: string): void {
     this.#timers.cancelAll();
     this.#reload.cancel();
-    this.#mode = 'away';
+    this.#hasSignals = false;
     this.#owner.down(reason);
   }
 }
