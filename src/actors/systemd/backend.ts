@@ -11,7 +11,7 @@ import type { Actor, Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { ReadingBus } from '../units/manager.js';
-import { UnitCommands } from './commands.js';
+import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 import { UnitsDirectory } from './units-directory.js';
 
@@ -192,7 +192,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (scope.absence !== undefined) {
       return failure('unavailable', `The user's systemd is away: ${scope.absence}`);
     }
-    const answer = await new UnitCommands(scope.follower, this.#clock).run(command.do, unit.name);
+    const answer = await new UnitCommand(scope.follower, this.#clock, command.do, unit.name).run();
     scope.tellNow(unit);
     return answer;
   }

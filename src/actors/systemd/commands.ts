@@ -20,8 +20,6 @@ const COMMAND_MAX_MS = 9_000;
  */
 const START_GRACE_MS = 100;
 
-type Verb = SystemdCommand['do'];
-
 /** What a job was to bring about. */
 type Aim = 'started' | 'stopped';
 
@@ -34,7 +32,7 @@ interface CommandPlan {
 }
 
 /** enable and disable are as with `systemctl --now`. */
-const PLANS: Readonly<Record<Verb, CommandPlan>> = {
+const PLANS: Readonly<Record<SystemdCommand['do'], CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', aim: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
   restart: { noun: 'restart', job: 'restartUnit', aim: 'started' },
@@ -44,87 +42,80 @@ const PLANS: Readonly<Record<Verb, CommandPlan>> = {
 
 const OK: Answer = { ok: true };
 
-export class UnitCommands {
+/** One command to one unit. */
+export class UnitCommand {
   readonly #follower: UnitFollower<UserBus>;
   readonly #clock: Clock;
+  readonly #plan: CommandPlan;
+  readonly #name: string;
+  readonly #deadline: number;
 
-  constructor(follower: UnitFollower<UserBus>, clock: Clock) {
+  constructor(follower: UnitFollower<UserBus>, clock: Clock, verb: SystemdCommand['do'], name: string) {
     this.#follower = follower;
     this.#clock = clock;
+    this.#plan = PLANS[verb];
+    this.#name = name;
+    this.#deadline = clock.monotonic() + COMMAND_MAX_MS;
   }
 
   /** Resolves when the unit's job is over, or at the latest after 9 s: what is still queued then was accepted. */
-  async run(verb: Verb, name: string): Promise<Answer> {
-    const plan = PLANS[verb];
-    const deadline = this.#clock.monotonic() + COMMAND_MAX_MS;
+  async run(): Promise<Answer> {
     // Before the links are changed: behind them the name may lead nowhere, while the unit that it led to runs on.
-    const before = this.#factsOf(name);
-    if (plan.files !== undefined) {
-      const failed = await this.#changeFiles(plan.files, name, deadline);
+    const before = this.#facts;
+    const { files } = this.#plan;
+    if (files !== undefined) {
+      const failed = await this.#changeFiles(files);
       // Also where it went wrong half-way: links may have been made.
-      await this.#follower.refresh([name]);
-      if (failed !== undefined) return refusal(plan, name, failed);
+      await this.#follower.refresh([this.#name]);
+      if (failed !== undefined) return this.#refusal(failed);
     }
-    return this.#runJob(plan, name, before, deadline);
+    return this.#runJob(before);
   }
 
   /** As systemctl does it: the links, then a reload, so that the manager knows them. */
-  async #changeFiles(
-    how: 'enable' | 'disable',
-    name: string,
-    deadline: number,
-  ): Promise<BusError | undefined> {
+  async #changeFiles(how: 'enable' | 'disable'): Promise<BusError | undefined> {
     const { bus } = this.#follower;
     const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
-    const options = (): { deadlineMs: number } => ({ deadlineMs: this.#left(deadline) });
     const changed: Outcome<unknown> =
       how === 'enable'
-        ? await bus.call(enableUnitFiles, [[name], false, false], options())
-        : await bus.call(disableUnitFiles, [[name], false], options());
+        ? await bus.call(enableUnitFiles, [[this.#name], false, false], { deadlineMs: this.#leftMs })
+        : await bus.call(disableUnitFiles, [[this.#name], false], { deadlineMs: this.#leftMs });
     if (!changed.ok) return changed.error;
-    const reloaded = await bus.call(reload, [], options());
+    const reloaded = await bus.call(reload, [], { deadlineMs: this.#leftMs });
     return reloaded.ok ? undefined : reloaded.error;
   }
 
-  async #runJob(
-    plan: CommandPlan,
-    name: string,
-    before: UnitFacts | undefined,
-    deadline: number,
-  ): Promise<Answer> {
+  async #runJob(before: UnitFacts | undefined): Promise<Answer> {
     const { bus, jobs } = this.#follower;
+    const { files, job, aim } = this.#plan;
     // The unit that an alias led to until its link was taken away.
-    const lost = plan.files === 'disable' && before?.id !== this.#factsOf(name)?.id ? before?.id : undefined;
-    const call = await bus.call(SYSTEMD_METHODS[plan.job], [lost ?? name, 'replace'], {
-      deadlineMs: this.#left(deadline),
-    });
-    if (!call.ok) return isGoneAlready(plan, before, call.error) ? OK : refusal(plan, name, call.error);
-    const end = await this.#within(this.#left(deadline), jobs.wait(call.value, lost ?? name));
+    const lost = files === 'disable' && before?.id !== this.#facts?.id ? before?.id : undefined;
+    const asked = lost ?? this.#name;
+    const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: this.#leftMs });
+    if (!call.ok) return isGoneAlready(this.#plan, before, call.error) ? OK : this.#refusal(call.error);
+    const end = await this.#within(this.#leftMs, jobs.wait(call.value, asked));
     if (end === undefined) return OK;
-    if (end.kind === 'away') return refusal(plan, name, { kind: 'closed' });
+    if (end.kind === 'away') return this.#refusal({ kind: 'closed' });
     // Signals that a job caused come before its end. Without signals, or with those of another unit, there is only looking.
-    if (!this.#follower.hasSignals || lost !== undefined) await this.#follower.refresh([name]);
-    if (plan.aim === 'started') await this.#startGrace(name, before?.invocation, deadline);
-    const facts = this.#factsOf(name);
-    return facts === undefined ? OK : verdictOn(plan.aim, end.result, facts);
+    if (!this.#follower.hasSignals || lost !== undefined) await this.#follower.refresh([this.#name]);
+    if (aim === 'started') await this.#startGrace(before?.invocation);
+    const facts = this.#facts;
+    return facts === undefined ? OK : verdictOn(aim, end.result, facts);
   }
 
-  async #startGrace(name: string, before: string | undefined, deadline: number): Promise<void> {
-    const unit = this.#follower.table.unit(name);
+  async #startGrace(before: string | undefined): Promise<void> {
+    const unit = this.#follower.table.unit(this.#name);
     if (unit === undefined || !runsInUnit(unit) || unit.facts.invocation === before) return;
-    const wait = Math.min(START_GRACE_MS, this.#left(deadline));
-    await this.#within(
-      wait,
-      this.#follower.wait(name, (now) => !runsInUnit(now)),
-    );
+    const ended = this.#follower.wait(this.#name, (now) => !runsInUnit(now));
+    await this.#within(Math.min(START_GRACE_MS, this.#leftMs), ended);
   }
 
-  #factsOf(name: string): UnitFacts | undefined {
-    return this.#follower.table.unit(name)?.facts;
+  get #facts(): UnitFacts | undefined {
+    return this.#follower.table.unit(this.#name)?.facts;
   }
 
-  #left(deadline: number): number {
-    return Math.max(1, deadline - this.#clock.monotonic());
+  get #leftMs(): number {
+    return Math.max(1, this.#deadline - this.#clock.monotonic());
   }
 
   /** What is waited for; undefined when it has not come after `ms`. */
@@ -133,10 +124,10 @@ export class UnitCommands {
     forget();
     return first;
   }
-}
 
-function refusal({ noun }: CommandPlan, name: string, error: BusError): Answer {
-  return { ok: false, ...faultOf(error, `The ${noun} of ${name} failed`) };
+  #refusal(error: BusError): Answer {
+    return { ok: false, ...faultOf(error, `The ${this.#plan.noun} of ${this.#name} failed`) };
+  }
 }
 
 function runsInUnit({ name, facts }: FollowedUnit): boolean {
@@ -153,41 +144,35 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
 // could not be executed, or that found its work done (measured, systemd 252).
 
 interface Rule {
-  readonly aim: Aim;
   readonly holds: (facts: UnitFacts) => boolean;
   readonly why: string;
 }
 
 /** States in which a job that is over has missed its aim. The first that holds says why. */
-const MISSED: readonly Rule[] = [
-  { aim: 'started', holds: ({ activeState }) => activeState === 'failed', why: 'The unit has failed' },
-  {
-    aim: 'started',
-    holds: ({ activeState, subState }) => activeState === 'activating' && subState.startsWith('auto-restart'),
-    why: 'The unit has failed and waits to be started again',
-  },
-  {
-    aim: 'started',
-    // On its way to one of the two above: it stays there for as long as its ExecStopPost= takes.
-    holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
-    why: 'The unit is failing',
-  },
-  {
-    aim: 'started',
-    holds: ({ activeState, conditionMet }) => activeState === 'inactive' && !conditionMet,
-    why: 'A condition of the unit is not met',
-  },
-  {
-    aim: 'started',
-    holds: ({ activeState, result }) => activeState === 'inactive' && result !== 'success',
-    why: 'The unit has ended badly',
-  },
-  {
-    aim: 'stopped',
-    holds: ({ activeState }) => activeState === 'active',
-    why: 'The unit is active all the same',
-  },
-];
+const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
+  started: [
+    { holds: ({ activeState }) => activeState === 'failed', why: 'The unit has failed' },
+    {
+      holds: ({ activeState, subState }) =>
+        activeState === 'activating' && subState.startsWith('auto-restart'),
+      why: 'The unit has failed and waits to be started again',
+    },
+    {
+      // On its way to one of the two above: it stays there for as long as its ExecStopPost= takes.
+      holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
+      why: 'The unit is failing',
+    },
+    {
+      holds: ({ activeState, conditionMet }) => activeState === 'inactive' && !conditionMet,
+      why: 'A condition of the unit is not met',
+    },
+    {
+      holds: ({ activeState, result }) => activeState === 'inactive' && result !== 'success',
+      why: 'The unit has ended badly',
+    },
+  ],
+  stopped: [{ holds: ({ activeState }) => activeState === 'active', why: 'The unit is active all the same' }],
+};
 
 /**
  * The answer to a command whose job is over. `result` is JobRemoved's; undefined when the job's end was not heard, so that
@@ -196,6 +181,6 @@ const MISSED: readonly Rule[] = [
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
-  const missed = MISSED.find((rule) => rule.aim === aim && rule.holds(facts));
+  const missed = MISSED[aim].find(({ holds }) => holds(facts));
   return missed === undefined ? OK : failure('refused', `${missed.why}: the ${ended}`);
 }
