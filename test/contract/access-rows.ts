@@ -109,53 +109,39 @@ export interface Stranger {
   readonly headers: (own: string) => Readonly<Record<string, string>>;
 }
 
+const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ what, headers });
+
+const REBOUND = 'evil.example:8018';
 /** Whoever has such a name pointed at the node: nothing at all is answered. The node is called Kitchen. */
 export const REBINDING: readonly Stranger[] = [
-  'evil.example',
-  'kitchen.evil.example',
-  'localhost.evil.example',
-  '127.0.0.1.nip.io',
-  'attic.local',
-  '2130706433',
+  ...['evil.example', 'kitchen.evil.example', 'localhost.evil.example', '127.0.0.1.nip.io'],
+  ...['attic.local', '2130706433'],
 ]
-  .map((host): Stranger => ({ what: `a page of ${host}`, headers: () => ({ Host: host }) }))
-  .concat([
-    {
-      what: 'a rebound page, which is its own origin',
-      headers: () => ({
-        Host: 'evil.example:8018',
-        Origin: 'http://evil.example:8018',
-        'Sec-Fetch-Site': 'same-origin',
-      }),
-    },
-  ]);
+  .map((host) => stranger(`a page of ${host}`, () => ({ Host: host })))
+  .concat(
+    stranger('a rebound page, which is its own origin', () => ({
+      ...{ Host: REBOUND, Origin: `http://${REBOUND}`, 'Sec-Fetch-Site': 'same-origin' },
+    })),
+  );
 
 /** Pages that a browser has loaded from elsewhere: they have no effect, and read nothing. */
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
-  {
-    what: 'another site',
-    headers: () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' }),
-  },
-  { what: 'a sandboxed page', headers: () => ({ Origin: 'null' }) },
-  { what: 'the node by https', headers: (own) => ({ Origin: `https://${own}` }) },
-  {
-    what: 'another port of the node',
-    headers: (own) => ({ Origin: `http://${own.replace(/\d+$/, '1')}`, 'Sec-Fetch-Site': 'same-site' }),
-  },
-  { what: 'the node as a user name', headers: (own) => ({ Origin: `http://${own}@evil.example` }) },
+  stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
+  stranger('a sandboxed page', () => ({ Origin: 'null' })),
+  stranger('the node by https', (own) => ({ Origin: `https://${own}` })),
+  stranger('another port of the node', (own) => ({
+    ...{ Origin: `http://${own.replace(/\d+$/, '1')}`, 'Sec-Fetch-Site': 'same-site' },
+  })),
+  stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
 ];
 
 /** Browsers send no Origin with it. */
-export const FORM_OF_ANOTHER: Stranger = {
-  what: 'a form of another site',
-  headers: () => ({ 'Sec-Fetch-Site': 'cross-site' }),
-};
+export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-Fetch-Site': 'cross-site' }));
 
 /** No stranger. */
-export const OWN_PAGE: Stranger = {
-  what: "the node's own page",
-  headers: (own) => ({ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' }),
-};
+export const OWN_PAGE = stranger("the node's own page", (own) => ({
+  ...{ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' },
+}));
 
 /** What the machine has, in the network that access.test.ts makes. */
 export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;

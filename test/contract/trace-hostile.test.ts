@@ -15,6 +15,7 @@ import { ENTRY } from './daemon.js';
 import { type Tracer, type TracerOptions, trace } from './tracer.js';
 
 const DEADLINE_MS = 60_000;
+const BOUNDED = { timeout: DEADLINE_MS };
 const MIB = 1 << 20;
 /** What is sent to a side that does not read; a trace that kept it would need as much more. */
 const FLOOD_BYTES = 96 * MIB;
@@ -58,6 +59,14 @@ async function joined(
   return [client, server];
 }
 
+/** A tracer between such peers, with one client. */
+async function joinedTracer(t: TestContext, options: Omit<TracerOptions, 'env'> = {}) {
+  const between = await peers(t);
+  const tracer = await trace(t, { env: between.env, ...options });
+  const [client, server] = await joined(t, tracer, between);
+  return { tracer, client, server };
+}
+
 /** Resolves with what has come when it is so much. */
 async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -83,9 +92,7 @@ const CASES: readonly (readonly [string, Uint8Array, string])[] = [
 ];
 
 for (const from of ['client', 'server'] as const) {
-  test(`what a ${from} says badly passes, byte by byte too, and is told`, {
-    timeout: DEADLINE_MS,
-  }, async (t) => {
+  test(`what a ${from} says badly passes, byte by byte too, and is told`, BOUNDED, async (t) => {
     const between = await peers(t);
     const tracer = await trace(t, { env: between.env });
     for (const [index, [what, bad, told]] of CASES.entries()) {
@@ -136,23 +143,12 @@ async function floods(socket: Socket, piece: Buffer): Promise<number> {
 }
 
 /** 64 kB of audio data; and a command whose line is six times as long. */
-const BLOCK = Buffer.from(
-  wire.framed(
-    Array.from({ length: 65_536 }, () => 0x55),
-    { channel: 0 },
-  ),
-);
-const WORDY = Buffer.from(
-  wire.command(200, 1, ...Array.from({ length: 60 }, () => wire.text('\u0001'.repeat(4000)))),
-);
+const BLOCK = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
+const WORDY = Buffer.from(wire.command(200, 1, ...Array(60).fill(wire.text('\u0001'.repeat(4000)))));
 
 for (const from of ['client', 'server'] as const) {
-  test(`a side that does not read slows a ${from}, and costs no memory`, {
-    timeout: DEADLINE_MS,
-  }, async (t) => {
-    const between = await peers(t);
-    const tracer = await trace(t, { env: between.env });
-    const [client, server] = await joined(t, tracer, between);
+  test(`a side that does not read slows a ${from}, and costs no memory`, BOUNDED, async (t) => {
+    const { tracer, client, server } = await joinedTracer(t);
     const [speaker, hearer] = from === 'client' ? [client, server] : [server, client];
     hearer.pause();
     const taken = await floods(speaker, BLOCK);
@@ -166,19 +162,13 @@ for (const from of ['client', 'server'] as const) {
     await until('all has come', () => heard === all, DEADLINE_MS);
     assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
     speaker.destroy();
-    await hasSaid(
-      tracer,
-      `#1 closed; passed over: ${all / BLOCK.length} blocks of audio data, ${(all / BLOCK.length) * 65_536} bytes`,
-    );
+    const blocks = all / BLOCK.length;
+    await hasSaid(tracer, `#1 closed; passed over: ${blocks} blocks of audio data, ${blocks * 65_536} bytes`);
   });
 }
 
-test('whoever does not read the lines slows the clients, and costs no memory', {
-  timeout: DEADLINE_MS,
-}, async (t) => {
-  const between = await peers(t);
-  const tracer = await trace(t, { env: between.env, args: ['--json'], unread: true });
-  const [client, server] = await joined(t, tracer, between);
+test('whoever does not read the lines slows the clients, and costs no memory', BOUNDED, async (t) => {
+  const { tracer, client, server } = await joinedTracer(t, { args: ['--json'], unread: true });
   server.resume();
   const taken = await floods(client, WORDY);
   assert.ok(taken < 8 * MIB, `${taken} bytes were taken`);
@@ -189,7 +179,7 @@ test('whoever does not read the lines slows the clients, and costs no memory', {
   assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
 });
 
-test('clients at a time are numbered, and each has its own server', { timeout: DEADLINE_MS }, async (t) => {
+test('clients at a time are numbered, and each has its own server', BOUNDED, async (t) => {
   const between = await peers(t);
   const tracer = await trace(t, { env: between.env, args: ['--json'] });
   const pairs = [];
@@ -197,19 +187,13 @@ test('clients at a time are numbered, and each has its own server', { timeout: D
   for (const [index, [client]] of pairs.entries()) client.write(wire.command(20, index + 10));
   const numbers = await until('all have been heard', () => {
     const said = tracer.said().filter(({ command }) => command === 'GET_SERVER_INFO');
-    return said.length === 3 && said.map(({ connection, tag }) => [connection, tag]);
+    return said.length === 3 && said.map(({ connection, tag }) => `${connection} ${tag}`);
   });
-  assert.deepEqual(numbers.toSorted(), [
-    [1, 10],
-    [2, 11],
-    [3, 12],
-  ]);
+  assert.deepEqual(numbers.toSorted(), ['1 10', '2 11', '3 12']);
 });
 
-test('a side that has said its last word still hears', { timeout: DEADLINE_MS }, async (t) => {
-  const between = await peers(t);
-  const tracer = await trace(t, { env: between.env });
-  const [client, server] = await joined(t, tracer, between);
+test('a side that has said its last word still hears', BOUNDED, async (t) => {
+  const { tracer, client, server } = await joinedTracer(t);
   server.allowHalfOpen = true;
   client.end(wire.command(20, 1));
   await new Promise((resolve) => server.resume().once('end', resolve));
@@ -221,15 +205,17 @@ test('a side that has said its last word still hears', { timeout: DEADLINE_MS },
   await hasSaid(tracer, '#1 closed');
 });
 
-test('without a sound server a client is told so by its connection, and people by a line', {
-  timeout: DEADLINE_MS,
-}, async (t) => {
-  const { env } = await peers(t);
-  const tracer = await trace(t, { env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' } });
-  const client = connect(tracer.path);
-  await new Promise((resolve) => client.resume().once('close', resolve));
-  await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
-});
+test(
+  'without a sound server a client is told so by its connection, and people by a line',
+  BOUNDED,
+  async (t) => {
+    const { env } = await peers(t);
+    const tracer = await trace(t, { env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' } });
+    const client = connect(tracer.path);
+    await new Promise((resolve) => client.resume().once('close', resolve));
+    await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
+  },
+);
 
 const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
   ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(
@@ -239,10 +225,8 @@ const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
 ];
 
 for (const [what, end] of ENDS) {
-  test(`${what} ends it and its connections, and its socket is gone`, { timeout: DEADLINE_MS }, async (t) => {
-    const between = await peers(t);
-    const tracer = await trace(t, { env: between.env });
-    const [client, server] = await joined(t, tracer, between);
+  test(`${what} ends it and its connections, and its socket is gone`, BOUNDED, async (t) => {
+    const { tracer, client, server } = await joinedTracer(t);
     const closed = Promise.all(
       [client, server].map((side) => new Promise((resolve) => side.resume().once('close', resolve))),
     );
@@ -255,19 +239,13 @@ for (const [what, end] of ENDS) {
   });
 }
 
-interface Ran {
-  readonly status: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function ran(t: TestContext, options: TracerOptions): Promise<Ran> {
+async function ran(t: TestContext, options: TracerOptions) {
   const tracer = await trace(t, options);
   const status = await tracer.ended;
   return { status, out: tracer.out(), err: tracer.err() };
 }
 
-test('of very many clients the last are refused', { timeout: DEADLINE_MS }, async (t) => {
+test('of very many clients the last are refused', BOUNDED, async (t) => {
   const between = await peers(t);
   const tracer = await trace(t, { env: between.env });
   for (let number = 1; number <= 64; number += 1) await joined(t, tracer, between);
@@ -290,7 +268,7 @@ const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[
 ];
 
 for (const [what, command, status, err] of COMMANDS) {
-  test(`of a command it passes on ${what}`, { timeout: DEADLINE_MS }, async (t) => {
+  test(`of a command it passes on ${what}`, BOUNDED, async (t) => {
     const { env, directory } = await peers(t);
     const result = await ran(t, { env, args: ['--', ...command] });
     assert.deepEqual([result.status, result.out], [status, '']);
@@ -299,7 +277,7 @@ for (const [what, command, status, err] of COMMANDS) {
   });
 }
 
-test('a signal goes to the command, which may end as it likes', { timeout: DEADLINE_MS }, async (t) => {
+test('a signal goes to the command, which may end as it likes', BOUNDED, async (t) => {
   const { env } = await peers(t);
   const script = 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done';
   const tracer = await trace(t, { env, args: ['--', 'sh', '-c', script] });
@@ -309,7 +287,7 @@ test('a signal goes to the command, which may end as it likes', { timeout: DEADL
   assert.match(tracer.err(), /got/);
 });
 
-test('a capture that fills its disk ends the trace, which says so', { timeout: DEADLINE_MS }, async (t) => {
+test('a capture that fills its disk ends the trace, which says so', BOUNDED, async (t) => {
   const between = await peers(t);
   symlinkSync('/dev/full', join(between.directory, 'cap-1-client.bin'));
   const tracer = await trace(t, { env: between.env, args: ['--raw', join(between.directory, 'cap')] });
@@ -319,7 +297,7 @@ test('a capture that fills its disk ends the trace, which says so', { timeout: D
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
 });
 
-test('lines that fill their disk end the trace, which says so', { timeout: DEADLINE_MS }, async (t) => {
+test('lines that fill their disk end the trace, which says so', BOUNDED, async (t) => {
   const { env } = await peers(t);
   const script = '"$0" "$1" trace -- pactl info > /dev/full';
   const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ENTRY], {
@@ -330,32 +308,33 @@ test('lines that fill their disk end the trace, which says so', { timeout: DEADL
   assert.match(stderr, /^tonearm: trace: write ENOSPC|^tonearm: trace: ENOSPC/m);
 });
 
-for (const [what, args, env, status, said] of [
+for (const [what, args, directory, status, said] of [
   [
     'a directory that is not there',
     [],
-    { XDG_RUNTIME_DIR: '/nowhere' },
+    '/nowhere',
     69,
     /^tonearm: trace: cannot listen there: ENOENT: .* '\/nowhere'/,
   ],
   [
     'a capture that cannot be made',
     ['--raw', '/nowhere/x'],
-    {},
+    '',
     74,
     /^tonearm: trace: ENOENT.*\/nowhere\/x\.json/,
   ],
   [
     'a wrong command line',
     ['--bogus'],
-    {},
+    '',
     64,
     /^tonearm: trace: .*'--bogus'.*; see tonearm trace --help\n$/,
   ],
 ] as const) {
-  test(`${what} is ${status}`, { timeout: DEADLINE_MS }, async (t) => {
+  test(`${what} is ${status}`, BOUNDED, async (t) => {
     const between = await peers(t);
-    const result = await ran(t, { env: { ...between.env, ...env }, args: [...args, '--', 'true'] });
+    const env = { ...between.env, ...(directory && { XDG_RUNTIME_DIR: directory }) };
+    const result = await ran(t, { env, args: [...args, '--', 'true'] });
     assert.equal(result.status, status);
     assert.match(result.err, said);
   });

@@ -155,23 +155,19 @@ describe('bodies', () => {
 });
 
 describe('clients that go away', () => {
-  test('while a backend works', async () => {
-    const settle = under.backends.hold();
-    const one = connection().write(mute(''));
-    await under.backends.askedTimes(1);
-    one.destroy();
-    await under.fetch({ path: '/server' });
-    settle({ ok: true });
-  });
-
-  test('while a question to a backend waits', async () => {
-    const settle = under.backends.hold();
-    const one = connection().write(get('/power/'));
-    await under.backends.askedTimes(1);
-    one.destroy();
-    await under.fetch({ path: '/server' });
-    settle({ ok: true, text: '{}' });
-  });
+  for (const [when, request] of [
+    ['while a backend works', mute('')],
+    ['while a question to a backend waits', get('/power/')],
+  ] as const) {
+    test(when, async () => {
+      const settle = under.backends.hold();
+      const one = connection().write(request);
+      await under.backends.askedTimes(1);
+      one.destroy();
+      await under.fetch({ path: '/server' });
+      settle({ ok: true, text: '{}' });
+    });
+  }
 
   test('in the middle of the head', async () => {
     connection().write('GET /audio HTTP/1.1\r\nHo').destroy();

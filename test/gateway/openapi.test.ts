@@ -5,7 +5,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ROUTES } from '../../src/gateway/routes.js';
-import { EVENTS } from '../../src/protocol/actor/collections.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi, Operation } from './openapi-conformance.js';
 
@@ -83,30 +82,6 @@ test('every response has a description, and every problem is a problem document'
       }
     }
   }
-});
-
-test('only mute may come without the body that it can have', async () => {
-  const required = operations(await document())
-    .filter(([, , { requestBody }]) => requestBody !== undefined)
-    .map(([path, , { requestBody }]) => `${path.split('/').at(-1)} ${requestBody?.required}`);
-  assert.deepEqual([...new Set(required)].sort(), [
-    'balance true',
-    'loop true',
-    'mute false',
-    'output true',
-    'port true',
-    'position true',
-    'seek true',
-    'shuffle true',
-    'volume true',
-  ]);
-});
-
-test('the stream names every event and every query parameter', async () => {
-  const events = (await document()).paths['/events']?.['get'] as Operation & { 'x-events': object };
-  assert.deepEqual(Object.keys(events['x-events']).sort(), Object.keys(EVENTS).sort());
-  const parameters = (events.parameters ?? []).map(({ name }) => name);
-  assert.deepEqual(parameters, ['types', 'backend', 'exclude', 'keepalive', 'snapshot', 'lastEventId']);
 });
 
 /**
