@@ -1,9 +1,10 @@
-// What happens on one connection: keep-alive, pipelining, slow, broken and abandoned requests. The process survives all of it.
+// What happens on one connection: keep-alive, pipelining, slow, broken and abandoned requests, streams. The process survives all of it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
+import { put, stream } from './scripted-backends.js';
 
 const under = GatewayUnderTest.up().within({ after });
 const open: RawConnection[] = [];
@@ -152,6 +153,30 @@ describe('bodies', () => {
     await under.fetch({ path: '/server' });
     assert.deepEqual(under.backends.asked, []);
   });
+});
+
+/** The body as far as its chunks have ended (RFC 9112, section 7.1): all that a client gets that takes whole chunks only. */
+function wholeChunks(text: string): string {
+  let body = '';
+  let at = text.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, lineEnd), 16);
+    const end = lineEnd + 2 + size;
+    if (lineEnd < 0 || Number.isNaN(size) || text.slice(end, end + 2) !== '\r\n') return body;
+    body += text.slice(lineEnd + 2, end);
+    at = end + 2;
+  }
+}
+
+test('each event of a stream comes in chunks that have ended, for clients that wait for the end of a chunk', async () => {
+  const consumer = connection().write(get('/events?types=audio.updated'));
+  await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
+  for (const id of [17, 18]) {
+    under.gateway.listener.changes('audio', [put('audio.clients', String(id), stream(id))]);
+    const seen = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
+    assert.match(wholeChunks(seen), /\}\]\n\n$/);
+  }
 });
 
 describe('clients that go away', () => {

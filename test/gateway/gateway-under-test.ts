@@ -19,31 +19,21 @@ const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
   api: {
-    port: 0,
-    cors: { origins: [] },
-    hosts: [],
-    sse: { enabled: true, maxClients: 4 },
-    ui: { enabled: true },
+    ...{ port: 0, cors: { origins: [] }, hosts: [] },
+    ...{ sse: { enabled: true, maxClients: 4 }, ui: { enabled: true } },
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: true },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
-    enabled: true,
-    resultFile: '/result',
-    checkUnit: 'check.service',
-    upgradeUnit: 'upgrade.service',
-    progressSocket: '/socket',
-    stateFile: '/state',
+    ...{ enabled: true, checkUnit: 'check.service', upgradeUnit: 'upgrade.service' },
+    ...{ resultFile: '/result', progressSocket: '/socket', stateFile: '/state' },
   },
   players: { enabled: true },
   discovery: { enabled: false, name: 'node' },
   mqtt: {
-    enabled: false,
-    topic: 'tonearm/node',
-    control: true,
-    homeAssistant: true,
-    homeAssistantPrefix: 'homeassistant',
+    ...{ enabled: false, topic: 'tonearm/node', control: true },
+    ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
   },
 };
 

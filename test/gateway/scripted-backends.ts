@@ -55,17 +55,8 @@ export function drop(collection: Collection, key: string): Change {
 }
 
 function sink(id: number, name = `sink-${id}`) {
-  return {
-    id,
-    name,
-    description: name,
-    muted: false,
-    volume: 0.5,
-    state: 'idle',
-    default: id === 0,
-    props: {},
-    balance: 0,
-  };
+  const values = { muted: false, volume: 0.5, state: 'idle', props: {}, balance: 0 };
+  return { id, name, description: name, default: id === 0, ...values };
 }
 
 export function stream(id: number, name = `player-${id}`) {
@@ -80,12 +71,8 @@ const PLAYER = {
   position: 1_000_000,
   position_updated_at: '2026-01-01T00:00:00.000Z',
   capabilities: {
-    can_play: true,
-    can_pause: true,
-    can_go_next: false,
-    can_go_previous: false,
-    can_seek: true,
-    can_control: true,
+    ...{ can_play: true, can_pause: true, can_go_next: false, can_go_previous: false },
+    ...{ can_seek: true, can_control: true },
   },
   tracklist_supported: false,
 };
