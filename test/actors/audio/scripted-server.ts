@@ -121,30 +121,18 @@ export const sinkFields = (
     ...[string(activePort), Buffer.from('B'), Buffer.from([1]), format()],
   ]);
 
-export interface InputFields {
-  readonly volume?: readonly number[];
-  readonly hasVolume?: boolean;
-  readonly corked?: boolean;
-  readonly muted?: boolean;
-  readonly sink?: number;
-}
+const FULL: readonly number[] = [0x10000, 0x10000];
+const INPUT = { volume: FULL, hasVolume: true, corked: false, muted: false, sink: 0 };
+export type InputFields = Partial<typeof INPUT>;
 
-export const inputFields = (
-  index: number,
-  name: string,
-  {
-    volume = [0x10000, 0x10000],
-    hasVolume = true,
-    corked = false,
-    muted = false,
-    sink = 0,
-  }: InputFields = {},
-): Buffer =>
-  Buffer.concat([
+export function inputFields(index: number, name: string, fields: InputFields = {}): Buffer {
+  const { volume, hasVolume, corked, muted, sink } = { ...INPUT, ...fields };
+  return Buffer.concat([
     ...[u32(index), string(name), u32(NONE), u32(1), u32(sink), sampleSpec(2, 44_100), channelMap(2)],
     ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(muted)],
     ...[properties({ 'media.name': name }), boolean(corked), boolean(hasVolume), boolean(true), format()],
   ]);
+}
 
 /** The answer to a capture: stream 0 unless given. */
 export const recordStreamFields = (stream = 0): Buffer =>
@@ -162,24 +150,20 @@ export function peaks(stream: number, ...values: readonly number[]): Buffer {
   return frame;
 }
 
+const ORDINARY: Readonly<Partial<Record<number, () => Buffer>>> = {
+  [COMMAND.auth]: () => u32(PROTOCOL_VERSION),
+  [COMMAND.setClientName]: () => u32(9),
+  [COMMAND.getServerInfo]: () => serverFields(),
+  [COMMAND.getSinks]: () => sinkFields(0, 'living'),
+  [COMMAND.getSink]: () => sinkFields(0, 'living'),
+  [COMMAND.getInputs]: () => inputFields(5, 'News'),
+  [COMMAND.getInput]: () => inputFields(5, 'News'),
+};
+
 /** A plain server: one sink `living` with index 0, one stream `News` with index 5. */
 export const ordinary: Handler = ({ command, tag }, { reply }) => {
-  switch (command) {
-    case COMMAND.auth:
-      return reply(tag, u32(PROTOCOL_VERSION));
-    case COMMAND.setClientName:
-      return reply(tag, u32(9));
-    case COMMAND.getServerInfo:
-      return reply(tag, serverFields());
-    case COMMAND.getSinks:
-    case COMMAND.getSink:
-      return reply(tag, sinkFields(0, 'living'));
-    case COMMAND.getInputs:
-    case COMMAND.getInput:
-      return reply(tag, inputFields(5, 'News'));
-    default:
-      return reply(tag);
-  }
+  const fields = ORDINARY[command];
+  return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
 /** The ordinary server but for some commands. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Interface, type Place, placesOf } from '../../../src/actors/discovery/places.js';
+import { type Interface, placesOf } from '../../../src/actors/discovery/places.js';
 
 function at(name: string, index: number, ...addresses: readonly string[]): Interface {
   return {
@@ -15,37 +15,24 @@ function at(name: string, index: number, ...addresses: readonly string[]): Inter
 const LAN = at('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');
 const WLAN = at('wlan0', 3, '192.168.78.5', '192.168.78.6');
 
-const ROWS: readonly [what: string, listening: readonly string[], places: readonly Place[]][] = [
-  ['loopback', ['127.0.0.1', '::1'], []],
-  ['an address that is gone', ['192.168.77.9'], []],
-  ['an IPv4 address', ['127.0.0.1', '192.168.77.5'], [[2, 0]]],
-  ['an IPv6 address', ['fd00::5'], [[2, 1]]],
-  ['a link-local address', ['fe80::5%lan0'], [[2, 1]]],
-  ["another interface's link-local address", ['fe80::5%wlan0'], []],
-  ['both protocols of an interface', ['192.168.77.5', 'fd00::5', 'fe80::5%lan0'], [[2, -1]]],
-  ['two addresses of one protocol', ['192.168.78.5', '192.168.78.6'], [[3, 0]]],
-  [
-    'two interfaces',
-    ['192.168.77.5', '192.168.78.5'],
-    [
-      [2, 0],
-      [3, 0],
-    ],
-  ],
-  ['every address', ['::'], [[-1, -1]]],
-  ['every IPv4 address', ['0.0.0.0'], [[-1, 0]]],
-  [
-    'every IPv4 address, and one of IPv6',
-    ['0.0.0.0', 'fd00::5'],
-    [
-      [-1, 0],
-      [2, 1],
-    ],
-  ],
+/** A place: the interface's index and protocol, 0 for IPv4, 1 for IPv6, -1 for any. */
+const ROWS: readonly (readonly [what: string, listening: readonly string[], places: string])[] = [
+  ['loopback', ['127.0.0.1', '::1'], ''],
+  ['an address that is gone', ['192.168.77.9'], ''],
+  ['an IPv4 address', ['127.0.0.1', '192.168.77.5'], '2,0'],
+  ['an IPv6 address', ['fd00::5'], '2,1'],
+  ['a link-local address', ['fe80::5%lan0'], '2,1'],
+  ["another interface's link-local address", ['fe80::5%wlan0'], ''],
+  ['both protocols of an interface', ['192.168.77.5', 'fd00::5', 'fe80::5%lan0'], '2,-1'],
+  ['two addresses of one protocol', ['192.168.78.5', '192.168.78.6'], '3,0'],
+  ['two interfaces', ['192.168.77.5', '192.168.78.5'], '2,0 3,0'],
+  ['every address', ['::'], '-1,-1'],
+  ['every IPv4 address', ['0.0.0.0'], '-1,0'],
+  ['every IPv4 address, and one of IPv6', ['0.0.0.0', 'fd00::5'], '-1,0 2,1'],
 ];
 for (const [what, listening, places] of ROWS) {
-  test(`${what} is announced at ${JSON.stringify(places)}`, () => {
-    assert.deepEqual(placesOf(listening, [LAN, WLAN]), places);
+  test(`${what} is announced at ${places || 'no place'}`, () => {
+    assert.equal(placesOf(listening, [LAN, WLAN]).join(' '), places);
   });
 }
 

@@ -3,47 +3,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandQueues, type WaitingAsk } from '../../../src/actors/mqtt/command-queues.js';
-import { until } from '../../until.js';
 
 function ask(path: string, supersedes?: string, queue = 'q'): WaitingAsk {
   return { topic: 't', path, queue, ...(supersedes !== undefined && { supersedes }) };
 }
 
 /** Each ask ends when the test says so. */
-function held(): { queues: CommandQueues; begun: string[]; finish: () => void } {
+function held() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const queues = new CommandQueues((each) => {
     begun.push(each.path);
     return new Promise((resolve) => ends.push(resolve));
   });
-  return { queues, begun, finish: () => ends.shift()?.() };
+  /** So many end, one after the other. */
+  const finish = async (count = 1): Promise<void> => {
+    for (let ended = 0; ended < count; ended += 1) {
+      ends.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { queues, begun, finish };
 }
 
 test('one of a queue is under way at a time, in order; other queues do not wait', async () => {
   const { queues, begun, finish } = held();
   for (const each of [ask('1'), ask('2'), ask('other', undefined, 'r')]) assert.ok(queues.take(each));
   assert.deepEqual(begun, ['1', 'other']);
-  finish();
-  await until('the second', () => begun.length === 3);
+  await finish();
   assert.deepEqual(begun, ['1', 'other', '2']);
 });
 
 test('a setting that waits gives way to a newer one, which goes to the end; what shifts or toggles counts', async () => {
   const { queues, begun, finish } = held();
-  const told = [
-    ask('under way', 'v'),
-    ask('v1', 'v'),
-    ask('delta'),
-    ask('d', 'default'),
-    ask('v2', 'v'),
-    ask('delta'),
-  ];
+  const settings = [ask('under way', 'v'), ask('v1', 'v')];
+  const told = [...settings, ask('delta'), ask('d', 'default'), ask('v2', 'v'), ask('delta')];
   for (const each of told) assert.ok(queues.take(each));
-  for (const _ of told) {
-    finish();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await finish(told.length);
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
@@ -61,10 +57,7 @@ test('of many queues so many are under way, the others wait their turn, and what
   for (const each of scene) assert.ok(queues.take(each));
   assert.equal(begun.length, 16);
   assert.ok(queues.take(ask('unit 39 again', 'run', 'unit 39')));
-  for (const _ of scene) {
-    finish();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await finish(scene.length);
   assert.deepEqual(begun, [...scene.slice(0, 39).map(({ path }) => path), 'unit 39 again']);
   assert.ok(queues.take(ask('once more', 'run', 'unit 0')));
   assert.equal(begun.at(-1), 'once more');
@@ -85,9 +78,6 @@ test('how many may wait is the same after a flood', async () => {
     const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
     // One is under way, and one setting waits.
     assert.equal(taken.filter(Boolean).length, 255);
-    for (let ends = 0; ends < 257; ends += 1) {
-      finish();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await finish(257);
   }
 });

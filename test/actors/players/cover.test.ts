@@ -17,6 +17,7 @@ import { until } from '../../until.js';
 import { faultOf } from './followed.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+const PNG_OF_10_MB = Buffer.concat([PNG, Buffer.alloc(10 << 20)]);
 const OTHERS_UID = 65_534;
 const MAX_BYTES = 8 << 20;
 
@@ -26,6 +27,22 @@ const uid = process.getuid?.() ?? 0;
 function file(name: string, content: Uint8Array, mode = 0o600): string {
   const path = join(folder, name);
   writeFileSync(path, content, { mode });
+  return path;
+}
+
+function link(name: string, to: string): string {
+  symlinkSync(to, join(folder, name));
+  return join(folder, name);
+}
+
+function fifo(name: string): string {
+  execFileSync('mkfifo', [join(folder, name)]);
+  return join(folder, name);
+}
+
+function large(name: string, bytes: number): string {
+  const path = file(name, PNG);
+  truncateSync(path, bytes);
   return path;
 }
 
@@ -98,41 +115,13 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['an image behind a byte', () => urlOf(file('late', Buffer.concat([Buffer.alloc(1), PNG])))],
   ['an empty file', () => urlOf(file('empty', Buffer.alloc(0)))],
   ['a drawing', () => urlOf(file('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
-  [
-    'a link to /etc/passwd',
-    () => {
-      symlinkSync('/etc/passwd', join(folder, 'passwd'));
-      return urlOf(join(folder, 'passwd'));
-    },
-  ],
-  [
-    'a link to an image',
-    () => {
-      symlinkSync(file('linked', PNG), join(folder, 'link'));
-      return urlOf(join(folder, 'link'));
-    },
-  ],
-  [
-    'a FIFO',
-    () => {
-      execFileSync('mkfifo', [join(folder, 'fifo')]);
-      return urlOf(join(folder, 'fifo'));
-    },
-  ],
-  [
-    'a PNG that is too large',
-    () => {
-      const path = file('large', PNG);
-      truncateSync(path, MAX_BYTES + 1);
-      return urlOf(path);
-    },
-  ],
+  ['a link to /etc/passwd', () => urlOf(link('passwd', '/etc/passwd'))],
+  ['a link to an image', () => urlOf(link('link', file('linked', PNG)))],
+  ['a FIFO', () => urlOf(fifo('fifo'))],
+  ['a PNG that is too large', () => urlOf(large('large', MAX_BYTES + 1))],
   ['data: without a comma', () => 'data:image/png;base64'],
   ['data: that is no image', () => 'data:image/png;base64,AAAA'],
-  [
-    'data: with 10 MB',
-    () => `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(10 << 20)]).toString('base64')}`,
-  ],
+  ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],
 ];
 for (const [what, url] of NONE) {
   test(`${what} is not there`, async () => {
@@ -141,9 +130,7 @@ for (const [what, url] of NONE) {
 }
 
 test('as large as may be, it is served', async () => {
-  const path = file('largest', PNG);
-  truncateSync(path, MAX_BYTES);
-  const found = await cover(urlOf(path));
+  const found = await cover(urlOf(large('largest', MAX_BYTES)));
   assert.ok(found !== undefined && found !== 'held' && 'bytes' in found);
   assert.equal(found.bytes.length, MAX_BYTES);
 });
@@ -189,9 +176,9 @@ function beforeOpening(t: TestContext, first: () => void): void {
   });
 }
 
-const SWAPS: readonly (readonly [what: string, makeIt: (path: string) => void])[] = [
-  ['a link', (path) => symlinkSync(file('behind', PNG), path)],
-  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+const SWAPS: readonly (readonly [what: string, makeIt: (name: string) => string])[] = [
+  ['a link', (name) => link(name, file('behind', PNG))],
+  ['a FIFO', fifo],
 ];
 for (const [what, makeIt] of SWAPS) {
   test(`a file that becomes ${what} between the look at it and its opening is not there`, async (t) => {
@@ -199,7 +186,7 @@ for (const [what, makeIt] of SWAPS) {
     t.after(() => rmSync(path));
     beforeOpening(t, () => {
       rmSync(path);
-      makeIt(path);
+      makeIt('swapped');
     });
     assert.equal(await cover(urlOf(path)), undefined);
   });

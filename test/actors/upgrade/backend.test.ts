@@ -49,17 +49,15 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     await backend.stop();
     rmSync(directory, { recursive: true, force: true });
   });
-  const last = (collection: string): unknown => {
-    const puts = said.flatMap((item) =>
-      item.kind === 'put' && item.collection === collection ? [item.json] : [],
+  const puts = (collection: string): unknown[] =>
+    said.flatMap((item) =>
+      item.kind === 'put' && item.collection === collection ? [JSON.parse(item.json)] : [],
     );
-    const json = puts.at(-1);
-    return json === undefined ? undefined : JSON.parse(json);
-  };
+  const last = (collection: string): unknown => puts(collection).at(-1);
   const statuses = () =>
     said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
   await until('a status', () => statuses().length > 0);
-  return { directory, settings, said, backend, last, statuses };
+  return { directory, settings, said, backend, puts, last, statuses };
 }
 
 async function send(path: string, text: string): Promise<void> {
@@ -97,7 +95,7 @@ test('a bad file leaves the last good status, and says why until it is good agai
 });
 
 test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
-  const { settings, said, last } = await stage(t);
+  const { settings, said, puts, last } = await stage(t);
   await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
   await until('the run', () => JSON.stringify(last('upgrade.step')) === '{"percent":5,"step":"a"}');
   for (let n = 6; n < 20; n++) {
@@ -106,22 +104,12 @@ test('progress is relayed and seen in the answer, and makes no event of the run'
   await until('the last', () => JSON.stringify(last('upgrade.step')) === '{"percent":19,"step":"a"}');
   await send(settings.progressSocket, '{"event":"end","success":false}\n');
   await until('a run that is at no step', () => JSON.stringify(last('upgrade.step')) === '{}');
-  const runs = said.flatMap((item) =>
-    item.kind === 'put' && item.collection === 'upgrade.run' ? [item.json] : [],
-  );
-  assert.deepEqual(
-    runs.map((json) => JSON.parse(json)),
-    [
-      { state: 'idle' },
-      { state: 'running', origin: 'socket', started_at: '1970-01-01T00:00:05Z' },
-      {
-        state: 'failed',
-        origin: 'socket',
-        started_at: '1970-01-01T00:00:05Z',
-        finished_at: '1970-01-01T00:00:05Z',
-      },
-    ],
-  );
+  const at = '1970-01-01T00:00:05Z';
+  assert.deepEqual(puts('upgrade.run'), [
+    { state: 'idle' },
+    { state: 'running', origin: 'socket', started_at: at },
+    { state: 'failed', origin: 'socket', started_at: at, finished_at: at },
+  ]);
   assert.equal(said.filter(({ kind }) => kind === 'event').length, 16);
   await until('the state file', () => readFileSync(settings.stateFile, 'utf8').includes('failed'));
 });
