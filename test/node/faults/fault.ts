@@ -29,7 +29,7 @@ export interface Fault {
   /** Whose threads die, once each. */
   readonly threads?: readonly Child[];
   /** Until all is up again, after the undoing; default 30 s. */
-  readonly upWithinMs?: number;
+  readonly upWithinMs?: number | undefined;
   /** For some time nobody can answer: requests may be late. */
   readonly silent?: boolean;
   /** Never at once with another. */
@@ -61,13 +61,21 @@ export async function healthOf({ on }: Scene, child: Child): Promise<ChildHealth
   return JSON.parse(text).backends[child];
 }
 
-export async function noticed(scene: Scene, child: Child): Promise<void> {
-  await until(
-    `${child} has noticed`,
-    async () => (await healthOf(scene, child)).state !== 'up',
-    NOTICED_WITHIN_MS,
-  );
-}
+export const noticed =
+  (child: Child): Step =>
+  (scene) =>
+    until(
+      `${child} has noticed`,
+      async () => (await healthOf(scene, child)).state !== 'up',
+      NOTICED_WITHIN_MS,
+    );
+
+/** One after the other. */
+export const inTurn =
+  (...steps: readonly (Step | undefined)[]): Step =>
+  async (scene) => {
+    for (const step of steps) await step?.(scene);
+  };
 
 export const sh =
   (script: string): Step =>
@@ -98,14 +106,8 @@ export function together(one: Fault, other: Fault): Fault {
   return {
     name: `${one.name}, and ${other.name}`,
     part: one.part,
-    do: async (scene) => {
-      await one.do(scene);
-      await other.do(scene);
-    },
-    undo: async (scene) => {
-      await other.undo?.(scene);
-      await one.undo?.(scene);
-    },
+    do: inTurn(one.do, other.do),
+    undo: inTurn(other.undo, one.undo),
     mayGo,
     threads: [...(one.threads ?? []), ...(other.threads ?? [])],
     upWithinMs: Math.max(one.upWithinMs ?? 0, other.upWithinMs ?? 0, PAIR_UP_WITHIN_MS),

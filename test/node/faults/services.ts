@@ -3,6 +3,7 @@
 import {
   type Child,
   type Fault,
+  inTurn,
   killed,
   noticed,
   rounds,
@@ -73,63 +74,34 @@ const ROWS: readonly ServiceRow[] = [
 ];
 
 function faultsOf(row: ServiceRow): Fault[] {
-  const {
-    part,
-    scope,
-    unit,
-    mayGo,
-    noticedBy,
-    mayGoStill = [],
-    mayGoRestarted = [],
-    stays,
-    mend,
-    upWithinMs,
-  } = row;
+  const { part, scope, unit, mayGo, noticedBy, mend, upWithinMs } = row;
   const name = `${part} (${unit})`;
-  const bound = upWithinMs === undefined ? {} : { upWithinMs };
-  const still = { part, mayGo: [...mayGo, ...mayGoStill], undo: signalled('CONT', scope, unit), ...bound };
   const stop = signalled('STOP', scope, unit);
+  const startAgain = row.stays === true ? systemctl(scope, 'start', unit) : undefined;
+  const still = { part, mayGo: [...mayGo, ...(row.mayGoStill ?? [])], undo: signalled('CONT', scope, unit) };
   const rows: Fault[] = [
     {
       name: `${name} is killed`,
       part,
       do: killed(scope, unit),
-      undo: async (scene) => {
-        if (stays === true) await systemctl(scope, 'start', unit)(scene);
-        await mend?.(scene);
-      },
+      undo: inTurn(startAgain, mend),
       mayGo,
-      ...bound,
+      upWithinMs,
     },
-    {
-      name: `${name} stands still`,
-      do: async (scene) => {
-        await stop(scene);
-        await rounds(scene);
-      },
-      ...still,
-    },
+    { name: `${name} stands still`, do: inTurn(stop, rounds), ...still, upWithinMs },
     {
       name: `${name} is restarted`,
       part,
       do: systemctl(scope, 'restart', unit),
-      undo: async (scene) => mend?.(scene),
-      mayGo: [...mayGo, ...mayGoRestarted],
-      ...bound,
+      undo: inTurn(mend),
+      mayGo: [...mayGo, ...(row.mayGoRestarted ?? [])],
+      upWithinMs,
     },
   ];
   if (noticedBy === undefined) return rows;
-  const long: Fault = {
-    name: `${name} stands still until that is noticed`,
-    do: async (scene) => {
-      await stop(scene);
-      await noticed(scene, noticedBy);
-    },
-    ...still,
-    upWithinMs: CUT_MS,
-    slow: true,
-  };
-  return [...rows, long];
+  const whenNoticed = inTurn(stop, noticed(noticedBy));
+  const long = { name: `${name} stands still until that is noticed`, do: whenNoticed, ...still };
+  return [...rows, { ...long, upWithinMs: CUT_MS, slow: true }];
 }
 
 const SESSION_MANAGER = 'wireplumber.service';
@@ -138,14 +110,13 @@ const SESSION_MANAGER = 'wireplumber.service';
 const LOCKED: Fault = {
   name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
   part: 'the sound server',
-  do: async (scene) => {
-    const { on } = scene;
-    await on.signal('STOP', 'user', on.soundUnit);
-    await on.systemctl('restart', SESSION_MANAGER);
-    await rounds(scene);
-    await on.signal('CONT', 'user', on.soundUnit);
-    await rounds(scene);
-  },
+  do: inTurn(
+    ({ on }) => on.signal('STOP', 'user', on.soundUnit),
+    systemctl('user', 'restart', SESSION_MANAGER),
+    rounds,
+    ({ on }) => on.signal('CONT', 'user', on.soundUnit),
+    rounds,
+  ),
   mayGo: ['audio'],
   upWithinMs: RTKIT_MS,
   slow: true,

@@ -9,6 +9,7 @@ import {
   type Child,
   type Fault,
   healthOf,
+  inTurn,
   killed,
   noticed,
   rounds,
@@ -54,32 +55,22 @@ const ofThread = (child: Child): Fault[] => {
   }));
 };
 
-const shAndRounds =
-  (script: string): Step =>
-  async (scene) => {
-    await sh(script)(scene);
-    await rounds(scene);
-  };
-
 const NETWORK: readonly Deed[] = [
   {
     name: 'the interface goes down',
-    do: shAndRounds('ip link set lan0 down'),
+    do: inTurn(sh('ip link set lan0 down'), rounds),
     undo: sh('ip link set lan0 up'),
   },
   {
     name: 'the interface goes down until that is noticed',
-    do: async (scene) => {
-      await sh('ip link set lan0 down')(scene);
-      await noticed(scene, 'mqtt');
-    },
+    do: inTurn(sh('ip link set lan0 down'), noticed('mqtt')),
     undo: sh('ip link set lan0 up'),
     slow: true,
   },
-  { name: 'the interface is another', do: shAndRounds('ip link del lan0'), undo: sh(PLUG_IN) },
+  { name: 'the interface is another', do: inTurn(sh('ip link del lan0'), rounds), undo: sh(PLUG_IN) },
   {
     name: 'the address goes',
-    do: shAndRounds(`ip address del ${LAN_ADDRESS}/24 dev lan0`),
+    do: inTurn(sh(`ip address del ${LAN_ADDRESS}/24 dev lan0`), rounds),
     undo: sh(`ip address add ${LAN_ADDRESS}/24 dev lan0`),
   },
 ];
@@ -133,27 +124,36 @@ const CLOCK = [3650, -3650, 1].map(
   (days): Fault => ({
     name: `the clock is ${days} days ahead`,
     part: 'the clock',
-    do: async (scene) => {
-      await scene.on.sabotage(`clock ${days * DAY_MS}`);
-      await rounds(scene);
-    },
+    do: inTurn(({ on }) => on.sabotage(`clock ${days * DAY_MS}`), rounds),
     undo: ({ on }) => on.sabotage('clock 0'),
     mayGo: [],
   }),
 );
 
-const managerOf = ({ on }: Scene): string => `user@${on.node.uid}.service`;
+/** Done to the unit of the user's manager. */
+const toManager =
+  (deed: (unit: string) => Step): Step =>
+  (scene) =>
+    deed(`user@${scene.on.node.uid}.service`)(scene);
+
+/** Nobody starts it again for a user who lingers. */
+const killedForGood =
+  (unit: string): Step =>
+  async ({ on }) => {
+    await on.signal('KILL', 'system', unit);
+    await until('it has ended', async () => (await on.pidOf('system', unit)) === 0);
+  };
 
 const DAEMON: readonly Deed[] = [
   { name: 'the daemon is killed', do: killed('user', 'tonearm.service') },
   { name: 'the daemon is restarted', do: systemctl('user', 'restart', 'tonearm.service') },
   {
     name: 'the daemon stands still',
-    do: async (scene) => {
-      await signalled('STOP', 'user', 'tonearm.service')(scene);
-      // The load waits with it.
-      await sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true')(scene);
-    },
+    // The load waits with it.
+    do: inTurn(
+      signalled('STOP', 'user', 'tonearm.service'),
+      sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true'),
+    ),
     undo: signalled('CONT', 'user', 'tonearm.service'),
   },
 ];
@@ -161,29 +161,23 @@ const DAEMON: readonly Deed[] = [
 const MANAGER: readonly Deed[] = [
   {
     name: 'the user manager is killed',
-    do: async (scene) => {
-      const { on } = scene;
-      await on.signal('KILL', 'system', managerOf(scene));
-      await until('it has ended', async () => (await on.pidOf('system', managerOf(scene))) === 0);
-    },
-    // Nobody starts it again for a user who lingers.
-    undo: (scene) =>
-      sh(`systemctl reset-failed ${managerOf(scene)}; systemctl start ${managerOf(scene)}`)(scene),
+    do: toManager(killedForGood),
+    undo: toManager((unit) => sh(`systemctl reset-failed ${unit}; systemctl start ${unit}`)),
   },
   {
     name: 'the user manager is restarted',
-    do: (scene) => systemctl('system', 'restart', managerOf(scene))(scene),
+    do: toManager((unit) => systemctl('system', 'restart', unit)),
   },
 ];
 
 const MANAGER_STANDS_STILL: Fault = {
   name: 'the user manager stands still',
   part: 'the user manager',
-  do: async (scene) => {
-    await scene.on.signal('STOP', 'system', managerOf(scene));
-    await rounds(scene);
-  },
-  undo: (scene) => signalled('CONT', 'system', managerOf(scene))(scene),
+  do: inTurn(
+    toManager((unit) => signalled('STOP', 'system', unit)),
+    rounds,
+  ),
+  undo: toManager((unit) => signalled('CONT', 'system', unit)),
   mayGo: ['systemd', 'upgrade'],
   alone: true,
 };
