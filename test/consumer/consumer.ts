@@ -2,16 +2,12 @@
 // reading, and break off. Reconnecting is the test's decision. It knows nothing of the daemon's code.
 
 import { once } from 'node:events';
-import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { NamesHeld } from './names-held.js';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
 import { StateModel } from './state-model.js';
 
 const UNTIL_MS_MAX = 15_000;
-
-export interface ConsumerOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 export class EventConsumer {
   /** Of all connections, in order. */
@@ -20,33 +16,25 @@ export class EventConsumer {
   readonly model = new StateModel();
   /** The same, as clients see it that know records by name. */
   readonly names = new NamesHeld();
-  /** The body as text: of the current connection, for answers that are no streams. */
-  raw = '';
   readonly #url: string;
-  readonly #headers: Readonly<Record<string, string>>;
   #response: IncomingMessage;
   #parser: EventStreamParser;
   #ended = false;
   readonly #watchers = new Set<() => void>();
 
-  private constructor(url: string, headers: Readonly<Record<string, string>>, response: IncomingMessage) {
+  private constructor(url: string, response: IncomingMessage) {
     this.#url = url;
-    this.#headers = headers;
     this.#response = response;
-    this.#parser = this.#listen(response, headers['Last-Event-ID'] ?? '');
+    this.#parser = this.#listen(response, '');
   }
 
   /** Resolves when the status and the headers are there. */
-  static async open(url: string, { headers = {} }: ConsumerOptions = {}): Promise<EventConsumer> {
-    return new EventConsumer(url, headers, await request(url, headers));
+  static async open(url: string): Promise<EventConsumer> {
+    return new EventConsumer(url, await request(url, ''));
   }
 
   get status(): number {
     return this.#response.statusCode ?? 0;
-  }
-
-  get headers(): IncomingHttpHeaders {
-    return this.#response.headers;
   }
 
   get retryMs(): number | undefined {
@@ -113,9 +101,7 @@ export class EventConsumer {
   async reconnect(): Promise<void> {
     const lastEventId = this.#parser.lastEventId;
     this.close();
-    const headers = lastEventId === '' ? this.#headers : { ...this.#headers, 'Last-Event-ID': lastEventId };
-    this.#response = await request(this.#url, headers);
-    this.raw = '';
+    this.#response = await request(this.#url, lastEventId);
     this.#ended = false;
     this.#parser = this.#listen(this.#response, lastEventId);
   }
@@ -135,7 +121,6 @@ export class EventConsumer {
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
       if (isStream) parser.feed(chunk);
-      else this.raw += chunk.toString('utf8');
       this.#look();
     });
     // A connection that breaks off reports an error and then closes; for a consumer both are just the end.
@@ -153,8 +138,9 @@ export class EventConsumer {
   }
 }
 
-async function request(url: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
-  const outgoing = get(url, { headers: { Accept: 'text/event-stream', ...headers }, agent: false });
+async function request(url: string, lastEventId: string): Promise<IncomingMessage> {
+  const resumed = lastEventId !== '' && { 'Last-Event-ID': lastEventId };
+  const outgoing = get(url, { headers: { Accept: 'text/event-stream', ...resumed }, agent: false });
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return response;
 }
