@@ -1,16 +1,16 @@
-// A node for one group of tests: a private sound server, a daemon on it that has only the audio backend, and one consumer
-// of the stream that has watched from the start.
+// A private sound server and a daemon on it that has only the audio backend, for a test or for a group of them; with one consumer of
+// the stream that has watched from the start; and whether what consumers have been told is true.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { EventConsumer } from '../consumer/consumer.js';
+import { NamesHeld } from '../consumer/names-held.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.js';
-import { allKnowTheTruth } from './stream-truth.js';
 
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
 
@@ -80,6 +80,28 @@ export function audioForAll(options?: AudioOptions): Audible {
   before(async () => Object.assign(started, await startAudio(ending, options)));
   after(() => end());
   return started;
+}
+
+type Identified = { readonly id: number };
+
+function byId(records: readonly Identified[]): readonly Identified[] {
+  return [...records].sort((one, other) => one.id - other.id);
+}
+
+/** Waits until every consumer knows the outputs and clients that `GET /audio` lists, and nothing else, by id and by name. */
+export async function allKnowTheTruth(daemon: Daemon, consumers: readonly EventConsumer[]): Promise<void> {
+  await until('every consumer knows the true state', async () => {
+    const { outputs, clients } = await daemon.read<Audio>('/audio');
+    const truth = new NamesHeld();
+    truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
+    truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
+    for (const { model, names } of consumers) {
+      assert.deepEqual(byId([...model.outputs.values()] as unknown as Identified[]), byId(outputs));
+      assert.deepEqual(byId([...model.clients.values()] as unknown as Identified[]), byId(clients));
+      assert.deepEqual(names.state(), truth.state());
+    }
+    return true;
+  });
 }
 
 export const hasValues = (record: object, values: object): boolean =>

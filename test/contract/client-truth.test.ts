@@ -20,9 +20,9 @@ import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { allKnowTheTruth } from './audio-node.js';
 import { Daemon } from './daemon.js';
 import { Storm } from './stream-storm.js';
-import { allKnowTheTruth } from './stream-truth.js';
 
 const STEPS = 150;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */

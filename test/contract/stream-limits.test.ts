@@ -6,9 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { audioForAll, type Client } from './audio-node.js';
+import { allKnowTheTruth, audioForAll, type Client } from './audio-node.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
-import { allKnowTheTruth } from './stream-truth.js';
 import { openWildStream, type RawProperties } from './stream-wild-text.js';
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });

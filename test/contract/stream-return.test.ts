@@ -6,9 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 import { lacks } from '../tools/requirements.js';
-import { audioForAll } from './audio-node.js';
+import { allKnowTheTruth, audioForAll } from './audio-node.js';
 import { Storm } from './stream-storm.js';
-import { allKnowTheTruth } from './stream-truth.js';
 
 const CONSUMERS = 20;
 const STEPS = 1200;
