@@ -9,59 +9,49 @@ import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
-/** Length as given, control channel, no offset, no flags. */
-const header = (length: string): string => `${length} ffffffff 00000000 00000000 00000000`;
+/** Behind the length: control channel, no offset, no flags. */
+const HEADER = 'ffffffff 00000000 00000000 00000000';
 const NULL = '4e';
-const TAG_2 = '4c 00000002';
+/** A request with tag 2. */
+const request = (length: string, command: string, fields = ''): string =>
+  `${length} ${HEADER} 4c ${command} 4c 00000002 ${fields}`;
 
 type Row = { [C in RequestName]: readonly [C, RequestArgs<C>, string] }[RequestName];
 const ROWS: readonly Row[] = [
-  ['DELETE_RECORD_STREAM', { stream: 7 }, `${header('0000000f')} 4c 00000006 ${TAG_2} 4c 00000007`],
-  ['GET_SERVER_INFO', {}, `${header('0000000a')} 4c 00000014 ${TAG_2}`],
-  ['GET_SINK_INFO', { index: 3 }, `${header('00000010')} 4c 00000015 ${TAG_2} 4c 00000003 ${NULL}`],
-  ['GET_SINK_INFO_LIST', {}, `${header('0000000a')} 4c 00000016 ${TAG_2}`],
-  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, `${header('0000000f')} 4c 0000001d ${TAG_2} 4c 01020304`],
-  ['GET_SINK_INPUT_INFO_LIST', {}, `${header('0000000a')} 4c 0000001e ${TAG_2}`],
-  ['SUBSCRIBE', { mask: AUDIO_MASK }, `${header('0000000f')} 4c 00000023 ${TAG_2} 4c 00000085`],
+  ['DELETE_RECORD_STREAM', { stream: 7 }, request('0000000f', '00000006', '4c 00000007')],
+  ['GET_SERVER_INFO', {}, request('0000000a', '00000014')],
+  ['GET_SINK_INFO', { index: 3 }, request('00000010', '00000015', `4c 00000003 ${NULL}`)],
+  ['GET_SINK_INFO_LIST', {}, request('0000000a', '00000016')],
+  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, request('0000000f', '0000001d', '4c 01020304')],
+  ['GET_SINK_INPUT_INFO_LIST', {}, request('0000000a', '0000001e')],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, request('0000000f', '00000023', '4c 00000085')],
   [
     'SET_SINK_VOLUME',
     { index: 1, volume: [0x10000, 0x8000] },
-    `${header('0000001a')} 4c 00000024 ${TAG_2} 4c 00000001 ${NULL} 76 02 00010000 00008000`,
+    request('0000001a', '00000024', `4c 00000001 ${NULL} 76 02 00010000 00008000`),
   ],
   [
     'SET_SINK_INPUT_VOLUME',
     { index: 9, volume: [0x7fffffff] },
-    `${header('00000015')} 4c 00000025 ${TAG_2} 4c 00000009 76 01 7fffffff`,
+    request('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
   ],
   [
     'SET_PLAYBACK_STREAM_NAME',
     { stream: 7, name: 'a' },
-    `${header('00000012')} 4c 0000002e ${TAG_2} 4c 00000007 74 6100`,
+    request('00000012', '0000002e', '4c 00000007 74 6100'),
   ],
-  [
-    'SET_SINK_MUTE',
-    { index: 1, muted: true },
-    `${header('00000011')} 4c 00000027 ${TAG_2} 4c 00000001 ${NULL} 31`,
-  ],
-  [
-    'SET_DEFAULT_SINK',
-    { name: 'küche' },
-    `${header('00000012')} 4c 0000002c ${TAG_2} 74 6b c3bc 63 68 65 00`,
-  ],
+  ['SET_SINK_MUTE', { index: 1, muted: true }, request('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
+  ['SET_DEFAULT_SINK', { name: 'küche' }, request('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
   [
     'MOVE_SINK_INPUT',
     { index: 5, sink: 2 },
-    `${header('00000015')} 4c 00000043 ${TAG_2} 4c 00000005 4c 00000002 ${NULL}`,
+    request('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`),
   ],
-  [
-    'SET_SINK_INPUT_MUTE',
-    { index: 5, muted: false },
-    `${header('00000010')} 4c 00000045 ${TAG_2} 4c 00000005 30`,
-  ],
+  ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, request('00000010', '00000045', '4c 00000005 30')],
   [
     'SET_SINK_PORT',
     { index: 1, port: 'hdmi' },
-    `${header('00000016')} 4c 00000060 ${TAG_2} 4c 00000001 ${NULL} 74 68646d69 00`,
+    request('00000016', '00000060', `4c 00000001 ${NULL} 74 68646d69 00`),
   ],
 ];
 
@@ -77,7 +67,7 @@ test('AUTH offers version 35 with clear flags and 256 bytes of cookie', () => {
   const cookie = Uint8Array.from({ length: 256 }, (_, at) => at);
   const { session } = converse({ cookie });
   session.open(0);
-  const expected = `${header('00000114')} 4c 00000008 4c 00000000 4c 00000023 78 00000100`;
+  const expected = `00000114 ${HEADER} 4c 00000008 4c 00000000 4c 00000023 78 00000100`;
   assert.deepEqual(written(session), [...bytesOf(expected), ...cookie]);
 });
 
@@ -104,7 +94,7 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   const second = '74 6300 4c 00000001 78 00000001 00';
   assert.deepEqual(
     written(session),
-    bytesOf(`${header('0000002c')} 4c 00000009 4c 00000001 50 ${first} ${second} ${NULL}`),
+    bytesOf(`0000002c ${HEADER} 4c 00000009 4c 00000001 50 ${first} ${second} ${NULL}`),
   );
 });
 

@@ -41,12 +41,8 @@ test('the name is sent after AUTH was answered, and requests are possible after 
   assert.deepEqual(versions, [33]);
   ask(session, log, 'ready');
   session.receive(reply(2), 0);
-  assert.deepEqual(log, [
-    'before open not-ready',
-    'before auth not-ready',
-    'before name not-ready',
-    'ready done',
-  ]);
+  const early = ['before open', 'before auth', 'before name'].map((when) => `${when} not-ready`);
+  assert.deepEqual(log, [...early, 'ready done']);
 });
 
 test('opening twice sends AUTH once', () => {
@@ -254,21 +250,13 @@ for (const [what, answer] of [
   });
 }
 
+const ACCESS = { code: 1, name: 'ACCESS', meaning: 'access denied' } as const;
+const INVALID = { code: 3, name: 'INVALID', meaning: 'invalid argument' } as const;
+const NO_AUTH: ClosedReason = { kind: 'auth-refused', command: 'AUTH', fault: ACCESS };
+const NO_NAME: ClosedReason = { kind: 'auth-refused', command: 'SET_CLIENT_NAME', fault: INVALID };
 const HANDSHAKES: readonly (readonly [what: string, answers: Uint8Array[], reason: ClosedReason])[] = [
-  [
-    'an AUTH that is refused',
-    [error(0, 1)],
-    { kind: 'auth-refused', command: 'AUTH', fault: { code: 1, name: 'ACCESS', meaning: 'access denied' } },
-  ],
-  [
-    'a name that is refused',
-    [reply(0, u32(35)), error(1, 3)],
-    {
-      kind: 'auth-refused',
-      command: 'SET_CLIENT_NAME',
-      fault: { code: 3, name: 'INVALID', meaning: 'invalid argument' },
-    },
-  ],
+  ['an AUTH that is refused', [error(0, 1)], NO_AUTH],
+  ['a name that is refused', [reply(0, u32(35)), error(1, 3)], NO_NAME],
   ['a server that is too old', [reply(0, u32(31))], { kind: 'version-unsupported', version: 31 }],
 ];
 for (const [what, answers, reason] of HANDSHAKES) {
@@ -363,10 +351,9 @@ test('an event before the handshake ended is a violation', () => {
 });
 
 test('every reason has a sentence of its own', () => {
-  const fault = { code: 1, name: 'ACCESS', meaning: 'access denied' } as const;
   const reasons: ClosedReason[] = [
     { kind: 'protocol-violation', detail: 'x' },
-    { kind: 'auth-refused', command: 'AUTH', fault },
+    NO_AUTH,
     { kind: 'version-unsupported', version: 12 },
     { kind: 'timeout', command: 'AUTH' },
     { kind: 'peer-closed' },
