@@ -110,10 +110,7 @@ describe('it says "look again" when a file', () => {
       'a chain of links',
       () => ({ 'here/file': 'second', 'here/second': '../other/third', 'other/third': '../there/deep/file' }),
     ],
-    [
-      'a link on the way of a link',
-      () => ({ 'here/file': '../other/way/file', 'other/way': '../there/deep' }),
-    ],
+    ['a link behind a link', () => ({ 'here/file': '../other/way/file', 'other/way': '../there/deep' })],
     ['a link to a directory', () => ({ here: './there/.//deep' })],
     ['a link that goes up behind a link', () => ({ 'here/file': '../way/../deep/file', way: 'there/aside' })],
   ];

@@ -40,22 +40,9 @@ describe('names of live clients', () => {
     ['get a number when the next song is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
     ['do not change without a reason', '1 A -> A', '1 A -> A'],
     ['stay apart when one looks numbered by itself', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
-    [
-      'are free for others when their owner wants another',
-      '1 A -> A',
-      '2 B -> B',
-      '2 leaves for C',
-      '1 B -> B',
-      '2 C -> C',
-    ],
+    ['are free when left for another', '1 A -> A', '2 B -> B', '2 leaves for C', '1 B -> B', '2 C -> C'],
     ['stay with an owner that wants no other', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
-    [
-      'with a number are kept, whatever is wanted',
-      '1 A -> A',
-      '2 A -> A #2',
-      '2 leaves for B',
-      '2 B -> A #2',
-    ],
+    ['with a number are not left', '1 A -> A', '2 A -> A #2', '2 leaves for B', '2 B -> A #2'],
     ['of an unknown one may end', '9 ends', '1 A -> A'],
   ];
   for (const [what, ...steps] of rows) {

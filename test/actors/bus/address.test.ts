@@ -33,10 +33,7 @@ const USER: readonly (readonly [env: Variables, paths: readonly string[] | RegEx
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2cb' }, /not supported/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],
-  [
-    { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' },
-    /that of the system bus/,
-  ],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, /the system bus/],
 ];
 
 for (const [env, paths] of USER) {

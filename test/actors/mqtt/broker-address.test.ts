@@ -35,6 +35,8 @@ for (const [content, password] of PASSWORDS) {
   });
 }
 
+const LARGE = Buffer.alloc((4 << 20) + 1);
+
 function withMode(path: string, mode: number): void {
   writeFileSync(path, 'geheim');
   chmodSync(path, mode);
@@ -44,11 +46,7 @@ const UNFIT: readonly (readonly [what: string, make: (path: string) => void, rea
   ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
   ['a directory', (path) => mkdirSync(path), /: it is a directory$/],
   ['a FIFO, which nobody writes to', (path) => execFileSync('mkfifo', [path]), /: it is not a regular file$/],
-  [
-    'large',
-    (path) => writeFileSync(path, Buffer.alloc((4 << 20) + 1), { mode: 0o600 }),
-    /: it is larger than 4194304 bytes$/,
-  ],
+  ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
   ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: chmod 600 mends it$/],
   ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: chmod 600 mends it$/],
 ];

@@ -13,45 +13,37 @@ const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9
 const HEADER = 'ffffffff 00000000 00000000 00000000';
 const NULL = '4e';
 /** A request with tag 2. */
-const request = (length: string, command: string, fields = ''): string =>
+const sent = (length: string, command: string, fields = ''): string =>
   `${length} ${HEADER} 4c ${command} 4c 00000002 ${fields}`;
 
 type Row = { [C in RequestName]: readonly [C, RequestArgs<C>, string] }[RequestName];
 const ROWS: readonly Row[] = [
-  ['DELETE_RECORD_STREAM', { stream: 7 }, request('0000000f', '00000006', '4c 00000007')],
-  ['GET_SERVER_INFO', {}, request('0000000a', '00000014')],
-  ['GET_SINK_INFO', { index: 3 }, request('00000010', '00000015', `4c 00000003 ${NULL}`)],
-  ['GET_SINK_INFO_LIST', {}, request('0000000a', '00000016')],
-  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, request('0000000f', '0000001d', '4c 01020304')],
-  ['GET_SINK_INPUT_INFO_LIST', {}, request('0000000a', '0000001e')],
-  ['SUBSCRIBE', { mask: AUDIO_MASK }, request('0000000f', '00000023', '4c 00000085')],
+  ['DELETE_RECORD_STREAM', { stream: 7 }, sent('0000000f', '00000006', '4c 00000007')],
+  ['GET_SERVER_INFO', {}, sent('0000000a', '00000014')],
+  ['GET_SINK_INFO', { index: 3 }, sent('00000010', '00000015', `4c 00000003 ${NULL}`)],
+  ['GET_SINK_INFO_LIST', {}, sent('0000000a', '00000016')],
+  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, sent('0000000f', '0000001d', '4c 01020304')],
+  ['GET_SINK_INPUT_INFO_LIST', {}, sent('0000000a', '0000001e')],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000085')],
   [
     'SET_SINK_VOLUME',
     { index: 1, volume: [0x10000, 0x8000] },
-    request('0000001a', '00000024', `4c 00000001 ${NULL} 76 02 00010000 00008000`),
+    sent('0000001a', '00000024', `4c 00000001 ${NULL} 76 02 00010000 00008000`),
   ],
   [
     'SET_SINK_INPUT_VOLUME',
     { index: 9, volume: [0x7fffffff] },
-    request('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
+    sent('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
   ],
-  [
-    'SET_PLAYBACK_STREAM_NAME',
-    { stream: 7, name: 'a' },
-    request('00000012', '0000002e', '4c 00000007 74 6100'),
-  ],
-  ['SET_SINK_MUTE', { index: 1, muted: true }, request('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
-  ['SET_DEFAULT_SINK', { name: 'küche' }, request('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
-  [
-    'MOVE_SINK_INPUT',
-    { index: 5, sink: 2 },
-    request('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`),
-  ],
-  ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, request('00000010', '00000045', '4c 00000005 30')],
+  ['SET_PLAYBACK_STREAM_NAME', { stream: 7, name: 'a' }, sent('00000012', '0000002e', '4c 00000007 74 6100')],
+  ['SET_SINK_MUTE', { index: 1, muted: true }, sent('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
+  ['SET_DEFAULT_SINK', { name: 'küche' }, sent('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
+  ['MOVE_SINK_INPUT', { index: 5, sink: 2 }, sent('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`)],
+  ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, sent('00000010', '00000045', '4c 00000005 30')],
   [
     'SET_SINK_PORT',
     { index: 1, port: 'hdmi' },
-    request('00000016', '00000060', `4c 00000001 ${NULL} 74 68646d69 00`),
+    sent('00000016', '00000060', `4c 00000001 ${NULL} 74 68646d69 00`),
   ],
 ];
 
@@ -79,9 +71,9 @@ for (const [what, cookie] of [
   test(`with ${what}, zeros are sent`, () => {
     const { session } = converse({ cookie });
     session.open(0);
-    const sent = written(session);
-    assert.equal(sent.length, 296);
-    assert.deepEqual(sent.slice(40), new Array(256).fill(0));
+    const bytes = written(session);
+    assert.equal(bytes.length, 296);
+    assert.deepEqual(bytes.slice(40), new Array(256).fill(0));
   });
 }
 
@@ -101,9 +93,9 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
 test('a request larger than the first buffer is whole', () => {
   const { session } = ready();
   session.request('SET_DEFAULT_SINK', { name: 'ü'.repeat(5000) }, 0, () => assert.fail());
-  const sent = written(session);
-  assert.deepEqual(sent.slice(0, 4), [0, 0, 0x27, 0x1c]);
-  assert.deepEqual(sent.slice(31), [...Buffer.from(`${'ü'.repeat(5000)}\0`)]);
+  const bytes = written(session);
+  assert.deepEqual(bytes.slice(0, 4), [0, 0, 0x27, 0x1c]);
+  assert.deepEqual(bytes.slice(31), [...Buffer.from(`${'ü'.repeat(5000)}\0`)]);
 });
 
 const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
