@@ -38,11 +38,13 @@ const EXPECTED: readonly Delivered[] = [
   [0, [8, 8]],
 ];
 
-test('frames come out whole and in order, audio data with its channel', () => {
-  assert.deepEqual(payloads(STREAM), EXPECTED);
-});
+/** The stream in pieces of that size. */
+const chunksOf = (stream: Uint8Array, size: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
+    stream.subarray(at * size, (at + 1) * size),
+  );
 
-test('frames are the same however the stream is cut in two', () => {
+test('frames come out whole, audio data with its channel, also when the stream is cut in two', () => {
   for (let cut = 0; cut <= STREAM.length; cut += 1) {
     assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
   }
@@ -50,9 +52,7 @@ test('frames are the same however the stream is cut in two', () => {
 
 test('frames are the same in chunks of every small size', () => {
   for (let size = 1; size < 50; size += 1) {
-    const count = Math.ceil(STREAM.length / size);
-    const chunks = Array.from({ length: count }, (_, at) => STREAM.subarray(at * size, (at + 1) * size));
-    assert.deepEqual(payloads(...chunks), EXPECTED, `chunks of ${size}`);
+    assert.deepEqual(payloads(...chunksOf(STREAM, size)), EXPECTED, `chunks of ${size}`);
   }
 });
 
@@ -64,9 +64,7 @@ test('large frames are the same in chunks of any size, and behind a beginning of
     [CONTROL_CHANNEL, payload],
   ];
   for (const size of [1, 1000, 4096]) {
-    const count = Math.ceil(stream.length / size);
-    const chunks = Array.from({ length: count }, (_, at) => stream.subarray(at * size, (at + 1) * size));
-    assert.deepEqual(payloads(...chunks), expected, `chunks of ${size}`);
+    assert.deepEqual(payloads(...chunksOf(stream, size)), expected, `chunks of ${size}`);
   }
   for (let cut = 1; cut < 24; cut += 1) {
     assert.deepEqual(payloads(stream.subarray(0, cut), stream.subarray(cut)), expected, `cut at ${cut}`);
@@ -112,9 +110,8 @@ for (const [what, bytes] of HEADERS) {
       const delivered: number[][] = [];
       const framer = new Framer();
       assert.throws(() => {
-        for (let at = 0; at < stream.length; at += size) {
-          framer.push(stream.subarray(at, at + size), (payload) => delivered.push([...payload]));
-        }
+        for (const chunk of chunksOf(stream, size))
+          framer.push(chunk, (payload) => delivered.push([...payload]));
       }, WireError);
       assert.deepEqual(delivered, [[1, 2]]);
     }
