@@ -119,13 +119,9 @@ export function packed(signature: string, values: readonly Value[]): Buffer {
 
 const WORDS = [
   '',
-  ...'x yes no na active failed Playing Stopped enabled masked loaded 1e999 player.service other.service'.split(
-    ' ',
-  ),
-  ...'../../etc/passwd / /org/x :1.2 :1.99 __proto__ org.mpris.MediaPlayer2.one file:///etc/passwd'.split(
-    ' ',
-  ),
-  ...'http://a/ data:image/png;base64,AAAA \ufeff'.split(' '),
+  ...'x yes no na active failed Playing Stopped enabled masked loaded 1e999 player.service'.split(' '),
+  ...'other.service ../../etc/passwd / /org/x :1.2 :1.99 __proto__ org.mpris.MediaPlayer2.one'.split(' '),
+  ...'file:///etc/passwd http://a/ data:image/png;base64,AAAA \ufeff'.split(' '),
   ...['☕'.repeat(400), '\u0001\u001b[31m\r\nevent: x', 'x'.repeat(100_000)],
 ];
 const NUMBERS = [

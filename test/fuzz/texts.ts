@@ -3,30 +3,18 @@
 import type { SeededRandom } from '../seeded-random.js';
 
 const TEXTS = [
-  '',
-  'x',
-  'living',
-  '__proto__',
-  '\0',
-  '☕',
-  '\ud800',
-  'x'.repeat(5000),
-  'play',
-  'start',
-  '../..',
-  '1',
+  ...['', '\0', '☕', '\ud800', 'x'.repeat(5000)],
+  ...'x living __proto__ play start ../.. 1'.split(' '),
 ];
 const KEYS = [
-  ...'event volume delta muted output default balance port position offset loop shuffle state origin'.split(
-    ' ',
-  ),
-  ...'total percent current step success latest upgrade_available checked_at'.split(' '),
-  ...'__proto__ constructor toString'.split(' '),
-  '',
+  ...'event volume delta muted output default balance port position offset loop shuffle state'.split(' '),
+  ...'origin total percent current step success latest upgrade_available checked_at'.split(' '),
+  ...['__proto__', 'constructor', 'toString', ''],
 ];
-const NUMBERS = '0 -0 1 0.5 -1 1e999 1e-999 9007199254740993 00 1. NaN 123456789012345678901234567890'.split(
-  ' ',
-);
+const NUMBERS = [
+  ...'0 -0 1 0.5 -1 00 1. NaN 1e999 1e-999 9007199254740993'.split(' '),
+  '123456789012345678901234567890',
+];
 /** What means something in JSON, or is not of it. */
 const PIECES = [...'"{},:\\\n\r\0', '\\u0000', ...'0-e\u00e9\ufeff', 'x'.repeat(70_000)];
 
