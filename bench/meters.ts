@@ -41,7 +41,7 @@ const swelling = (second: number): number =>
 /** Sound that falls silent again and again, as music does, in step with no period. */
 const LOUD_S = 0.613;
 const SILENT_S = 0.471;
-const FALLS = 100;
+const FALLS = 40;
 const falling = (second: number): number => (second % (LOUD_S + SILENT_S) < LOUD_S ? 0.5 : 0);
 
 function soundFile(directory: string, amplitude: (second: number) => number): string {
