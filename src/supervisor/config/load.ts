@@ -53,7 +53,7 @@ export async function loadSettings(request: LoadRequest): Promise<Loaded> {
   const main =
     configPath === undefined
       ? firstConfig([...own, systemConfig])
-      : (readConfig(configPath) ?? absent(configPath));
+      : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
   if ('problem' in main) return refused([main.problem]);
   const read = [main, ...dropIns(join(dirname(main.path), 'conf.d'))];
@@ -83,7 +83,7 @@ function dropIns(folder: string): readonly FileRead[] {
     if (names.length > MAX_DROP_INS)
       return [{ problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) }];
     // Listed, and perhaps gone by now.
-    return names.sort().map((name) => readConfig(join(folder, name)) ?? absent(join(folder, name)));
+    return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
   } catch (error) {
     const code = systemCodeOf(error);
     if (code !== 'ENOENT') return [{ problem: problemAt(folder, failureText(code)) }];
@@ -189,7 +189,7 @@ function failureText(code: string): string {
   return `cannot be read: ${FAILURES[code] ?? code}`;
 }
 
-function absent(path: string): FileRead {
+function missing(path: string): FileRead {
   return { problem: problemAt(path, failureText('ENOENT')) };
 }
 

@@ -2,7 +2,7 @@
 
 import type { UnitEntry } from '../../protocol/actor/settings.js';
 import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
-import { type Check, unitName } from './texts.js';
+import { type TextCheck, unitName } from './texts.js';
 import type { ConfigMap, ConfigValue } from './yaml.js';
 
 /** What a reader knows besides the value. */
@@ -52,7 +52,7 @@ export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W
 }
 
 /** A text that `check` accepts; `what` names the kind, with its article. */
-export function checkedText(what: string, check: Check): ValueReader<string> {
+export function checkedText(what: string, check: TextCheck): ValueReader<string> {
   return (node, reading) => {
     const value = textIn(node);
     if (value === undefined) return expected(what, node, reading);
@@ -64,7 +64,7 @@ export function checkedText(what: string, check: Check): ValueReader<string> {
 }
 
 /** As `checkedText`, where somebody may have written a secret by mistake: what is wrong is told without it. */
-export function hiddenText(what: string, check: Check): ValueReader<string> {
+export function hiddenText(what: string, check: TextCheck): ValueReader<string> {
   return (node, reading) => {
     const verdict = check(textIn(node) ?? '', reading.home);
     if ('value' in verdict) return verdict.value;

@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 type Checked = { readonly value: string } | { readonly wrong: string };
 
 /** `home`: what a leading `~` stands for; '' when there is none. */
-export type Check = (text: string, home: string) => Checked;
+export type TextCheck = (text: string, home: string) => Checked;
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
@@ -128,7 +128,7 @@ export const filePath = pathUpTo(MAX_PATH_BYTES);
 /** As `filePath`, short enough for a Unix socket. */
 export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 
-function pathUpTo(maxBytes: number): Check {
+function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
     const inHome = text.startsWith('~/');
     if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };
