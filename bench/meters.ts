@@ -108,6 +108,17 @@ function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): 
   return parec;
 }
 
+/** When a recorder that begins now is given the first sound. */
+function heardByParec(sound: SoundServer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const parec = recorder(sound, 20, () => {
+      resolve(performance.now());
+      parec.kill('SIGKILL');
+    });
+    parec.once('exit', () => reject(new Error('parec has ended, and heard nothing')));
+  });
+}
+
 const isHeard = ({ model }: EventConsumer): boolean =>
   [...model.levels.values()].some(([peak = 0]) => peak > 0);
 const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
@@ -124,6 +135,7 @@ async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonl
     while (taken.length < FALLS) {
       await stream.until(isHeard);
       await stream.until(isSilent);
+      if (parec.exitCode !== null) throw new Error('parec has ended');
       taken.push(performance.now() - loudAt);
     }
   } finally {
@@ -147,15 +159,11 @@ async function edges(sound: SoundServer, stream: EventConsumer, samples: string)
   for (let turn = 0; turn < STREAMS; turn += 1) {
     const playing = await sound.play({ sink: 'living', samples });
     let from = performance.now();
-    let parec: ChildProcess | undefined;
-    const recorded = new Promise<number>((resolve) => {
-      parec = recorder(sound, 20, () => resolve(performance.now()));
-    });
+    const parec = heardByParec(sound);
     await stream.until(isHeard);
     const shown = performance.now();
     starts.push(shown - from);
-    behind.push(Math.max(0, shown - (await recorded)));
-    parec?.kill('SIGKILL');
+    behind.push(Math.max(0, shown - (await parec)));
     await pause(BETWEEN_TOGGLES_MS);
     from = performance.now();
     process.kill(playing.pid);

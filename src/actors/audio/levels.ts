@@ -10,8 +10,9 @@ import type { SoundState } from './state.js';
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * Twice what is told, so that a sound and its end are known within 0.1 s. No more: PipeWire 0.3.65 dies of a peak stream that has two
- * peaks in one cycle of its graph (measured: SIGSEGV in its resampler). The stream's own latency keeps a cycle below 50 ms.
+ * More than twice what is told: the peak in which a sound ends is not all that a level is made of. Not 25: PipeWire 0.3.65 dies of a
+ * peak stream that has two peaks in one cycle of its graph (measured: SIGSEGV in its resampler). The stream's own latency keeps a
+ * cycle below 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
 /** `SinkInfo.state` of an output that sleeps: also one that was put to sleep while clients play to it. */

@@ -110,6 +110,21 @@ describe('a meter', DEADLINE, () => {
     assert.equal(new Set(seen.levels).size, seen.levels.length);
   });
 
+  test('tells ten levels a second at most, however often they change', async (t) => {
+    const { server, seen } = await telling(t);
+    let sent = 0;
+    await until('levels of three seconds are told', () => {
+      sent += 1;
+      server.say.send(peaks(4, (sent % 100) / 100, 0.5), METERS);
+      return seen.levels.length > 25;
+    });
+    const seconds = seen.levelsAt.slice(10).map((at, index) => at - (seen.levelsAt[index] ?? 0));
+    assert.deepEqual(
+      seconds.filter((ms) => ms < 1000),
+      [],
+    );
+  });
+
   test('is closed when its client is corked, and the level is 0', async (t) => {
     const input = { corked: false };
     const { server, asked, told } = await telling(t, withInput(input));

@@ -10,6 +10,8 @@ export class Recorder implements Publisher {
   readonly said: string[] = [];
   /** The data of each `audio.level`, in order. */
   readonly levels: string[] = [];
+  /** When each was told, in ms. */
+  readonly levelsAt: number[] = [];
   readonly #texts = new Map<string, string>();
   #up = false;
 
@@ -25,7 +27,9 @@ export class Recorder implements Publisher {
 
   event(type: string, json: string): void {
     this.said.push(`event ${type}`);
-    if (type === 'audio.level') this.levels.push(json);
+    if (type !== 'audio.level') return;
+    this.levels.push(json);
+    this.levelsAt.push(performance.now());
   }
 
   status(state: 'connecting' | 'up', detail?: string): void {
