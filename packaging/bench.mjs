@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensure } from './setup.mjs';
+import { FOR, installDebian } from './debian.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, 'bench/RESULTS.md');
@@ -31,7 +31,7 @@ async function main() {
     options: { quick: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
-  await ensure('bench');
+  installDebian(FOR.bench);
   const built = spawnSync(process.execPath, ['packaging/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
   if (built.status !== 0) return 1;
   // Built just now.

@@ -1,52 +1,68 @@
-// Debian packages that the project needs around itself: which, what for, and how to see without asking dpkg that one is there.
+// Debian packages that the project needs around itself, and their installation, where that is allowed.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 
 const APT_DEADLINE_MS = 15 * 60_000;
 /** Another apt may hold the lock; waiting for it beats failing. */
 const APT = ['apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
+const INSTALL = ['install', '-y', '--no-install-recommends'];
 
-/** `file` is one that the package alone brings. Files are looked at, not dpkg: a tool built by hand serves as well. */
-export const PACKAGES = {
-  pulseaudio: { file: '/usr/bin/pulseaudio', why: 'a private PulseAudio server' },
-  'pulseaudio-utils': { file: '/usr/bin/pactl', why: 'pactl and pacat, which act as other clients' },
-  curl: { file: '/usr/bin/curl', why: 'the commands to try that `npm start` prints' },
-  pipewire: { file: '/usr/bin/pipewire', why: 'a private PipeWire server' },
-  'pipewire-pulse': { file: '/usr/bin/pipewire-pulse', why: "PipeWire's PulseAudio protocol" },
-  wireplumber: { file: '/usr/bin/wireplumber', why: "PipeWire's session manager" },
-  dbus: { file: '/usr/bin/dbus-daemon', why: 'message buses' },
-  'dbus-user-session': { file: '/usr/lib/systemd/user/dbus.socket', why: 'the session bus of the real node' },
-  'systemd-container': {
-    file: '/usr/bin/systemd-nspawn',
-    why: 'the real node: systemd as PID 1 in a container',
-  },
-  'libpam-systemd': { file: '/usr/share/pam-configs/systemd', why: 'logind sessions on the real node' },
-  polkitd: { file: '/usr/lib/polkit-1/polkitd', why: 'real verdicts on power actions' },
-  mpv: { file: '/usr/bin/mpv', why: 'a real player' },
-  'mpv-mpris': { file: '/etc/mpv/scripts/mpris.so', why: "mpv's place on the session bus" },
-  cmus: { file: '/usr/bin/cmus', why: 'another real player, the smallest that speaks MPRIS by itself' },
-  'avahi-daemon': { file: '/usr/sbin/avahi-daemon', why: 'mDNS on the real node' },
-  'avahi-utils': { file: '/usr/bin/avahi-browse', why: 'a look at what is announced' },
-  debootstrap: { file: '/usr/sbin/debootstrap', why: 'a root of Debian 13, over which the suite runs too' },
-  lintian: { file: '/usr/bin/lintian', why: 'the check of the built packages' },
-  mosquitto: { file: '/usr/sbin/mosquitto', why: 'an MQTT broker' },
-  'mosquitto-clients': { file: '/usr/bin/mosquitto_pub', why: 'commands over MQTT from a shell' },
-  chromium: { file: '/usr/bin/chromium', why: 'a real EventSource, and real cross-origin requests' },
-  pavucontrol: { file: '/usr/bin/pavucontrol', why: 'a client that asks a sound server for everything' },
-  xvfb: { file: '/usr/bin/Xvfb', why: 'a screen for it' },
-  wrk: { file: '/usr/bin/wrk', why: 'HTTP load for benchmarks' },
+/** Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well. */
+const PACKAGES = {
+  'avahi-daemon': '/usr/sbin/avahi-daemon',
+  'avahi-utils': '/usr/bin/avahi-browse',
+  chromium: '/usr/bin/chromium',
+  cmus: '/usr/bin/cmus',
+  curl: '/usr/bin/curl',
+  dbus: '/usr/bin/dbus-daemon',
+  'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
+  debootstrap: '/usr/sbin/debootstrap',
+  iproute2: '/usr/bin/ip',
+  'libpam-systemd': '/usr/share/pam-configs/systemd',
+  lintian: '/usr/bin/lintian',
+  mosquitto: '/usr/sbin/mosquitto',
+  'mosquitto-clients': '/usr/bin/mosquitto_pub',
+  mpv: '/usr/bin/mpv',
+  'mpv-mpris': '/etc/mpv/scripts/mpris.so',
+  openssl: '/usr/bin/openssl',
+  pavucontrol: '/usr/bin/pavucontrol',
+  pipewire: '/usr/bin/pipewire',
+  'pipewire-pulse': '/usr/bin/pipewire-pulse',
+  polkitd: '/usr/lib/polkit-1/polkitd',
+  pulseaudio: '/usr/bin/pulseaudio',
+  'pulseaudio-utils': '/usr/bin/pactl',
+  'systemd-container': '/usr/bin/systemd-nspawn',
+  wireplumber: '/usr/bin/wireplumber',
+  wrk: '/usr/bin/wrk',
+  xvfb: '/usr/bin/Xvfb',
 };
 
-/** Names of those packages whose file is not there. Spawns nothing. */
-export function missingPackages(names) {
-  return names.filter((name) => !existsSync(PACKAGES[name].file));
+/** What each purpose needs. */
+export const FOR = {
+  start: ['pulseaudio', 'pulseaudio-utils', 'curl'],
+  test: ['pulseaudio', 'pulseaudio-utils', 'dbus', 'iproute2'],
+  all: Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
+  bench: Object.keys(PACKAGES),
+};
+
+const missing = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
+
+/** `command` as this user may run it with root's rights, or may ask somebody to. */
+export function rootCommand(command) {
+  if (process.getuid() === 0) return command;
+  const groups = spawnSync('id', ['-nG'], { encoding: 'utf8' }).stdout?.trim().split(' ') ?? [];
+  return groups.includes('sudo') ? `sudo ${command}` : `as root: ${command}`;
 }
 
 /** The command with which a person installs `names`. */
-export function installCommand(names) {
-  return `sudo apt-get install --no-install-recommends ${names.join(' ')}`;
-}
+export const installCommand = (names) =>
+  rootCommand(`apt-get install --no-install-recommends ${names.join(' ')}`);
+
+/** The package that brings a program, as far as one of these does. */
+export const packageOf = (program) =>
+  Object.keys(PACKAGES).find((name) => basename(PACKAGES[name]) === program) ?? program;
 
 /** How to become root without asking anybody: nothing to prefix, `sudo -n`, or undefined when there is no way. */
 function rootPrefix() {
@@ -55,27 +71,26 @@ function rootPrefix() {
 }
 
 /**
- * Installs packages quietly.
- * @returns {string | undefined} why it could not be done; undefined when all are there now.
+ * Installs what is missing of `names`, where it may without asking anybody; each thing that it does is a line.
+ * @returns {string[]} those that are still missing
  */
-export function installPackages(names) {
-  if (!existsSync('/usr/bin/apt-get')) return 'this is no Debian system';
-  const prefix = rootPrefix();
-  if (prefix === undefined) return 'neither root nor passwordless sudo';
+export function installDebian(names) {
+  const wanted = missing(names);
+  const prefix = wanted.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
+  if (prefix === undefined) return wanted;
+  console.log(`setup: installing Debian packages: ${wanted.join(' ')}`);
   const env = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1'];
-  const install = ['install', '-y', '--no-install-recommends', ...names];
-  for (const args of [['update'], install]) {
+  const apt = (...args) => {
     const [command, ...rest] = [...prefix, ...env, ...APT, ...args];
-    const run = spawnSync(command, rest, {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: APT_DEADLINE_MS,
-    });
-    // A stale or half-reachable package list may still hold what is needed: only the installation decides.
-    if (args !== install) continue;
-    if (run.status !== 0)
-      return `apt-get failed: ${`${run.stdout}${run.stderr}`.trim().split('\n').slice(-15).join('\n')}`;
-  }
-  const still = missingPackages(names);
-  return still.length === 0 ? undefined : `apt-get succeeded, yet these are missing: ${still.join(', ')}`;
+    return spawnSync(command, rest, { encoding: 'utf8', timeout: APT_DEADLINE_MS });
+  };
+  // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
+  apt('update');
+  const { status, stdout, stderr } = apt(...INSTALL, ...wanted);
+  const still = missing(names);
+  if (still.length > 0)
+    console.log(
+      `setup: ${still.join(' ')} could not be installed (status ${status}):\n${stdout}${stderr}`.trimEnd(),
+    );
+  return still;
 }

@@ -3,6 +3,7 @@
 //   node packaging/picture.mjs      as root, in whose hands the machine's name is: the picture's node has one of its own
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { ending } from './bound-child.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PICTURE = join(ROOT, 'packaging/page.png');
@@ -89,8 +89,9 @@ try {
   await answers(`http://127.0.0.1:${port}/server`, child);
   await take(`http://127.0.0.1:${port}/ui`);
 } finally {
+  const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  await ending(child);
+  await ended;
   rmSync(directory, { recursive: true, force: true });
 }
 console.log(`${PICTURE} is new; pngquant makes it smaller`);

@@ -1,18 +1,13 @@
-// Reporter for node --test: says what failed and why, what was skipped and why, and closes with the runner's own summary.
-// Silent about what passed, but for the branches that were taken, where they were counted. Given to the test runner by packaging/test.mjs, which also says where it runs (TONEARM_TESTED_ON).
+// Reporter for node --test: one line of JSON for each test that has ended and for each file, for packaging/test-run.mjs, which tells
+// people. Node's own reporters say neither why a test was left out nor how long a file took.
 
-import { dirname, relative } from 'node:path';
+import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
-/** What a test file printed is shown only when something in it failed, and only its end. */
+/** Only its end is kept of what a file has printed. */
 const KEPT_OUTPUT_CHARS = 8000;
-
-const PLACE = process.env.TONEARM_TESTED_ON ? `, ${process.env.TONEARM_TESTED_ON}` : '';
-
-function where({ file, line }) {
-  if (file === undefined) return '';
-  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}${PLACE}`;
-}
+/** One that a pattern of names leaves out was not asked for. Node 20 tells of it as skipped, later ones do not. */
+const NOT_ASKED_FOR = 'test name does not match pattern';
 
 function errorText(error) {
   // The runner wraps what a test threw; the wrapper says nothing of its own.
@@ -21,52 +16,30 @@ function errorText(error) {
   return thrown?.stack === undefined ? inspect(thrown) : inspect(thrown, { depth: 5 });
 }
 
-/** One that a pattern of names leaves out was not asked for. Node 20 tells of it as skipped, later ones do not. */
-const LEFT_OUT = 'test name does not match pattern';
-
-/** A suite fails because a test in it failed, which has been told already. */
-function isEcho(error) {
-  return error?.failureType === 'subtestsFailed';
-}
-
-/** Of each folder of src: how many of its branches were taken. */
-function branchesByFolder({ files }) {
-  const folders = new Map();
-  for (const { path, totalBranchCount, coveredBranchCount } of files) {
-    const folder = dirname(relative(process.cwd(), path));
-    if (!folder.startsWith('src')) continue;
-    const [taken, all] = folders.get(folder) ?? [0, 0];
-    folders.set(folder, [taken + coveredBranchCount, all + totalBranchCount]);
-  }
-  const rows = [...folders].sort().map(([folder, [taken, all]]) => {
-    const percent = ((100 * taken) / all).toFixed(1).padStart(6);
-    return `${percent} %  ${taken} of ${all} branches  ${folder}`;
-  });
-  return rows.join('\n');
-}
-
-const indent = (text) => text.replace(/^/gm, '    ');
+/** A file is a test of its own in the place of its first line. */
+const isFile = ({ file, name, nesting, line }) => nesting === 0 && line === 1 && file?.endsWith(name);
 
 /** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
 export default async function* report(events) {
   const printed = new Map();
-  const told = new Set();
   for await (const { type, data } of events) {
+    const { name, line, skip, details } = data;
+    // Node 22 names it as it was given where something is printed.
+    const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
-      const text = (printed.get(data.file) ?? '') + data.message;
-      printed.set(data.file, text.slice(-KEPT_OUTPUT_CHARS));
-    } else if (type === 'test:fail' && !isEcho(data.details.error) && data.todo === undefined) {
-      yield `not ok - ${data.name} (${where(data)})\n${indent(errorText(data.details.error))}\n`;
-      const output = printed.get(data.file);
-      if (output !== undefined && !told.has(data.file))
-        yield `  printed by that file:\n${indent(output.trimEnd())}\n`;
-      told.add(data.file);
-    } else if (type === 'test:pass' && data.skip !== undefined && data.skip !== LEFT_OUT) {
-      yield `skipped - ${data.name} (${where(data)}): ${data.skip === true ? 'no reason given' : data.skip}\n`;
-    } else if (type === 'test:coverage') {
-      yield `${branchesByFolder(data.summary)}\n`;
-    } else if (type === 'test:diagnostic') {
-      yield `# ${data.message}\n`;
+      const text = (printed.get(file) ?? '') + data.message;
+      printed.set(file, text.slice(-KEPT_OUTPUT_CHARS));
     }
+    // A file has ended long before what it printed, and its failure, are told in the order of files.
+    const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
+    const isTold = type === 'test:complete' || (of === 'file' && type === 'test:fail');
+    if (!isTold || skip === NOT_ASKED_FOR) continue;
+    const isEarly = of === 'file' && type === 'test:complete';
+    const { error, duration_ms: ms } = details;
+    const isFailure = error !== undefined && !isEarly;
+    const failed = isFailure
+      ? { kind: error.failureType, text: errorText(error), printed: printed.get(file) }
+      : undefined;
+    yield `${JSON.stringify({ of: isEarly ? 'end' : of, file, line, name, ms, skip, failed })}\n`;
   }
 }

@@ -1,49 +1,39 @@
-// `npm start -- ARGUMENTS`: sets up, builds what is stale, and runs the daemon in the foreground. Where no sound server
-// can be reached, it gives the daemon a private one. The installed daemon is dist/main.js alone and does none of this.
+// `npm start -- ARGUMENTS`: builds what is stale, and runs the daemon in the foreground. Where no sound server can be reached, it gives
+// the daemon a private one (sandbox.sh). The installed daemon is dist/main.js alone and does none of this.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, constants as os, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ending, spawnBound } from './bound-child.mjs';
+import { FOR, installCommand, installDebian } from './debian.mjs';
 import { NO_INSPECTOR } from './no-inspector.mjs';
-import { openSandbox } from './sandbox.mjs';
-import { ensure } from './setup.mjs';
 import { reachableSoundServer } from './sound-address.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
 const CHECK_DEADLINE_MS = 10_000;
+const POLL_MS = 50;
+const SETTLED_DEADLINE_MS = 5000;
 /** npm passes on the Ctrl-C that the terminal has sent to everybody: two signals within this time are one wish. */
 const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (contract, section 1); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const PARENT_POLL_MS = 500;
-/** As this begins: npm may be killed while something is still being installed or built. */
-const PARENT = process.ppid;
 /** Arguments with which main.js says something and exits, or is a client of another daemon, a measurement, or a tool. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
-/** Newest change below a path, in milliseconds since the epoch. Folders count: a deleted file changes its folder. */
-function newest(path) {
-  const stat = statSync(path);
-  const own = stat.mtimeMs;
-  if (!stat.isDirectory()) return own;
-  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), own);
-}
-
 function buildIfStale() {
-  // Written by build.mjs with the time at which it began to read the sources.
+  // Written by build.mjs with the time at which it began to read the sources. Folders count: a deleted file changes its folder.
   const stamp = join(ROOT, 'dist/package.json');
   const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
-  const built = existsSync(MAIN) && existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
-  if (sources.every((source) => newest(join(ROOT, source)) <= built)) return;
+  const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
+  if (existsSync(MAIN) && existsSync(stamp) && spawnSync(...find).stdout === '') return;
   console.log('start: building');
-  const build = spawnSync(process.execPath, [join(ROOT, 'packaging/build.mjs'), '--dist-only'], {
-    encoding: 'utf8',
-  });
+  const args = [join(ROOT, 'packaging/build.mjs'), '--dist-only'];
+  const build = spawnSync(process.execPath, args, { encoding: 'utf8' });
   if (build.status === 0) return;
   console.error(`start: the build failed\n${build.stdout}${build.stderr}`);
   process.exit(1);
@@ -61,12 +51,21 @@ async function effectiveSettings(args) {
   return parse(check.stdout);
 }
 
-/** A host under which this machine reaches what listens on `bind`. */
-function hostFor(bind) {
+/** Where this machine reaches what listens on `bind`. */
+function placeOf({ bind, api }) {
   const first = [bind].flat()[0] ?? 'lo';
   const address = networkInterfaces()[first]?.[0]?.address ?? first;
-  if (['lo', 'all', '127.0.0.1', '0.0.0.0', '::', '::1'].includes(address)) return 'localhost';
-  return address.includes(':') ? `[${address}]` : address;
+  const isLocal = ['lo', 'all', '127.0.0.1', '0.0.0.0', '::', '::1'].includes(address);
+  const host = isLocal ? 'localhost' : address.includes(':') ? `[${address}]` : address;
+  return `http://${host}:${api.port}`;
+}
+
+/** The address of the page, and three commands. */
+function toTry(place, { api: { ui } }) {
+  const volume = `-X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${place}/audio/server/volume`;
+  const commands = [`${place}/audio/outputs`, volume, `-N --max-time 10 ${place}/events`];
+  const page = ui?.enabled === false ? `the daemon: ${place}` : `the page: ${place}/ui`;
+  return [`start: ${page}`, ...commands.map((command) => `    curl ${command}`)].join('\n');
 }
 
 /** Whether the daemon finds a configuration (contract, section 1). */
@@ -81,39 +80,49 @@ function hasSessionBus() {
   return Boolean(process.env.DBUS_SESSION_BUS_ADDRESS) || existsSync(join(runtime, 'bus'));
 }
 
-function playersLine(base, player) {
-  const try_ = player ? `; try: curl -s ${base}/players ; curl -X POST ${base}/players/mpv/next` : '';
-  const who = player ? 'mpv playing silence' : 'no player, as mpv and mpv-mpris are not installed';
-  return `start: there is no session bus either, so here is a private one with ${who}${try_}`;
+/** Resolves with its directory when all of it answers. It ends with this process, however that ends. */
+async function openSandbox(withBus) {
+  const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
+  // A session of its own: Ctrl-C on the terminal is for the daemon, the sandbox ends after it.
+  const args = [join(ROOT, 'packaging/sandbox.sh'), directory, ...(withBus ? ['bus'] : [])];
+  const shell = spawn('sh', args, { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  shell.stderr.on('data', (part) => {
+    said += part;
+  });
+  const closed = once(shell, 'close');
+  const isReady = await Promise.race([once(shell.stdout, 'data').then(() => true), closed.then(() => false)]);
+  if (!isReady) throw new Error(said.trim());
+  const close = () => {
+    shell.stdin.end();
+    return closed;
+  };
+  return { directory, close };
 }
 
-function sandboxLine(server, base) {
-  const volume = `curl -X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${base}/audio/outputs/living/volume`;
-  return (
-    'start: no sound server can be reached, so here is a private one with the outputs living and kitchen and a playing stream; ' +
-    `try: curl -s ${base}/audio ; ${volume} ; curl -N ${base}/events ; pactl -s ${server} set-sink-mute kitchen toggle`
-  );
-}
-
-/** What the daemon is given of a private sound server, when one was started, and how to end it. */
-async function soundServer(args) {
-  const none = { env: {}, args, close: () => undefined };
-  if ((await reachableSoundServer()) !== undefined) return none;
-  const settings = await effectiveSettings(args);
-  if (settings?.pulseaudio?.enabled === false) return none;
-  if (!existsSync('/usr/bin/pulseaudio')) {
-    console.log('start: no sound server can be reached, and there is no pulseaudio to start one');
+/** Environment and arguments that the daemon gets more where there is no sound server. */
+async function soundServer(args, settings) {
+  const none = { env: {}, more: [], close: () => undefined };
+  if (settings?.pulseaudio?.enabled === false || (await reachableSoundServer()) !== undefined) return none;
+  const missing = installDebian(FOR.start);
+  if (missing.length > 0) {
+    console.log('start: no sound server can be reached, and a private one needs more packages:');
+    console.log(`    ${installCommand(missing)}`);
     return none;
   }
+  const configured = isConfigured(args);
+  const withPlayers = !configured || settings?.players?.enabled === true;
+  const withBus = withPlayers && !hasSessionBus() && existsSync('/usr/bin/dbus-daemon');
   try {
-    const configured = isConfigured(args);
-    const withPlayers = !configured || settings?.players?.enabled === true;
-    const bus = withPlayers && !hasSessionBus() && existsSync('/usr/bin/dbus-daemon');
-    const { env, player, config, close } = await openSandbox({ bus });
-    const base = `${hostFor(settings?.bind)}:${settings?.api?.port ?? 8018}`;
-    console.log(sandboxLine(env.PULSE_SERVER, base));
-    if (bus) console.log(playersLine(base, player));
-    return { env, args: configured ? args : [...args, '--config', config], close };
+    const { directory, close } = await openSandbox(withBus);
+    const config = join(directory, 'config.yaml');
+    writeFileSync(config, 'players: {enabled: true}\n');
+    console.log(
+      'start: no sound server can be reached, so here is a private one with two outputs and a stream',
+    );
+    const bus = withBus ? { DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus` } : {};
+    const env = { PULSE_SERVER: `unix:${directory}/pulse/native`, ...bus };
+    return { env, more: configured ? [] : ['--config', config], close };
   } catch (error) {
     console.log(
       `start: no sound server can be reached, and a private one could not be started: ${error.message}`,
@@ -122,69 +131,78 @@ async function soundServer(args) {
   }
 }
 
-/** Calls back once npm has ended without a word: a killed npm passes no signal on. */
-function onceNpmHasGone(callback) {
-  if (process.env.npm_lifecycle_event !== 'start') return;
-  const watch = setInterval(() => {
-    if (process.ppid === PARENT) return;
-    clearInterval(watch);
-    callback();
-  }, PARENT_POLL_MS);
-  watch.unref();
+/** Passes signals on to the daemon until it ends; resolves with its exit status. */
+async function end(daemon) {
+  let askedMs = 0;
+  let deadline;
+  for (const signal of SIGNALS)
+    process.on(signal, () => {
+      const nowMs = Date.now();
+      if (askedMs === 0) {
+        daemon.kill(signal === 'SIGINT' ? signal : 'SIGTERM');
+        deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
+      } else if (signal === 'SIGINT' && nowMs - askedMs > SAME_SIGNAL_MS) {
+        daemon.kill('SIGKILL');
+      }
+      askedMs ||= nowMs;
+    });
+  const [code, signal] = await once(daemon, 'exit');
+  clearTimeout(deadline);
+  if (signal !== null) console.error(`start: the daemon was ended by ${signal}`);
+  return signal === null ? code : 128 + os.signals[signal];
 }
 
-/** Runs the daemon until it ends, passing signals on; resolves with its exit status. */
-async function run(args, env) {
+/** Whether it answers, and has found, or not found, what it looks for: what is said then stays below what it logs as it starts. */
+const isSettled = async (place) => {
+  try {
+    const signal = AbortSignal.timeout(SETTLED_DEADLINE_MS);
+    const { backends } = await (await fetch(`${place}/health`, { signal })).json();
+    return Object.values(backends).every(({ state }) => !['starting', 'connecting'].includes(state));
+  } catch {
+    return false;
+  }
+};
+
+/** Says what to try once the daemon has begun, if it does. */
+async function tell(daemon, settings) {
+  const place = placeOf(settings);
+  const isAlive = () => daemon.exitCode === null && daemon.signalCode === null;
+  const untilMs = Date.now() + SETTLED_DEADLINE_MS;
+  while (isAlive() && Date.now() < untilMs && !(await isSettled(place))) await delay(POLL_MS);
+  if (isAlive()) console.log(toTry(place, settings));
+}
+
+function run(args, env) {
   // A group of its own, else the terminal and this process would both tell it of one Ctrl-C, and the second ends it at once.
-  const daemon = spawnBound(process.execPath, [NO_INSPECTOR, MAIN, ...args], {
-    deathSignal: 'TERM',
+  const node = [process.execPath, NO_INSPECTOR, MAIN, ...args];
+  return spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...node], {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...env },
   });
-  let asked = 0;
-  let deadline;
-  const end = (signal) => {
-    const now = Date.now();
-    if (asked === 0) {
-      daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
-      deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
-    } else if (now - asked > SAME_SIGNAL_MS) {
-      daemon.kill('SIGKILL');
-    }
-    asked ||= now;
-  };
-  for (const signal of SIGNALS) process.on(signal, end);
-  // Once only: a terminal that is closed has told npm and this process of it already.
-  onceNpmHasGone(() => asked === 0 && end('SIGTERM'));
-  const { status, reason } = await ending(daemon);
-  clearTimeout(deadline);
-  if (status === 127) console.error(`start: the daemon could not be started: ${reason}`);
-  if (status > 128) console.error(`start: the daemon was ended by ${reason}`);
-  return status;
 }
 
-async function start(args) {
+async function start(given) {
   // Else Node opens its inspector, also in this process.
   process.on('SIGUSR1', () => undefined);
-  const brief = args.some((argument) => BRIEF.includes(argument));
-  await ensure(brief ? 'brief' : 'start');
   buildIfStale();
-  if (brief) return run(args, {});
-  const asRoot = process.getuid() === 0 && !args.includes('--allow-root');
+  if (given.some((argument) => BRIEF.includes(argument))) return end(run(given, {}));
+  const asRoot = process.getuid() === 0 && !given.includes('--allow-root');
   if (asRoot)
     console.log('start: running as root, so --allow-root is added; an installed daemon runs as a user');
-  const allArgs = asRoot ? [...args, '--allow-root'] : args;
-  // Until the daemon runs, a signal ends the start; the sandbox is taken down by its exit handler.
+  const args = asRoot ? [...given, '--allow-root'] : given;
+  // Until the daemon runs, a signal ends the start; the sandbox goes with it.
   const quit = (_signal, number) => process.exit(128 + number);
   for (const signal of SIGNALS) process.on(signal, quit);
-  const { env, args: withConfig, close } = await soundServer(allArgs);
+  const settings = await effectiveSettings(args);
+  const { env, more, close } = await soundServer(args, settings);
   for (const signal of SIGNALS) process.off(signal, quit);
-  try {
-    return await run(withConfig, env);
-  } finally {
-    close();
-  }
+  const daemon = run([...args, ...more], env);
+  const ended = end(daemon);
+  if (settings !== undefined) tell(daemon, settings);
+  const status = await ended;
+  await close();
+  return status;
 }
 
 process.exitCode = await start(process.argv.slice(2));

@@ -1,4 +1,4 @@
-// The test runner's own parts: its reporter tells what failed and what was skipped, and leftovers are found and removed.
+// The test runner's own parts: what failed and what was left out is told, and leftovers are found and removed.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -6,14 +6,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 
 const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
 /** Runs Node to its end, whatever its status, outside of this test run. */
 function node(...args: readonly string[]): Promise<{ readonly failed: boolean; readonly stdout: string }> {
-  const { NODE_TEST_CONTEXT: _, ...own } = process.env;
-  const env = { ...own, TONEARM_TESTED_ON: 'the moon' };
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((resolve) => {
     execFile(process.execPath, [...args], { env }, (error, stdout) =>
       resolve({ failed: error !== null, stdout }),
@@ -27,47 +25,85 @@ function folder(t: TestContext): string {
   return path;
 }
 
-test('the reporter tells failures with their place and what was printed, skips with their reason, and the summary', async (t) => {
-  const file = join(folder(t), 'sample.test.mjs');
-  writeFileSync(
-    file,
-    `import { describe, test } from 'node:test';
-     test('good', () => {});
-     test('left out', { skip: 'no moon' }, () => {});
-     describe('a suite', () => { test('bad', () => { console.log('was printed'); throw new Error('broken'); }); });`,
-  );
-  const reporter = fileURLToPath(new URL('reporter.mjs', PACKAGING));
-  const { failed, stdout } = await node('--test', `--test-reporter=${reporter}`, file);
-  assert.equal(failed, true);
-  assert.match(stdout, /^not ok - bad \(.*sample\.test\.mjs:4, the moon\)\n {4}Error: broken/m);
-  assert.match(stdout, /^ {4}was printed$/m);
-  assert.match(stdout, /^skipped - left out \(.*\): no moon$/m);
-  for (const line of ['# tests 3', '# pass 1', '# fail 1', '# skipped 1']) {
-    assert.match(stdout, new RegExp(`^${line}$`, 'm'));
-  }
-  assert.doesNotMatch(stdout, /good|a suite/);
-  const alone = await node('--test', '--test-name-pattern=good', `--test-reporter=${reporter}`, file);
-  assert.doesNotMatch(alone.stdout, /does not match/, 'what was not asked for is not told as skipped');
-  assert.match(alone.stdout, /^# pass 1$/m);
+interface Counted {
+  readonly passed: number;
+  readonly failed: number;
+  readonly isGreen: boolean;
+  readonly skipped: readonly (readonly [reason: string, count: number])[];
+}
+
+/** Runs test files of these texts; with what was counted, and said. */
+async function runFiles(
+  t: TestContext,
+  texts: readonly string[],
+  options: object = {},
+): Promise<readonly [counted: Counted, said: string]> {
+  const files = texts.map((text, at) => {
+    const file = join(folder(t), `sample-${at}.test.mjs`);
+    writeFileSync(file, `import { before, describe, test } from 'node:test';\n${text}`);
+    return file;
+  });
+  const run = {
+    place: 'the moon',
+    files,
+    command: [process.execPath],
+    atOnce: 2,
+    deadlineMs: 60_000,
+    ...options,
+  };
+  const script = `
+    import { runTests } from '${new URL('test-run.mjs', PACKAGING).href}';
+    const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify(run)});
+    console.log('COUNTED' + JSON.stringify({ passed, failed, isGreen, skipped: [...skipped] }));`;
+  const { stdout } = await node('--input-type=module', '--eval', script);
+  const [said = '', counted = ''] = stdout.split('COUNTED');
+  return [JSON.parse(counted), said];
+}
+
+const GOOD = "test('good', () => {}); test('left out', { skip: 'no moon' }, () => {});";
+
+test('a failure is told with its place and what was printed; what was left out is counted by its reason', async (t) => {
+  const bad =
+    "describe('a suite', () => { test('bad', () => { console.log('printed'); throw new Error('broken'); }); });";
+  const [counted, said] = await runFiles(t, [GOOD, bad]);
+  assert.deepEqual(counted, { passed: 1, failed: 1, isGreen: false, skipped: [['no moon', 1]] });
+  assert.match(said, /^not ok - bad \(.*sample-1\.test\.mjs:2, the moon\)\n {4}Error: broken/m);
+  assert.match(said, /^ {4}printed$/m);
+  assert.doesNotMatch(said, /good|a suite/);
 });
 
-test('the reporter tells how many branches of each folder of src were taken', async () => {
-  type Report = (events: Iterable<object>) => AsyncIterable<string>;
-  const { default: report } = (await import(new URL('reporter.mjs', PACKAGING).href)) as { default: Report };
-  const file = (path: string, coveredBranchCount: number, totalBranchCount: number): object => ({
-    path: join(process.cwd(), path),
-    coveredBranchCount,
-    totalBranchCount,
+test('what is left out is a failure only where nothing may be', async (t) => {
+  assert.equal((await runFiles(t, [GOOD]))[0].isGreen, true);
+  const [counted, said] = await runFiles(t, [GOOD], { isWhole: true });
+  assert.equal(counted.isGreen, false);
+  assert.match(said, /^left out of the moon, where nothing may be: no moon$/m);
+});
+
+test('tests that a title does not choose are neither run nor counted as left out', async (t) => {
+  const [counted] = await runFiles(t, [GOOD, "test('bad', () => { throw new Error(); });"], {
+    titles: ['goo'],
   });
-  const files = [
-    file('src/b/x.ts', 1, 2),
-    file('src/a/y.ts', 3, 3),
-    file('test/z.ts', 0, 9),
-    file('src/b/z.ts', 1, 4),
-  ];
-  let said = '';
-  for await (const text of report([{ type: 'test:coverage', data: { summary: { files } } }])) said += text;
-  assert.equal(said, ' 100.0 %  3 of 3 branches  src/a\n  33.3 %  2 of 6 branches  src/b\n');
+  assert.deepEqual(counted, { passed: 1, failed: 0, isGreen: true, skipped: [] });
+});
+
+test('of a suite that cannot begin one failure is told, and how many tests did not run', async (t) => {
+  const rows = "for (let i = 0; i < 247; i += 1) test('row ' + i, () => {});";
+  const suite = `describe('a node', () => { before(() => { throw new Error('it did not boot'); }); ${rows} });`;
+  const [counted, said] = await runFiles(t, [suite]);
+  assert.deepEqual([counted.failed, counted.isGreen], [1, false]);
+  assert.match(said, /^not ok - a node \(.*\)\n {4}Error: it did not boot/);
+  assert.match(said, /^247 more did not run for what is told above$/m);
+  assert.doesNotMatch(said, /row/);
+});
+
+test('a test that is waited for in vain, and a file that cannot be loaded, are told', async (t) => {
+  const [{ failed }, said] = await runFiles(t, [
+    "test('waits', () => new Promise(() => {}));",
+    "console.log('loading'); throw new Error('no such thing');",
+  ]);
+  assert.equal(failed, 2);
+  assert.match(said, /^not ok - waits \(.*\)\n.*still pending/m);
+  assert.match(said, /^not ok - .*sample-1\.test\.mjs \(.*\)(?:\n {2,}.*)*no such thing/m);
 });
 
 test('files and processes that a run leaves are named and removed', async (t) => {

@@ -1,0 +1,28 @@
+// What a test run says: lines that stay, and on a terminal one line below them that moves.
+
+const IS_TERMINAL = process.stdout.isTTY === true;
+const ERASE_LINE = '\r\x1b[K';
+const begun = Date.now();
+const moving = new Map();
+
+export const seconds = (sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
+
+function draw() {
+  if (!IS_TERMINAL) return;
+  const parts = [...moving].map(([name, text]) => `${name}: ${text}`);
+  const line = parts.length === 0 ? '' : `${parts.join(', ')} (${seconds(begun)})`;
+  process.stdout.write(ERASE_LINE + line.slice(0, process.stdout.columns - 1));
+}
+
+/** A line, or several. */
+export function say(text) {
+  process.stdout.write(`${IS_TERMINAL ? ERASE_LINE : ''}${text}\n`);
+  draw();
+}
+
+/** How far something is; without a text it is done. */
+export function show(name, text) {
+  if (text === undefined) moving.delete(name);
+  else moving.set(name, text);
+  draw();
+}

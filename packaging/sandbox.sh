@@ -1,0 +1,46 @@
+#!/bin/sh
+# sh sandbox.sh DIR [bus]: a private sound server with two outputs and a playing stream, and with `bus` a session bus, with a player on
+# it where mpv is installed, for `npm start` where there is none. Says `ready` once all of it answers, and ends with its standard input.
+set -eu
+dir=$1
+for name in $(env | sed -n 's/^\(PULSE_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+export HOME="$dir" XDG_RUNTIME_DIR="$dir" PULSE_SERVER="unix:$dir/pulse/native" DBUS_SESSION_BUS_ADDRESS="unix:path=$dir/bus"
+
+pids=
+trap 'kill -KILL $pids 2> /dev/null || true; wait; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM PIPE
+# What is started ends with this shell, however that ends.
+start() {
+  setpriv --pdeathsig KILL -- "$@" >> "$dir/log" 2>&1 &
+  pids="$pids $!"
+}
+# Ten seconds, for what was started last. The log is shown only where that fails: a PulseAudio that root runs always warns.
+wait_for() {
+  tries=0
+  until "$@" > /dev/null 2>&1; do
+    tries=$((tries + 1))
+    if [ $tries -gt 100 ] || ! kill -0 "${pids##* }" 2> /dev/null; then tail -n 20 "$dir/log" >&2; exit 1; fi
+    sleep 0.1
+  done
+}
+output() { echo "module-null-sink sink_name=$1 sink_properties='device.description=\"$2\"'"; }
+
+# The daemon has no cookie of it. By the user alone it would be refused now and then (test/sound/servers.ts).
+start pulseaudio -n --fail --daemonize=no --exit-idle-time=-1 --use-pid-file=no --log-target=stderr \
+  -L 'module-native-protocol-unix auth-anonymous=1' -L "$(output living 'Living room')" -L "$(output kitchen Kitchen)" \
+  -L module-always-sink
+wait_for pactl info
+start sh -c 'exec "$@" < /dev/zero' silence pacat --raw --format=s16le --rate=8000 --channels=2 --latency-msec=500 \
+  --client-name=Radio --stream-name='Morning show' -d living
+if [ "${2:-}" = bus ]; then
+  start dbus-daemon --session --nofork --nopidfile "--address=$DBUS_SESSION_BUS_ADDRESS"
+  wait_for test -S "$dir/bus"
+  # A tone that swells once a second, so that the meters have something to show; nobody hears it.
+  tone="av://lavfi:aevalsrc='(0.3-0.2*cos(2*PI*t))*sin(880*PI*t)':s=8000:d=180"
+  if [ -e /etc/mpv/scripts/mpris.so ]; then
+    start mpv --no-config --script=/etc/mpv/scripts/mpris.so --no-video --no-terminal --ao=pulse --idle --loop-playlist \
+      --{ --force-media-title='Evening show' "$tone" --} --{ --force-media-title='Night show' "$tone" --}
+  fi
+fi
+echo ready
+cat > /dev/null

@@ -1,0 +1,125 @@
+// Runs test files with node --test: tells of each failure as it comes, and answers with what was counted. Whatever the tests leave
+// behind, and where nothing may be left out each test that was, is a failure as well.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openRunDirectory } from './leftovers.mjs';
+import { say, show } from './progress.mjs';
+
+const REPORTER = fileURLToPath(new URL('reporter.mjs', import.meta.url));
+const KEPT_ERRORS_CHARS = 8000;
+
+const indent = (text) => text.trimEnd().replace(/^/gm, '    ');
+
+/** What Node's pattern of names would not take for the letter. */
+const literally = (title) => title.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** What has ended so far, of one run. */
+class Tally {
+  passed = 0;
+  failed = 0;
+  /** Those that did not run because what stood around them failed. */
+  cancelled = [];
+  /** How many were left out for which reason. */
+  skipped = new Map();
+  /** Path and duration of each file. */
+  files = [];
+  #place;
+  /** Files of which a failure has been told. */
+  #failing = new Set();
+
+  constructor(place) {
+    this.#place = place;
+  }
+
+  add({ of, file, line, name, ms, skip, failed }) {
+    if (of === 'end') this.files.push({ file: relative('build/test', file), ms });
+    // A suite or a file fails because a test in it did, which has been told already.
+    if (failed?.kind === 'subtestsFailed') return;
+    if (failed?.kind === 'cancelledByParent') this.cancelled.push({ file, line, name, failed });
+    else if (failed !== undefined) this.#tell({ file, line, name, failed });
+    else if (skip !== undefined) this.skipped.set(skip, (this.skipped.get(skip) ?? 0) + 1);
+    else if (of === 'test') this.passed += 1;
+  }
+
+  /** Of each file in which nothing but that has failed, one that was cancelled is told. */
+  tellCancelled() {
+    const untold = [];
+    for (const cancelled of this.cancelled) {
+      if (this.#failing.has(cancelled.file)) untold.push(cancelled);
+      else this.#tell(cancelled);
+    }
+    if (untold.length > 0) say(`${untold.length} more did not run for what is told above`);
+  }
+
+  #tell({ file, line, name, failed }) {
+    this.failed += 1;
+    say(
+      `not ok - ${name} (${relative(process.cwd(), file)}:${line}, ${this.#place})\n${indent(failed.text)}`,
+    );
+    if (failed.printed !== undefined && !this.#failing.has(file))
+      say(`  printed by that file:\n${indent(failed.printed)}`);
+    this.#failing.add(file);
+  }
+}
+
+/**
+ * @param {object} run
+ * @param {string} run.place where it runs, for people
+ * @param {readonly string[]} run.files compiled test files, as paths from the project's root
+ * @param {readonly string[]} run.command what runs Node with the arguments that follow
+ * @param {number} run.atOnce how many files
+ * @param {readonly string[]} [run.titles] only tests, and suites, whose name contains one of them
+ * @param {Record<string, string>} [run.env]
+ * @param {number} run.deadlineMs of each file
+ * @param {boolean} [run.isWhole] nothing may be left out
+ * @returns {Promise<Tally & { isGreen: boolean }>}
+ */
+export async function runTests({
+  place,
+  files,
+  command,
+  atOnce,
+  titles = [],
+  env = {},
+  deadlineMs,
+  isWhole,
+}) {
+  const left = openRunDirectory();
+  const tally = new Tally(place);
+  const [program, ...before] = command;
+  const options = [
+    ...['--test', `--test-concurrency=${atOnce}`, `--test-timeout=${deadlineMs}`],
+    ...[`--test-reporter=${REPORTER}`, '--enable-source-maps'],
+    ...titles.map((title) => `--test-name-pattern=${literally(title)}`),
+  ];
+  const child = spawn(program, [...before, ...options, ...files], {
+    env: { ...process.env, ...env, TMPDIR: left.directory, TONEARM_REQUIRE_ALL: isWhole ? '1' : '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors = (errors + text).slice(-KEPT_ERRORS_CHARS);
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith('{')) tally.add(JSON.parse(line));
+    else errors += `${line}\n`;
+    show(place, `${tally.files.length} of ${files.length} files`);
+  }
+  show(place);
+  tally.tellCancelled();
+  const [status, signal] = await ended;
+  if (status !== 0 && tally.failed === 0)
+    say(`${place}: node --test ended with ${signal ?? `status ${status}`}\n${indent(errors)}`);
+  const leftovers = await left.close();
+  for (const line of leftovers) say(`left behind by ${place} - ${line}`);
+  const isComplete = !isWhole || tally.skipped.size === 0;
+  if (!isComplete)
+    for (const [reason] of tally.skipped) say(`left out of ${place}, where nothing may be: ${reason}`);
+  tally.isGreen = status === 0 && leftovers.length === 0 && isComplete;
+  return tally;
+}
