@@ -7,7 +7,8 @@ import { basename } from 'node:path';
 const APT_DEADLINE_MS = 15 * 60_000;
 /** Another apt may hold the lock; waiting for it beats failing. */
 const APT = ['apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
-const INSTALL = ['install', '-y', '--no-install-recommends'];
+/** Nothing of what a person has may go for it: `pulseaudio` would take the place of a desktop's PipeWire. */
+const INSTALL = ['install', '-y', '--no-install-recommends', '--no-remove'];
 
 /** Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well. */
 const PACKAGES = {
@@ -60,9 +61,12 @@ export function rootCommand(command) {
 export const installCommand = (names) =>
   rootCommand(`apt-get install --no-install-recommends ${names.join(' ')}`);
 
+/** Programs of packages that are known by another file. */
+const ALSO = { busctl: 'systemd', pacat: 'pulseaudio-utils', paplay: 'pulseaudio-utils' };
+
 /** The package that brings a program, as far as one of these does. */
 export const packageOf = (program) =>
-  Object.keys(PACKAGES).find((name) => basename(PACKAGES[name]) === program) ?? program;
+  Object.keys(PACKAGES).find((name) => basename(PACKAGES[name]) === program) ?? ALSO[program] ?? program;
 
 /** How to become root without asking anybody: nothing to prefix, `sudo -n`, or undefined when there is no way. */
 function rootPrefix() {

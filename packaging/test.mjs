@@ -170,21 +170,25 @@ async function inLanes(stages) {
   return failed;
 }
 
+const PROGRAMS = /^not installed: /;
+
 /** How many tests, and groups of them, did not run, and which command brings them. */
 function tellLeftOut() {
-  const reasons = new Map();
-  for (const [reason, count] of tallies.flatMap(({ skipped }) => [...skipped]))
-    reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-  const isProgram = /^not installed: (.*)$/;
-  const programs = [...reasons.keys()].flatMap((reason) => isProgram.exec(reason)?.[1]?.split(', ') ?? []);
-  for (const [reason, count] of reasons) say(`left out: ${count} (tests or groups of tests): ${reason}`);
-  if (programs.length > 0)
-    say(`what brings them: ${installCommand([...new Set(programs.map(packageOf))].sort())}`);
-  if (reasons.has('needs root')) say(`what brings those that need root: ${rootCommand('npm test')}`);
+  const all = tallies.flatMap(({ skipped }) => [...skipped]);
+  const tell = (reasons, what) => {
+    const count = sum(reasons.map(([, each]) => each));
+    if (count > 0) say(`left out: ${count} ${count === 1 ? 'test or group' : 'tests and groups'} ${what}`);
+  };
+  const lacking = all.filter(([reason]) => PROGRAMS.test(reason));
+  const programs = lacking.flatMap(([reason]) => reason.replace(PROGRAMS, '').split(', '));
+  const packages = [...new Set(programs.map(packageOf))].sort();
+  tell(lacking, `that need more programs: ${installCommand(packages)}`);
+  const root = all.filter(([reason]) => reason === 'needs root');
+  tell(root, `that need root: ${rootCommand('npm test')}`);
+  for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
+    tell([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
-    say(
-      'left out: booted nodes, brokers, packages, the second Node and the second Debian: npm test -- --all',
-    );
+    say('left out: booted nodes, brokers, packages, load, a second Node, a second Debian: npm test -- --all');
 }
 
 function tellSlowest() {

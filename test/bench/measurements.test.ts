@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { changed, chunksOf, listOf } from '../../bench/support/captures.js';
 import { CODECS } from '../../bench/support/codecs.js';
 import type { Report } from '../../bench/support/measurement.js';
+import { lacks } from '../tools/requirements.js';
 
 const DEADLINE_MS = 120_000;
 const ROWS = [
@@ -17,7 +18,8 @@ const ROWS = [
 ] as const;
 
 for (const { measurement, part, against } of ROWS) {
-  test(`${measurement} prints its report`, async () => {
+  const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+  test(`${measurement} prints its report`, { skip }, async () => {
     const file = fileURLToPath(new URL(`../../bench/${measurement}.js`, import.meta.url));
     const args = [file, '--quick', '--json', part];
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: DEADLINE_MS });

@@ -8,7 +8,6 @@ import type { EventConsumer } from '../consumer/consumer.js';
 import { NamesHeld } from '../consumer/names-held.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
-import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.js';
 
@@ -187,9 +186,8 @@ export function onEachSoundServer(
   what: string,
   declare: (node: () => AudioNode, kind: SoundServer['kind']) => void,
 ): void {
-  const programs = ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl', 'pacat'];
-  for (const { kind, start: startSound } of SOUND_SERVERS) {
-    describe(`${what} on ${kind}`, { skip: lacks({ programs }) }, () => {
+  for (const { kind, skip, start: startSound } of SOUND_SERVERS) {
+    describe(`${what} on ${kind}`, { skip }, () => {
       const audible = audioForAll({ startSound });
       let started: AudioNode | undefined;
       before(async () => {

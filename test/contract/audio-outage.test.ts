@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SOUND_SERVERS } from '../sound/servers.js';
-import { lacks } from '../tools/requirements.js';
 import { AUDIO_ONLY, onEachSoundServer } from './audio-node.js';
 import { Daemon } from './daemon.js';
 
@@ -59,10 +58,9 @@ onEachSoundServer('outages', (node) => {
   });
 });
 
-const skip = lacks({ programs: ['pulseaudio', 'pipewire', 'pipewire-pulse', 'wireplumber', 'pactl'] });
-describe('missing at the start', { skip }, () => {
-  for (const { kind, start } of SOUND_SERVERS) {
-    test(`${kind} appears later`, async (t) => {
+describe('missing at the start', () => {
+  for (const { kind, skip, start } of SOUND_SERVERS) {
+    test(`${kind} appears later`, { skip }, async (t) => {
       const sound = await start();
       t.after(() => sound.stop());
       await sound.kill('SIGTERM');

@@ -8,6 +8,7 @@ import type { Report } from '../../src/bench-report.js';
 import type { Environment } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
@@ -71,8 +72,11 @@ const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string
   ['the end of its parent', 'SIGKILL', ['sh', '-c', '"$@" & wait', 'sh', ...BENCH]],
 ];
 
-for (const { kind, start: startServer } of SOUND_SERVERS) {
-  test(`${kind}: all is measured, on a stream of its own that is silent and goes`, BOUNDED, async (t) => {
+for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
+  test(`${kind}: all is measured, on a stream of its own that is silent and goes`, {
+    ...BOUNDED,
+    skip,
+  }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     const bench = start(t, sound.env, BENCH);
     const [stream] = await until('it has a stream', async () => {
@@ -91,7 +95,7 @@ for (const { kind, start: startServer } of SOUND_SERVERS) {
     }
   });
 
-  test(`${kind}: interrupted, it leaves nothing behind`, BOUNDED, async (t) => {
+  test(`${kind}: interrupted, it leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     for (const [what, signal, command] of INTERRUPTIONS) {
       const bench = start(t, sound.env, command);
@@ -103,7 +107,10 @@ for (const { kind, start: startServer } of SOUND_SERVERS) {
   });
 }
 
-test('a sound server without an output: that is said, and the rest is measured', BOUNDED, async (t) => {
+test('a sound server without an output: that is said, and the rest is measured', {
+  ...BOUNDED,
+  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+}, async (t) => {
   const sound = await startPulseAudio({ sinks: [], alwaysSink: false });
   t.after(() => sound.stop());
   const report: Report = JSON.parse(await start(t, sound.env, BENCH).closed);

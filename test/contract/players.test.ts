@@ -5,14 +5,17 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { Variant } from 'dbus-next';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import type { EventConsumer } from '../consumer/consumer.js';
+import { testsNeeding } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const CONFIG = `mpris: {enabled: true}\n${NO_BACKENDS}`;
 

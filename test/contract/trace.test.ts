@@ -18,6 +18,7 @@ import { type Environment, startProgram } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
 import { toneFile } from '../sound/tone.js';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Said, trace } from './tracer.js';
 
@@ -197,9 +198,10 @@ function temporary(t: TestContext): string {
   return directory;
 }
 
-for (const { kind, start } of SOUND_SERVERS) {
+for (const { kind, skip, start } of SOUND_SERVERS) {
   test(`${kind}: pactl, pacat, paplay and mpv work through it, and all is named`, {
     timeout: DEADLINE_MS,
+    skip: skip || lacks({ programs: ['mpv', 'paplay'] }),
   }, async (t) => {
     const sound = await start();
     t.after(() => sound.stop());

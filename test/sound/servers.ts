@@ -2,6 +2,7 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Kind, type Recipe, type SinkSpec, type SoundServer, startServer } from './server.js';
 
@@ -45,6 +46,9 @@ const NO_HARDWARE: Readonly<Record<string, string>> = {
     'wireplumber.profiles = { main = { hardware.audio = disabled, hardware.bluetooth = disabled, hardware.video-capture = disabled } }\n',
 };
 
+const CLIENTS = ['pactl', 'pacat'];
+const PIPEWIRE = ['pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
+
 function isSocket(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
@@ -75,11 +79,12 @@ export function startPipeWire(options: ServerOptions = {}): Promise<SoundServer>
   return startServer(pipeWire, options.sinks ?? SINKS);
 }
 
-/** Both kinds, for tests that hold for either. */
+/** Both kinds, for tests that hold for either; `skip` says why there are none on that kind here. */
 export const SOUND_SERVERS: readonly {
   readonly kind: Kind;
+  readonly skip: string | false;
   start(options?: ServerOptions): Promise<SoundServer>;
 }[] = [
-  { kind: 'pulseaudio', start: startPulseAudio },
-  { kind: 'pipewire', start: startPipeWire },
+  { kind: 'pulseaudio', skip: lacks({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
+  { kind: 'pipewire', skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }), start: startPipeWire },
 ];

@@ -3,6 +3,7 @@
 
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 
 export interface Requirements {
   /** Programs that must be found in PATH. */
@@ -33,4 +34,12 @@ export function lacks({ programs = [], root = false }: Requirements): string | f
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
   if (root && process.getuid?.() !== 0) return 'needs root';
   return false;
+}
+
+/** node:test's `test`, for files in which none can run without these. */
+export function testsNeeding(
+  requirements: Requirements,
+): (title: string, run: (t: TestContext) => Promise<void> | void) => void {
+  const skip = lacks(requirements);
+  return (title, run) => void test(title, { skip }, run);
 }

@@ -15,9 +15,6 @@ import { until } from '../../until.js';
 import { backed, faultOf } from './backed.js';
 import type { Recorder } from './recorder.js';
 
-const PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
-const skip = lacks({ programs: PROGRAMS });
-
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
@@ -45,7 +42,7 @@ function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {
   };
 }
 
-for (const { kind, start } of SOUND_SERVERS) {
+for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
     async function node(t: TestContext, timing?: Partial<Timing>): Promise<Node> {
       const server = await start({
@@ -284,7 +281,7 @@ for (const { kind, start } of SOUND_SERVERS) {
   });
 }
 
-describe('with PulseAudio alone', { skip }, () => {
+describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
   test('a passthrough stream has no volume, and refuses one', async (t) => {
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { seen, refused } = listen(t, server);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { AvahiBus } from '../../../src/actors/bus/avahi.js';
 import { type SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
@@ -15,11 +15,13 @@ import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/
 import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
+import { testsNeeding } from '../../tools/requirements.js';
 import { NotingOwner } from './noting-owner.js';
 import { type PrivateBus, privateBus } from './private-bus.js';
 import { messageBytes } from './scripted-bus.js';
 
 const run = promisify(execFile);
+const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
 async function connected(t: TestContext, bus: PrivateBus) {
   const owner = new NotingOwner();

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
@@ -12,6 +11,7 @@ import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
@@ -20,6 +20,7 @@ import { PlayersRecorder } from './recorder.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
+const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
 test('players come and go, several of one program, and those that were there first', async (t) => {
   let first: ScriptedPlayer | undefined;

@@ -1,15 +1,17 @@
 // When the players backend reads, reckons and tells, with scripted players on a real bus.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { Variant } from 'dbus-next';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
+import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf, followed, hungPlayer, named } from './followed.js';
 import type { PlayersRecorder } from './recorder.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 test('positions are told when they cannot be reckoned, and only then', async (t) => {
   const { backend, recorder, start } = await followed(t);
