@@ -201,6 +201,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(await page.locator('.output').count(), 0);
       await sound.restart();
       await output('Living room').waitFor();
+      await sound.wake('living');
       await sound.pactl('set-sink-volume', 'living', '51%');
       await until('51 %', async () => (await volumeOf('Living room').inputValue()) === '51');
     });

@@ -157,6 +157,14 @@ export class SoundServer {
     return { id: index, pid: player.pid, stop };
   }
 
+  /**
+   * Has an output be awake for a moment. PipeWire 1.4 keeps to itself what a virtual output that has never been is set to: `pactl` is told
+   * that it went well, and neither sees the new value.
+   */
+  async wake(sink: string): Promise<void> {
+    await (await this.play({ sink })).stop();
+  }
+
   /** A connection for streams that cost next to nothing. */
   async streams(application = 'streams'): Promise<StreamClient> {
     const client = await connectStreams(this.socketPath, application);
