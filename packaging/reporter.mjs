@@ -6,6 +6,8 @@ import { inspect } from 'node:util';
 
 /** Only its end is kept of what a file has printed. */
 const KEPT_OUTPUT_CHARS = 8000;
+/** Printed by the harness, where it has no test at hand: test/remark.ts. */
+const REMARK = /^# (.*)$/gm;
 /** One that a pattern of names leaves out was not asked for. Node 20 tells of it as skipped, later ones do not. */
 const NOT_ASKED_FOR = 'test name does not match pattern';
 
@@ -19,17 +21,22 @@ function errorText(error) {
 /** A file is a test of its own in the place of its first line. */
 const isFile = ({ file, name, nesting, line }) => nesting === 0 && line === 1 && file?.endsWith(name);
 
+const line = (told) => `${JSON.stringify(told)}\n`;
+
 /** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
 export default async function* report(events) {
   const printed = new Map();
   for await (const { type, data } of events) {
-    const { name, line, skip, details } = data;
+    const { name, skip, details } = data;
     // Node 22 names it as it was given where something is printed.
     const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
       const text = (printed.get(file) ?? '') + data.message;
       printed.set(file, text.slice(-KEPT_OUTPUT_CHARS));
+      for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
+    // Those of the whole run are of no file.
+    if (type === 'test:diagnostic' && file) yield line({ of: 'remark', file, name: data.message });
     // A file has ended long before what it printed, and its failure, are told in the order of files.
     const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
     const isTold = type === 'test:complete' || (of === 'file' && type === 'test:fail');
@@ -40,6 +47,6 @@ export default async function* report(events) {
     const failed = isFailure
       ? { kind: error.failureType, text: errorText(error), printed: printed.get(file) }
       : undefined;
-    yield `${JSON.stringify({ of: isEarly ? 'end' : of, file, line, name, ms, skip, failed })}\n`;
+    yield line({ of: isEarly ? 'end' : of, file, line: data.line, name, ms, skip, failed });
   }
 }

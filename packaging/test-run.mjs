@@ -12,6 +12,7 @@ import { say, show } from './progress.mjs';
 const REPORTER = fileURLToPath(new URL('reporter.mjs', import.meta.url));
 const KEPT_ERRORS_CHARS = 8000;
 
+const shown = (file) => relative(process.cwd(), file);
 const indent = (text) => text.trimEnd().replace(/^/gm, '    ');
 
 /** What Node's pattern of names would not take for the letter. */
@@ -36,6 +37,7 @@ class Tally {
   }
 
   add({ of, file, line, name, ms, skip, failed }) {
+    if (of === 'remark') say(`remark - ${name} (${shown(file)}, ${this.#place})`);
     if (of === 'end') this.files.push({ file: relative('build/test', file), ms });
     // A suite or a file fails because a test in it did, which has been told already.
     if (failed?.kind === 'subtestsFailed') return;
@@ -57,9 +59,7 @@ class Tally {
 
   #tell({ file, line, name, failed }) {
     this.failed += 1;
-    say(
-      `not ok - ${name} (${relative(process.cwd(), file)}:${line}, ${this.#place})\n${indent(failed.text)}`,
-    );
+    say(`not ok - ${name} (${shown(file)}:${line}, ${this.#place})\n${indent(failed.text)}`);
     if (failed.printed !== undefined && !this.#failing.has(file))
       say(`  printed by that file:\n${indent(failed.printed)}`);
     this.#failing.add(file);

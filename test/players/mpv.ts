@@ -3,11 +3,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { remark } from '../remark.js';
 import { type Program, startProgram } from '../sound/program.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
 const REPLY_DEADLINE_MS = 10_000;
+const STARTS_MAX = 3;
 
 interface Reply {
   readonly request_id?: number;
@@ -24,17 +26,40 @@ export class Mpv {
     this.#socket = socket;
   }
 
-  /** Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. */
+  /**
+   * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. One that hangs
+   * as it begins, as one of thirty did, is started anew: it answers nothing on its own socket, and everything else is a failure.
+   */
   static async start(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
+    for (let starts = 1; ; starts += 1) {
+      const mpv = Mpv.#launch(session, files, name);
+      try {
+        await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
+        return mpv;
+      } catch (error) {
+        if (starts === STARTS_MAX || !(await mpv.#hangs())) throw error;
+        remark(`${name} answers nothing on its own socket, and is started anew`);
+        await mpv.program.end('SIGKILL');
+      }
+    }
+  }
+
+  static #launch(session: Session, files: readonly string[], name: string): Mpv {
     const socket = session.path(`${name}.socket`);
     const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
     const program = startProgram('mpv', [...flags, `--input-ipc-server=${socket}`, ...files], {
       env: session.env,
       log: session.path(`${name}.log`),
     });
-    const mpv = new Mpv(program, socket);
-    await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
-    return mpv;
+    return new Mpv(program, socket);
+  }
+
+  async #hangs(): Promise<boolean> {
+    const answers = this.get('pid').then(
+      () => true,
+      () => false,
+    );
+    return this.program.alive() && !(await answers);
   }
 
   /** Its second instance on a bus has its process id in the name. */
