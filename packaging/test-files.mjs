@@ -48,9 +48,21 @@ async function imports(files) {
   return new Map(files.map((file) => [file, reached(file)]));
 }
 
+/** A title may be put together: of such a template this many letters stand in it, one piece at least. */
+const PIECE_LEAST = 4;
+
+/** Whether a source may hold a title that contains `name`, put together of pieces. */
+function mayMake(source, name) {
+  const templates = [...source.matchAll(/`([^`\n]*\$\{[^`\n]*)`/g)];
+  const pieces = templates.flatMap(([, template]) =>
+    template.split(/\$\{.*?\}/).map((piece) => piece.trim()),
+  );
+  return pieces.some((piece) => piece.length >= PIECE_LEAST && name.includes(piece));
+}
+
 /**
  * Names that are parts of paths choose files; the others are parts of titles, and choose tests in these files or, without any, in
- * all that hold that text, also in what they import from test/.
+ * all that hold such a title, also in what they import from test/.
  * @returns {Promise<{ files: string[], titles: string[] }>}
  */
 export async function matching(names) {
@@ -60,16 +72,17 @@ export async function matching(names) {
   const titles = names.filter((_, at) => found[at].length === 0);
   const files = [...new Set(found.flat())].sort();
   if (files.length > 0 || titles.length === 0) return { files, titles };
-  const texts = new Map();
-  const text = (path) => {
-    if (!texts.has(path)) texts.set(path, path.startsWith('test/') ? readFileSync(path, 'utf8') : '');
-    return texts.get(path);
-  };
-  const holds = (paths) => titles.some((title) => [...paths].some((path) => text(path).includes(title)));
   const imported = await imports(all);
-  const holding = all.filter((file) => holds(imported.get(file)));
-  // A title may be put together of pieces: then it is looked for wherever that is quick.
-  return { files: holding.length > 0 ? holding : testFiles('unit', 'daemon', 'page', 'fuzz'), titles };
+  const paths = [...new Set([...imported.values()].flatMap((each) => [...each]))];
+  const sources = paths
+    .filter((path) => path.startsWith('test/'))
+    .map((path) => [path, readFileSync(path, 'utf8')]);
+  const holding = (fits) => {
+    const hits = sources.filter(([, source]) => titles.some((title) => fits(source, title)));
+    return all.filter((file) => hits.some(([path]) => imported.get(file).has(path)));
+  };
+  const literal = holding((source, title) => source.includes(title));
+  return { files: literal.length > 0 ? literal : holding(mayMake), titles };
 }
 
 function git(...args) {
@@ -78,16 +91,11 @@ function git(...args) {
   return stdout.split('\n').filter(Boolean);
 }
 
-/** Unit tests that import what differs from where this left main, and other tests that differ themselves. */
+/** Unit tests that import what differs from where this left main. */
 export async function changed() {
   const [base] = git('merge-base', 'main', 'HEAD');
-  const differs = new Set([
-    ...git('diff', '--name-only', base),
-    ...git('ls-files', '--others', '--exclude-standard'),
-  ]);
+  const untracked = git('ls-files', '--others', '--exclude-standard');
+  const differs = new Set([...git('diff', '--name-only', base), ...untracked]);
   const imported = await imports(testFiles('unit'));
-  const isMeant = (file) =>
-    differs.has(join('test', file + ENDING)) ||
-    [...(imported.get(file) ?? [])].some((path) => differs.has(path));
-  return testFiles().filter(isMeant);
+  return testFiles('unit').filter((file) => [...imported.get(file)].some((path) => differs.has(path)));
 }
