@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 
 /** Only its end is kept of what a file has printed. */
 const KEPT_OUTPUT_CHARS = 8000;
-/** Printed by the harness, where it has no test at hand: test/remark.ts. */
+/** As test/remark.ts prints it. */
 const REMARK = /^# (.*)$/gm;
 /** One that a pattern of names leaves out was not asked for. Node 20 tells of it as skipped, later ones do not. */
 const NOT_ASKED_FOR = 'test name does not match pattern';
@@ -35,8 +35,6 @@ export default async function* report(events) {
       printed.set(file, text.slice(-KEPT_OUTPUT_CHARS));
       for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
-    // Those of the whole run are of no file.
-    if (type === 'test:diagnostic' && file) yield line({ of: 'remark', file, name: data.message });
     // A file has ended long before what it printed, and its failure, are told in the order of files.
     const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
     const isTold = type === 'test:complete' || (of === 'file' && type === 'test:fail');

@@ -67,8 +67,8 @@ function mayMake(source, name) {
  */
 export async function matching(names) {
   const all = testFiles();
-  const asPath = (name) => name.replace(/^\.?\/?(test\/)?/, '').replace(/\.test\.[jt]s$/, '');
-  const found = names.map((name) => all.filter((file) => file.includes(asPath(name))));
+  const asPath = (name) => name.replace(/^\.?\/?((build\/)?test\/)?/, '').replace(/\.js$/, '.ts');
+  const found = names.map((name) => all.filter((file) => (file + ENDING).includes(asPath(name))));
   const titles = names.filter((_, at) => found[at].length === 0);
   const files = [...new Set(found.flat())].sort();
   if (files.length > 0 || titles.length === 0) return { files, titles };

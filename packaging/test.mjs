@@ -116,7 +116,7 @@ const CHECKS = [
 ];
 /** What follows needs the build. */
 const QUICK = [
-  ['units', 'unit tests', tests(2, 'unit')],
+  ['units', 'unit tests', tests(3, 'unit')],
   ['daemon', 'daemon', tests(3, 'daemon')],
   ['page', 'page', tests(1, 'page')],
   ['page', 'fuzz', tests(2, 'fuzz')],

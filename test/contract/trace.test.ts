@@ -61,7 +61,7 @@ function lasting(text: string): string {
     .replace(/"(actual|configured)":[\d.]+/g, '')
     .replace(/\b(RUNNING|IDLE|SUSPENDED)\b/g, 'STATE')
     .replace(/^(Server String|Client Index): .*$/gm, '')
-    .replace(/^\d+\t.*\tpactl$/gm, '');
+    .replace(/^\d+\t.*\tpactl\n/gm, '');
 }
 
 /** In an order that makes sense. Where a server refuses one, that is fine: it does so with and without a trace. */

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
+import { remark } from '../../remark.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { shell, userShell } from '../scenarios/commands.js';
@@ -165,6 +166,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
+    if (said !== '') remark('PipeWire answers nobody, or tells nobody, and has been restarted');
     return said !== '';
   }
 
@@ -173,6 +175,7 @@ done`);
     const said = await this.asUser(
       `! ${PLAYER_IS_THERE} || ${PLAYER_ANSWERS} || ${PLAYER_ANSWERS} || { systemctl --user kill -s KILL player.service; echo killed; }`,
     );
+    if (said !== '') remark('mpv answers nobody on the bus, and has been started anew');
     return said !== '';
   }
 

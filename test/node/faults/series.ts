@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { remark } from '../../remark.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
 import { CHILDREN, type Fault } from './fault.js';
@@ -84,7 +85,6 @@ export class Series {
     const freed = async (): Promise<boolean> => {
       if (!(await this.#on.freeSound())) return false;
       mayGo.add('audio');
-      t.diagnostic('PipeWire was locked up or deaf, and has been restarted');
       return true;
     };
     try {
@@ -106,7 +106,7 @@ export class Series {
       // What asked for the truth may have made PipeWire deaf, too; and of an mpv that hangs there is none.
       const isFreed = [await freed(), await this.#on.freePlayer()];
       if (!isFreed.includes(true)) throw error;
-      t.diagnostic(`once more: ${String(error instanceof Error ? error.cause : error)}`);
+      remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);
       await this.#allIsUp(RTKIT_MS);
       await this.#truth();
     }
