@@ -36,10 +36,10 @@ export function lacks({ programs = [], root = false }: Requirements): string | f
   return false;
 }
 
+type Declare = (title: string, run: (t: TestContext) => Promise<void> | void) => void;
+
 /** node:test's `test`, for files in which none can run without these. */
-export function testsNeeding(
-  requirements: Requirements,
-): (title: string, run: (t: TestContext) => Promise<void> | void) => void {
+export function testsNeeding(requirements: Requirements): Declare {
   const skip = lacks(requirements);
-  return (title, run) => void test(title, { skip }, run);
+  return skip === false ? test : (title, run) => void test(title, { skip }, run);
 }
