@@ -35,8 +35,11 @@ export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 /** Host headers whose check is remembered. Honest clients write a handful. */
 const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
-/** Below these, routers and mDNS give the node its name; no public name server serves them (contract, section 6). */
-const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain'] as const;
+/**
+ * Below these, routers and mDNS give the node its name (contract, section 6). No public name server serves them; `fritz.box` is the
+ * router maker's own domain, in which nobody else can make a name.
+ */
+const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
 /** Headers that make a request ambiguous when they come twice: which one counts would be anyone's guess. */
 const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'] as const;
