@@ -35,6 +35,7 @@ export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 /** Host headers whose check is remembered. Honest clients write a handful. */
 const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
 /**
  * Below these, routers and mDNS give the node its name (contract, section 6). No public name server serves them; `fritz.box` is the
  * router maker's own domain, in which nobody else can make a name.
@@ -65,12 +66,12 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   };
 }
 
-/** Undefined: not a `host[:port]` as RFC 9110 writes it. */
-export function parseHost(text: string): Authority | undefined {
+/** Undefined: not a `host[:port]` as RFC 9110 writes it. Without a port it means `usualPort`. */
+export function parseHost(text: string, usualPort = HTTP_PORT): Authority | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
   const [, bracketed, name, portText] = parts;
-  const port = portText === undefined || portText === '' ? HTTP_PORT : Number(portText);
+  const port = portText === undefined || portText === '' ? usualPort : Number(portText);
   if (port > 0xffff) return undefined;
   if (bracketed === undefined) return { host: plainName(name ?? ''), port };
   const host = bracketed.replace(/%.*$/, '').toLowerCase();
@@ -158,7 +159,10 @@ export function ambiguityOf(exchange: RequestHead): Problem | undefined {
   );
 }
 
-/** CSRF: a page of another origin may read (where CORS lets it), but have no effect. Undefined: the request may go on. */
+/**
+ * CSRF: a page of another origin may read (where CORS lets it), but have no effect. Undefined: the request may go on. To a browser the
+ * http page of a name is another site than its https page, which `Origin` and `Host` do not tell apart.
+ */
 export function distrustOrigin(
   method: string,
   origin: string,
@@ -167,7 +171,7 @@ export function distrustOrigin(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  if (method !== 'OPTIONS' && standing === 'none' && secFetchSite.toLowerCase() === 'cross-site') {
+  if (method !== 'OPTIONS' && standing !== 'listed' && secFetchSite.toLowerCase() === 'cross-site') {
     return problem('foreign-origin', 'A page of another site sent this request');
   }
   return undefined;
@@ -212,11 +216,14 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
   return ['Access-Control-Allow-Origin', rules.anyOrigin ? '*' : origin];
 }
 
-/** The service speaks plain http, so an https page of the same name is another origin. */
+/**
+ * A page of the node's own, also one that came through a proxy which speaks https in its place: whoever asks by a name that is trusted
+ * is at that name. A proxy's word for itself (`X-Forwarded-Proto`) is not needed, and anybody could say it.
+ */
 function isSameOrigin(origin: string, host: string): boolean {
-  const authority = /^http:\/\/(.+)$/i.exec(origin)?.[1];
-  if (authority === undefined) return false;
-  const [theirs, ours] = [parseHost(authority), parseHost(host)];
+  const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];
+  const usualPort = scheme.toLowerCase() === 'https' ? HTTPS_PORT : HTTP_PORT;
+  const [theirs, ours] = [parseHost(authority, usualPort), parseHost(host, usualPort)];
   return theirs !== undefined && theirs.host === ours?.host && theirs.port === ours.port;
 }
 

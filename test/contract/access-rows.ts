@@ -128,7 +128,7 @@ export const REBINDING: readonly Stranger[] = [
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
   stranger('a sandboxed page', () => ({ Origin: 'null' })),
-  stranger('the node by https', (own) => ({ Origin: `https://${own}` })),
+  stranger('the usual https port of the node', (own) => ({ Origin: `https://${own.replace(/:\d+$/, '')}` })),
   stranger('another port of the node', (own) => ({
     ...{ Origin: `http://${own.replace(/\d+$/, '1')}`, 'Sec-Fetch-Site': 'same-site' },
   })),

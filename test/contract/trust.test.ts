@@ -157,7 +157,11 @@ describe('trust', { skip }, () => {
     ['a form of another site without Origin', () => ['Sec-Fetch-Site: cross-site']],
     ['the same, oddly written', () => ['sec-fetch-site: Cross-Site']],
     ['a page at another port', () => ['Origin: http://127.0.0.1:1', 'Sec-Fetch-Site: same-site']],
-    ['a page of the same name by https', () => [`Origin: https://${own}`]],
+    ['a page of the same name at https', () => ['Origin: https://127.0.0.1']],
+    [
+      'a page of the same name and port that the browser calls another site',
+      () => [`Origin: http://${own}`, 'Sec-Fetch-Site: cross-site'],
+    ],
     ['an allowed origin by https', () => ['Origin: https://app.lan']],
     ['an allowed origin at another port', () => ['Origin: http://app.lan:8080']],
     ['an allowed origin as a prefix', () => ['Origin: http://app.lan.evil.example']],
@@ -178,6 +182,7 @@ describe('trust', { skip }, () => {
   const OWN_PAGES: readonly (readonly [what: string, headers: () => readonly string[]])[] = [
     ['no browser', () => []],
     ['a page of the node', () => [`Origin: http://${own}`, 'Sec-Fetch-Site: same-origin']],
+    ['a page of the node behind https', () => [`Origin: https://${own}`, 'Sec-Fetch-Site: same-origin']],
     ['an allowed page', () => ['Origin: http://app.lan', 'Sec-Fetch-Site: cross-site']],
     [
       'an allowed page with its port',
@@ -189,6 +194,21 @@ describe('trust', { skip }, () => {
   for (const [what, headers] of OWN_PAGES) {
     test(`${what} may change the volume`, () => isAllowed([`Host: ${own}`, ...headers()]));
   }
+
+  const FORWARDED = [
+    'X-Forwarded-Host: localhost',
+    'X-Forwarded-Proto: https',
+    'Forwarded: host=localhost;proto=https',
+  ];
+  test('what a proxy says of itself is not believed: neither of its name nor of its origin', async () => {
+    for (const claimed of [
+      ['Host: evil.example', 'Origin: https://evil.example'],
+      [`Host: ${own}`, 'Origin: https://localhost'],
+    ]) {
+      assert.equal((await change([...claimed, ...FORWARDED])).status, 403);
+    }
+    await nothingHappened();
+  });
 
   test('a page may change things under each name of the node that it was loaded from', async () => {
     for (const host of ['radio.lan', `localhost:${node.daemon.port}`, `[::1]:${node.daemon.port}`]) {
