@@ -60,16 +60,17 @@ export async function buildPage(source, into) {
   };
   const text = (name) => readFileSync(join(source, name), 'utf8');
   const names = new Map();
-  /** The texts with the places `@NAME@` filled by the addresses of what has been put. */
-  const filled = (content) => content.replace(/@([\w.-]+)@/g, (_all, name) => `/ui/${names.get(name)}`);
+  /** The text with the places `@NAME@` filled by the addresses of what has been put, from where `folder` leads to it. */
+  const filled = (content, folder) =>
+    content.replace(/@([\w.-]+)@/g, (_all, name) => `${folder}${names.get(name)}`);
   const add = (name, bytes) => {
     names.set(name, hashed(name, bytes));
     put(names.get(name), bytes);
   };
   for (const icon of ['icon-192.png', 'icon-512.png']) add(icon, readFileSync(join(source, icon)));
   add('icon.svg', Buffer.from(text('icon.svg')));
-  add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'))));
+  add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
   add('app.css', await bundled(join(source, 'page.css')));
   add('app.js', await bundled(join(source, 'main.tsx')));
-  put('index.html', Buffer.from(filled(text('index.html'))));
+  put('index.html', Buffer.from(filled(text('index.html'), 'ui/')));
 }

@@ -168,9 +168,15 @@ function successes(action: Action): JsonObject {
       };
     case 'health':
       return { 200: json(action.schema) };
-    case 'page':
-      if (action.part === 'way') return { 308: { description: 'To the page' } };
-      return { 200: { description: 'A file', content: FILE_CONTENT }, 304: { description: 'As before' } };
+    case 'page': {
+      const moved = { 308: { description: 'To the page' } };
+      if (action.part === 'way') return moved;
+      const file = {
+        200: { description: 'A file', content: FILE_CONTENT },
+        304: { description: 'As before' },
+      };
+      return action.part === 'document' ? { ...file, ...moved } : file;
+    }
     default:
       return cacheable(action.schema);
   }

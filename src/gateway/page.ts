@@ -51,8 +51,10 @@ const ALWAYS: readonly HeaderPair[] = [
 /** The name changes with the content. */
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
-/** Where the page is. Kept by browsers: it will not move. */
-const TO_THE_PAGE: HttpReply = { status: 308, headers: [['Location', '/ui']], body: '' };
+/** Where the page is, seen from `/`. Kept by browsers: it will not move. Relative, as a proxy may have it below a path of its own. */
+const TO_THE_PAGE = movedTo('ui');
+/** The same, seen from `/ui/`, where what the document names relative to itself would not be found. */
+const WITHOUT_SLASH = movedTo('../ui');
 
 /** @throws when the folder cannot be read: the build always makes it. */
 export function readPageFiles(folder: string): PageFiles {
@@ -82,12 +84,18 @@ export class Page {
   }
 
   /** `name` is that of the file, where one is asked for. */
-  reply(request: Pick<Exchange, 'header'>, rules: TrustRules, part: PagePart, name = DOCUMENT): HttpReply {
+  reply(
+    request: Pick<Exchange, 'header' | 'path'>,
+    rules: TrustRules,
+    part: PagePart,
+    name = DOCUMENT,
+  ): HttpReply {
     const origin = request.header('origin');
     // Browsers ask for a page without naming an origin. One that may not call the interface gets nothing of it either.
     if (originStanding(origin, request.header('host'), rules) === 'foreign')
       return problemReply(foreignOrigin(origin));
     if (part === 'way') return TO_THE_PAGE;
+    if (part === 'document' && request.path.endsWith('/')) return WITHOUT_SLASH;
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
@@ -99,6 +107,10 @@ export class Page {
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
   }
+}
+
+function movedTo(location: string): HttpReply {
+  return { status: 308, headers: [['Location', location]], body: '' };
 }
 
 /**

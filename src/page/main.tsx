@@ -13,7 +13,9 @@ function open(place: Element, turns: Turns): void {
   let isBeating = true;
   /** What the node has been told to do with itself, until it is heard again. */
   let leaving: Leaving | undefined;
-  const live = connect(tonearm(), {
+  // A proxy may have the node below a path of its own.
+  const node = tonearm(new URL('.', location.href));
+  const live = connect(node, {
     levels: !document.hidden,
     onChange: (state, changed) => {
       if (changed.includes('levels')) for (const [output, peaks] of state.levels) levels.put(output, peaks);
@@ -36,7 +38,7 @@ function open(place: Element, turns: Turns): void {
   };
   const drawSoon = (): void => turns.soon(draw);
   const heard = watchPulse({
-    ask: (signal) => fetch('/server', { method: 'HEAD', cache: 'no-store', signal }),
+    ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
     isWatched: () => !document.hidden && live.state.connection.status === 'live',
     onChange: (now) => {
       isBeating = now;

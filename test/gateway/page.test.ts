@@ -14,7 +14,7 @@ const policyOf = async (under: GatewayUnderTest): Promise<string> =>
 describe('the page', () => {
   const under = GatewayUnderTest.up().within({ after });
 
-  for (const path of ['/ui', '/ui/', '//ui']) {
+  for (const path of ['/ui', '//ui', '/%75i']) {
     test(`GET ${path} is the document, which is asked for each time and answered 304`, async () => {
       const first = await under.fetch({ path });
       assert.equal(first.status, 200);
@@ -28,11 +28,20 @@ describe('the page', () => {
     });
   }
 
-  test('GET / leads to it, for good', async () => {
-    const { status, headers } = await under.fetch({ path: '/' });
-    assert.equal(status, 308);
-    assert.equal(headers.location, '/ui');
-  });
+  // `base` is what a proxy has in front of the path.
+  for (const [base, path] of [
+    ['', '/'],
+    ['', '/ui/'],
+    ['/kitchen', '/'],
+    ['/kitchen', '/ui/'],
+  ] as const) {
+    test(`GET ${path}, seen by a browser as ${base}${path}, leads to ${base}/ui for good`, async () => {
+      const { status, headers } = await under.fetch({ path });
+      assert.equal(status, 308);
+      const { pathname } = new URL(headers.location ?? '', `http://node${base}${path}`);
+      assert.equal(pathname.replace(/\/+/g, '/'), `${base}/ui`);
+    });
+  }
 
   const encodings: readonly [accepted: string, coding: string | undefined, text: string][] = [
     ['gzip, deflate, br', 'br', 'br 1'],

@@ -27,19 +27,24 @@ test('each encoding is of the same bytes', () => {
   }
 });
 
-test('every file but the document is named by a hash, and named by the document or its manifest', () => {
-  const texts = [...FILES]
-    .filter(([name]) => /\.(?:html|webmanifest)$/.test(name))
-    .map(([, { identity }]) => identity.toString());
+/** What a file names, as a browser finds it that has the page below a path of a proxy. */
+const named = (name: string, at: string): readonly string[] =>
+  [
+    ...(FILES.get(name)?.identity.toString() ?? '').matchAll(
+      /(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g,
+    ),
+  ].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${at}`).pathname);
+
+test('every file but the document is named by a hash, and named by the document or its manifest, also below a path of a proxy', () => {
+  const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';
+  const addresses = [...named('index.html', 'ui'), ...named(manifest, `ui/${manifest}`)];
   const others = [...FILES.keys()].filter((name) => name !== 'index.html');
   assert.ok(others.length > 4);
   for (const name of others) {
     assert.match(name, /^[a-z]+(?:-\d+)?-[\w-]{10}\.[a-z]+$/);
-    assert.ok(
-      texts.some((text) => text.includes(`/ui/${name}`)),
-      name,
-    );
+    assert.ok(addresses.includes(`/kitchen/ui/${name}`), name);
   }
+  for (const address of addresses) assert.ok(address.startsWith('/kitchen/'), address);
 });
 
 test('nothing in it is of elsewhere', () => {
