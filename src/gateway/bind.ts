@@ -1,6 +1,6 @@
 // From the configuration's `bind` to the addresses to listen on. Pure: the machine's interfaces are an argument.
 
-import { isIP, SocketAddress } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 
 /** As `os.networkInterfaces()` gives them: only interfaces that are up and have an address. */
@@ -64,6 +64,33 @@ export function canChange(bind: readonly string[]): boolean {
 /** Whether nothing of `bind` can ever be there: IPv6 addresses where the kernel has no IPv6. */
 export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
   return !hasIpv6 && bind.every((name) => isIP(plain(name)) === 6);
+}
+
+/**
+ * The host under which a client finds what is listened on: an address of a network that it is in too, else any that others can reach,
+ * else the machine's own.
+ */
+export function hostFor(
+  client: string,
+  listening: readonly string[],
+  interfaces: InterfaceAddresses,
+): string {
+  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
+    listening.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+  const reachable = Object.values(interfaces)
+    .flatMap((list) => list ?? [])
+    .filter((info) => !info.internal && !isLinkLocal(info.address) && isServed(info));
+  const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
+  if (found === undefined) return 'localhost';
+  return found.family === 'IPv6' ? `[${found.address}]` : found.address;
+}
+
+function isNeighbour(client: string, { address, cidr, family }: NetworkInterfaceInfo): boolean {
+  const bits = cidr?.split('/')[1];
+  if (bits === undefined) return false;
+  const network = new BlockList();
+  network.addSubnet(address, Number(bits), family === 'IPv6' ? 'ipv6' : 'ipv4');
+  return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {

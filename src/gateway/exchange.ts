@@ -14,7 +14,6 @@ export const BODY_LIMIT_BYTES = 64 * 1024;
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
-
 /** A larger one that comes later, such as a cover, is sent as the kernel takes it: `end` would keep a copy for each slow reader. */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -66,6 +65,11 @@ export class Exchange {
     this.#onSettled = onSettled;
     this.method = request.getCaseSensitiveMethod();
     this.path = request.getUrl();
+  }
+
+  /** Of the other end, which may be a proxy: an IP address. As `header`, only until the handler's first await. */
+  get peer(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
   /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
@@ -218,15 +222,11 @@ export class Exchange {
     this.#response.pause();
   }
 
-  /** While the response can be touched. To resume what is not paused would leave it deaf (measured). */
-  #resume(): void {
-    if (this.#isPaused) this.#response.resume();
-    this.#isPaused = false;
-  }
-
   #write(reply: HttpReply): void {
     const { body, close = false } = reply;
-    this.#resume();
+    // Only what is paused: else it would be deaf from now on (measured).
+    if (this.#isPaused) this.#response.resume();
+    this.#isPaused = false;
     this.#response.writeStatus(statusLine(reply.status));
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);

@@ -121,6 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     backends,
     covers,
     hub,
+    placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
     listening: () => sockets?.state ?? { listening: [], waiting: [] },
     page: new Page(options.page, settings.api.cors.origins),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),

@@ -14,6 +14,7 @@ import type { Mirror } from './mirror.js';
 import { healthRecord } from './node-info.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemReply } from './problem.js';
+import { refusedNameReply } from './refused-name.js';
 import {
   ACCEPTED,
   type CachedResponse,
@@ -46,6 +47,7 @@ export interface HandlerParts {
   readonly covers: Pick<Covers, 'reply'>;
   readonly hub: Pick<EventHub, 'open' | 'stats'>;
   readonly listening: () => ListeningState;
+  readonly placeFor: (client: string) => string;
   readonly identity: HostIdentity;
   readonly serverRecord: (hostname: string) => ServerRecord;
   readonly page: Page;
@@ -57,7 +59,7 @@ export interface HandlerParts {
 }
 
 /** As much of an exchange as is needed behind trust. */
-export type TrustedExchange = Omit<Exchange, 'setHeaders' | 'repeated' | 'handlerReturned'>;
+export type TrustedExchange = Omit<Exchange, 'peer' | 'setHeaders' | 'repeated' | 'handlerReturned'>;
 type ActionOf<K extends Action['kind']> = Extract<Action, { readonly kind: K }>;
 type Handled = void | Promise<void>;
 
@@ -100,14 +102,13 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   serve(exchange: Exchange): Handled {
-    const { identity, router } = this.#parts;
+    const { identity, router, placeFor } = this.#parts;
     const { rules } = identity;
-    const host = exchange.header('host');
-    const origin = exchange.header('origin');
+    const [host, origin] = [exchange.header('host'), exchange.header('origin')];
     const standing = originStanding(origin, host, rules);
     exchange.setHeaders(corsHeaders(origin, standing, rules));
     const foreign = identity.distrust(host);
-    if (foreign !== undefined) return refuse(exchange, foreign);
+    if (foreign !== undefined) return exchange.answer(refusedNameReply(foreign, exchange, placeFor));
     const ambiguity = ambiguityOf(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
     const distrust = distrustOrigin(exchange.method, origin, standing, exchange.header('sec-fetch-site'));

@@ -4,7 +4,7 @@
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
 import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
-import { canChange, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
+import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
 /** The contract allows 10 s. Each look is a wake-up, of which the whole process has 1.3 in a second. */
 const LOOK_EVERY_MS = 8000;
@@ -68,6 +68,11 @@ export class ListeningSockets {
   get port(): number {
     const [first] = this.#open.values();
     return first?.port ?? this.#options.port;
+  }
+
+  /** `host:port` at which a client, an IP address, finds what is listened on. */
+  placeFor(client: string): string {
+    return `${hostFor(client, this.state.listening, this.#interfaces() ?? {})}:${this.port}`;
   }
 
   /** Looks no more. What is open stays open. */

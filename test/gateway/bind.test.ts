@@ -8,6 +8,7 @@ import {
   type Bound,
   canChange,
   canNeverBe,
+  hostFor,
   type InterfaceAddresses,
   resolveBind,
 } from '../../src/gateway/bind.js';
@@ -25,6 +26,19 @@ const machine: InterfaceAddresses = {
   lo: [v4('127.0.0.1'), v6('::1')],
   eth0: [v4('10.0.0.2'), v6('fd00::2'), v6('fe80::2')],
   wlan0: [v6('fe80::3')],
+};
+
+const home: InterfaceAddresses = {
+  lo: [{ ...v4('127.0.0.1'), internal: true, cidr: '127.0.0.1/8' }],
+  eth0: [
+    { ...v4('10.0.0.2'), cidr: '10.0.0.2/24' },
+    { ...v6('fe80::2'), cidr: 'fe80::2/64' },
+    { ...v6('fd00::2'), cidr: 'fd00::2/64' },
+  ],
+  wlan0: [
+    { ...v4('192.168.1.5'), cidr: '192.168.1.5/24' },
+    { ...v4('192.168.2.5'), cidr: null },
+  ],
 };
 
 const hasNoIpv6 = !Object.values(networkInterfaces()).some((all) =>
@@ -132,3 +146,26 @@ test('IPv6 addresses alone can never be listened on where the kernel has no IPv6
   }
   assert.equal(canNeverBe(['::1'], true), false);
 });
+
+const wholeIpv4 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
+const clients: readonly [client: string, listening: string[], host: string, why: string][] = [
+  ['192.168.1.7', ['::'], '192.168.1.5', 'the network that both are in'],
+  [wholeIpv4, ['::'], '192.168.1.5', 'the same, as the server writes its address'],
+  ['192.168.1.7', ['0.0.0.0'], '192.168.1.5', 'every IPv4 address is served'],
+  ['192.168.1.7', ['10.0.0.2'], '10.0.0.2', 'only the other network is served'],
+  ['fd00::7', ['::'], '[fd00::2]', 'a network of IPv6'],
+  ['fd00::7', ['0.0.0.0'], '10.0.0.2', 'IPv6 is not served'],
+  ['203.0.113.7', ['::'], '10.0.0.2', 'a client from elsewhere'],
+  [
+    '127.0.0.1',
+    ['127.0.0.1', '192.168.1.5'],
+    '192.168.1.5',
+    'a proxy on the node, and the browser elsewhere',
+  ],
+  ['127.0.0.1', ['127.0.0.1', '::1'], 'localhost', 'only loopback is served'],
+  ['192.168.1.7', [], 'localhost', 'nothing is served'],
+];
+for (const [client, listening, host, why] of clients) {
+  test(`a client at ${client}, with ${listening.join(' ') || 'nothing'} served, is sent to ${host}: ${why}`, () =>
+    assert.equal(hostFor(client, listening, home), host));
+}

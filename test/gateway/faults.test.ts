@@ -63,6 +63,7 @@ class FaultyGateway {
         stats: () => ({ open: 0, closedSlow: 0 }),
       },
       listening: () => ({ listening: [], waiting: [] }),
+      placeFor: () => 'kitchen',
       page: new Page(new Map(), []),
       openapi: () => this.openapi(),
       version: '0',

@@ -1,0 +1,65 @@
+// What is answered where the Host is no name of this node: a problem, and to a person before a browser a page that says where to go.
+// Pure; who is refused stands in trust.ts.
+
+import type { Exchange } from './exchange.js';
+import { PROBLEMS, type Problem, problemReply } from './problem.js';
+import type { HttpReply } from './reply.js';
+import { parseHost } from './trust.js';
+
+const HTML = 'text/html';
+const JSON_TYPES = ['application/problem+json', 'application/json'] as const;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** `placeFor` as of `ListeningSockets`; asked only if it is shown. */
+export function refusedNameReply(
+  found: Problem,
+  request: Pick<Exchange, 'header' | 'path' | 'peer'>,
+  placeFor: (client: string) => string,
+): HttpReply {
+  if (!prefersHtml(request.header('accept'))) return problemReply(found);
+  const { status, title } = PROBLEMS[found.fault];
+  const host = request.header('host');
+  const name = escaped(parseHost(host)?.host ?? host);
+  const address = escaped(`http://${placeFor(request.peer)}${request.path}`);
+  return {
+    status,
+    headers: [
+      ['Content-Type', 'text/html; charset=utf-8'],
+      ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['Cache-Control', 'no-store'],
+    ],
+    body: `<!doctype html>
+<html lang="en">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<p>This node is not called <b>${name}</b>: open <a href="${address}">${address}</a>, or add the name to <code>api.hosts</code> in its configuration.
+`,
+  };
+}
+
+/** Whether a browser asks for a page, as against a program that takes anything (RFC 9110, section 12.5.1). */
+export function prefersHtml(accept: string): boolean {
+  const weights = new Map(accept.toLowerCase().split(',').map(weightOf));
+  const [html, ...others] = [HTML, ...JSON_TYPES].map(
+    (type) => weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0,
+  );
+  return others.every((other) => (html ?? 0) > other);
+}
+
+function weightOf(range: string): readonly [type: string, weight: number] {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+  return [type, weight === undefined ? 1 : Number(weight)];
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
