@@ -102,7 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     source: mirror,
     watch: (gauge, watched) => options.backends.watch(gauge, watched),
   });
-  const routes = ROUTES.filter((route) => route.exists(settings));
+  const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
   const answers = new PendingCount();
   const backends = counting(options.backends, answers);
   const covers = new Covers(backends);
@@ -113,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const feeds = new BridgeFeeds({ bridges: options.bridges, heard: HEARD, mirror, served });
   const handler = new RequestHandler({
-    router: new Router(routes),
+    router: new Router(ROUTES, settings),
     identity: hostIdentity(options),
     serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
     mirror,

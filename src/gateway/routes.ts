@@ -47,30 +47,40 @@ export interface Route {
   /** As the contract and OpenAPI write it, parameters in braces. Every path also answers with or without a trailing slash. */
   readonly path: string;
   readonly summary: string;
-  readonly exists: (settings: RouteSettings) => boolean;
+  /** The key of the configuration that would make it exist; undefined: it exists. */
+  readonly lacks: (settings: RouteSettings) => string | undefined;
   readonly action: Action;
 }
 
 interface Mutation<B extends Backend, T> extends Pick<Route, 'path' | 'summary'> {
   /** Besides that its backend is enabled. */
-  readonly exists?: Exists;
+  readonly lacks?: Lacks;
   readonly backend: B;
   readonly body: Body<T>;
   readonly command: (params: Params, body: T) => Command<B> | Problem;
 }
 
-type Exists = Route['exists'];
+type Lacks = Route['lacks'];
 
-const always: Exists = () => true;
-const withPage: Exists = ({ api }) => api.ui.enabled;
-const withAudio: Exists = ({ audio }) => audio.enabled;
-const withSystemd: Exists = ({ systemd }) => systemd.enabled;
-const withPower: Exists = ({ power }) => power.enabled;
-const withUpgrade: Exists = ({ upgrade }) => upgrade.enabled;
-const withPlayers: Exists = ({ players }) => players.enabled;
+const always: Lacks = () => undefined;
+const withPage: Lacks = ({ api }) => unless(api.ui.enabled, 'api.ui.enabled');
+const withStream: Lacks = ({ api }) => unless(api.sse.enabled, 'api.sse.enabled');
+const withAudio = enabling('audio', 'pulseaudio.enabled');
+const withSystemd = enabling('systemd');
+const withPower = enabling('power');
+const withUpgrade = enabling('upgrade');
+const withPlayers = enabling('players');
 
-function get(path: string, summary: string, exists: Exists, action: Action): Route {
-  return { method: 'GET', path, summary, exists, action };
+function unless(isThere: boolean, key: string): string | undefined {
+  return isThere ? undefined : key;
+}
+
+function enabling(backend: Backend, key = `${backend}.enabled`): Lacks {
+  return (settings) => unless(settings[backend].enabled, key);
+}
+
+function get(path: string, summary: string, lacks: Lacks, action: Action): Route {
+  return { method: 'GET', path, summary, lacks, action };
 }
 
 /** Of a backend, as it was told last. */
@@ -80,14 +90,15 @@ function state(resource: Resource, schema: ComponentName): Action {
 
 function post<B extends Backend, T>(row: Mutation<B, T>): Route {
   const { path, summary, backend, body, command } = row;
-  const exists: Exists = (settings) => settings[backend].enabled && (row.exists?.(settings) ?? true);
+  const enabled = backend === 'audio' ? withAudio : enabling(backend);
+  const lacks: Lacks = (settings) => enabled(settings) ?? row.lacks?.(settings);
   const run = async (backends: Backends, params: Params, raw: RawBody): Promise<Answer | Problem> => {
     const decoded = await decodeBody(body, raw);
     if (!decoded.ok) return decoded;
     const built = command(params, decoded.value);
     return 'fault' in built ? built : backends.ask(backend, built);
   };
-  return { method: 'POST', path, summary, exists, action: { kind: 'mutation', backend, body, run } };
+  return { method: 'POST', path, summary, lacks, action: { kind: 'mutation', backend, body, run } };
 }
 
 function param(params: Params, name: string): string {
@@ -221,7 +232,7 @@ export const ROUTES: readonly Route[] = [
   get('/server', 'The node and its software', always, { kind: 'server', schema: 'Server' }),
   get('/health', 'The state of the backends', always, { kind: 'health', schema: 'Health' }),
   get('/openapi.json', 'This document', always, { kind: 'openapi', schema: 'OpenApi' }),
-  get('/events', 'The stream of changes', ({ api }) => api.sse.enabled, { kind: 'events' }),
+  get('/events', 'The stream of changes', withStream, { kind: 'events' }),
   get('/services', 'The whitelisted units', withSystemd, state('services', 'Services')),
   ...unitRoutes,
   get('/audio', 'The whole state of the sound server', withAudio, state('audio', 'Audio')),
@@ -257,10 +268,12 @@ export const ROUTES: readonly Route[] = [
     body: requiredBody('move'),
     command: (params, { output }) => ({ do: 'move', client: param(params, 'sink'), output: String(output) }),
   }),
-  get('/audio/cookie', 'The authentication cookie', ({ audio }) => audio.enabled && audio.serveCookie, {
-    kind: 'cookie',
-    ask: (backends) => backends.ask('audio', { do: 'cookie' }),
-  }),
+  get(
+    '/audio/cookie',
+    'The authentication cookie',
+    (settings) => withAudio(settings) ?? unless(settings.audio.serveCookie, 'pulseaudio.serve_cookie'),
+    { kind: 'cookie', ask: (backends) => backends.ask('audio', { do: 'cookie' }) },
+  ),
   get('/power/', 'The granted power actions', withPower, {
     kind: 'text',
     schema: 'Power',
@@ -285,7 +298,7 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/upgrade/check',
     summary: 'Looks for an upgrade',
-    exists: ({ upgrade }) => upgrade.checkUnit !== undefined,
+    lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),
     backend: 'upgrade',
     body: NO_BODY,
     command: () => ({ do: 'check' }),
@@ -293,7 +306,7 @@ export const ROUTES: readonly Route[] = [
   post({
     path: '/upgrade/start',
     summary: 'Starts the upgrade',
-    exists: ({ upgrade }) => upgrade.upgradeUnit !== undefined,
+    lacks: ({ upgrade }) => unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
     backend: 'upgrade',
     body: NO_BODY,
     command: () => ({ do: 'start' }),

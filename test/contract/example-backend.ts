@@ -29,7 +29,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   [
     'src/gateway/routes.ts',
     "  get('/events',",
-    `get('/bell', 'The bell', ({ bell }) => bell.enabled, state('bell', 'Bell')),
+    `get('/bell', 'The bell', enabling('bell'), state('bell', 'Bell')),
      post({
        path: '/bell/ring',
        summary: 'Rings the bell',

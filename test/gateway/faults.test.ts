@@ -15,6 +15,7 @@ import { createServer } from '../../src/gateway/server.js';
 import { HostIdentity } from '../../src/gateway/trust.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
+import { SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
@@ -48,7 +49,7 @@ class FaultyGateway {
   constructor(context: Context) {
     const responses = new UnwritableResponses('boot');
     const handler = new RequestHandler({
-      router: new Router(ROUTES),
+      router: new Router(ROUTES, SETTINGS),
       identity: new HostIdentity(() => 'kitchen', { hosts: [], origins: [] }),
       serverRecord: () => UNWRITABLE,
       mirror: new Mirror([], responses, () => 0),

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
+import { ACCESS, CONFIGURATIONS_WITHOUT, type Need } from '../contract/access-rows.js';
 import { SETTINGS } from './gateway-under-test.js';
 
-const router = new Router(ROUTES.filter((route) => route.exists(SETTINGS)));
+const router = new Router(ROUTES, SETTINGS);
 
 /** `PATH key=value`, or the problem's code. */
 function found(path: string): string {
@@ -67,3 +68,32 @@ test('Allow names every method of the path', () => {
   assert.equal(allow('/audio'), 'GET, HEAD, OPTIONS');
   assert.equal(allow('/audio/server/mute'), 'POST, OPTIONS');
 });
+
+const KEYS: Readonly<Record<Need, string>> = {
+  page: 'api.ui.enabled',
+  stream: 'api.sse.enabled',
+  audio: 'pulseaudio.enabled',
+  cookie: 'pulseaudio.serve_cookie',
+  systemd: 'systemd.enabled',
+  power: 'power.enabled',
+  players: 'players.enabled',
+  upgrade: 'upgrade.enabled',
+  check: 'upgrade.checkUnit',
+  start: 'upgrade.upgradeUnit',
+};
+
+for (const [need, key] of Object.entries(KEYS) as [Need, string][]) {
+  test(`a path that does not exist for want of ${key} is answered with that key, and others are not`, () => {
+    const without = new Router(ROUTES, CONFIGURATIONS_WITHOUT[need]);
+    const detail = (path: string): string | undefined => {
+      const match = without.match(path);
+      return match.ok ? undefined : match.detail;
+    };
+    const gone = Object.values(ACCESS).filter(({ needs }) => needs.includes(need));
+    assert.ok(gone.length > 0);
+    for (const { url } of gone)
+      assert.equal(detail(url), `There is no such path; ${key} in the configuration enables it`, url);
+    assert.equal(detail('/nowhere'), 'There is no such path');
+    assert.equal(detail('/server'), undefined);
+  });
+}
