@@ -144,10 +144,11 @@ export function snapshotMark(backend: ChildName, { state }: Pick<BackendHealth, 
 
 export const BYE = encode(frame('server.info', '"bye"'));
 
-/** The first bytes of a stream. `chance` is 0 <= chance < 1. */
-export function hello(chance: number): Uint8Array {
+/** The first bytes of a stream. `chance` is 0 <= chance < 1; `unknown` are names that the client has asked for, as it wrote them. */
+export function hello(chance: number, unknown: readonly string[] = []): Uint8Array {
+  const remark = unknown.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknown)}\n`;
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
-  return encode(`retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
+  return encode(`${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
 }
 
 /** Breaks a silence. Its id tells those who want little how far they have come without hearing anything. */

@@ -134,7 +134,7 @@ export class EventHub {
     });
     this.#streams.add(stream);
     for (const gauge of gaugesIn(query.filter)) this.#options.watch(gauge, true);
-    stream.start(hello(clock.random()), this.#backlogFor(query));
+    stream.start(hello(clock.random(), query.unknown), this.#backlogFor(query));
     if (this.#streams.has(stream)) this.#keepAlive.added(stream);
     return stream;
   }

@@ -21,6 +21,8 @@ export interface EventQuery {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly snapshot: boolean;
+  /** Names in its lists that this version does not know; they are ignored. */
+  readonly unknown: readonly string[];
   /** As the client gave it: it may be unknown, expired or rubbish. */
   readonly lastEventId?: string;
 }
@@ -59,7 +61,11 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
     return isMeant && !excluded.includes(type);
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
-  const parsed = { filter, keepaliveMs, snapshot };
+  const unknown = [
+    ...[...(types ?? []), ...excluded].filter((name) => !Object.hasOwn(EVENTS, name)),
+    ...(backends ?? []).filter((name) => !BACKEND_NAMES.includes(name)),
+  ];
+  const parsed = { filter, keepaliveMs, snapshot, unknown };
   return { ok: true, query: lastEventId === undefined ? parsed : { ...parsed, lastEventId } };
 }
 
@@ -113,6 +119,7 @@ export type Filter = number;
 
 /** Other names of backends in `backend=`. */
 const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
+const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
 
 type EventKind = readonly [type: EventType, of: ChildName];
 

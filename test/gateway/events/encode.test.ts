@@ -31,6 +31,12 @@ for (const [chance, retryMs] of HELLOS) {
   });
 }
 
+test('what a client has asked for by a name that nobody knows is named in a comment in front, which cannot become anything else', () => {
+  const [comment, ...rest] = text(hello(0, ['audio.update', 'a\nevent: b\r'])).split(/\r|\n/);
+  assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
+  assert.deepEqual(rest.slice(0, 2), ['retry: 2000', 'event: server.info']);
+});
+
 /** What is said, and what a consumer must be told. */
 const TEXTS: readonly [name: string, data: string, heard: string][] = [
   ['JSON', '{"a":[1,2]}', '{"a":[1,2]}'],

@@ -9,7 +9,7 @@ import type { EventType } from '../../../src/protocol/actor/collections.js';
 /** All but what has to be named. */
 const ALL = without();
 const NOTHING = filterOf(() => false);
-const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false };
+const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknown: [] };
 
 function only(...types: readonly EventType[]): Filter {
   return filterOf((type) => types.includes(type));
@@ -36,6 +36,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.updated,future.updated', only('audio.updated')],
   ['types=future.updated', NOTHING],
   ['types=server.info', NOTHING],
+  ['types=future.removed&exclude=future.updated&backend=future', NOTHING],
   ['types=', ALL],
   ['types', ALL],
   ['types=,', ALL],
@@ -76,11 +77,19 @@ const OPTIONS: readonly [query: string, options: object][] = [
   ['keepalive=30s', { keepaliveMs: 30_000 }],
   ['keepalive=10s', { keepaliveMs: 10_000 }],
   ['snapshot=1', { snapshot: true }],
+  ['types=audio', { filter: NOTHING, unknown: ['audio'] }],
+  ['types=toString,server.info', { filter: NOTHING, unknown: ['toString'] }],
+  ['backend=audio.updated,mpris', { filter: of('players'), unknown: ['audio.updated'] }],
+  ['exclude=audio', { unknown: ['audio'] }],
   ['lastEventId=b-3', { lastEventId: 'b-3' }],
   ['lastEventId=b-3&lastEventId=b-5', { lastEventId: 'b-5' }],
   ['snapshot=1&lastEventId=b%2D3', { snapshot: true, lastEventId: 'b-3' }],
 ];
-const ACCEPTED = [...FILTERS.map(([query, filter]) => [query, { filter }] as const), ...OPTIONS];
+const unknownIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [];
+const ACCEPTED = [
+  ...FILTERS.map(([query, filter]) => [query, { filter, unknown: unknownIn(query) }] as const),
+  ...OPTIONS,
+];
 for (const [query, expected] of ACCEPTED) {
   test(`?${query} is understood`, () => {
     assert.deepEqual(parseEventQuery(query, undefined), { ok: true, query: { ...PLAIN, ...expected } });
