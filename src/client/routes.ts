@@ -146,10 +146,13 @@ export interface Tonearm extends Routes {
   coverUrl(player: string): string;
 }
 
-/** `base` is where the node is (`http://node.local:8018`); in a page of the node's own none is needed. Nothing is asked yet. */
+/**
+ * `base` is where the node is (`http://node.local:8018`); in a page of the node's own none is needed. Nothing is asked yet.
+ * @throws {TypeError} where `base` is no address of http or https
+ */
 export function tonearm(base: string | URL = '', options: ClientOptions = {}): Tonearm {
   const transport: Transport = {
-    base: String(base).replace(/\/+$/, ''),
+    base: checked(String(base).replace(/\/+$/, '')),
     // Called as a method of anything else, the browser's own refuses.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -160,6 +163,14 @@ export function tonearm(base: string | URL = '', options: ClientOptions = {}): T
     transport,
     coverUrl: (player) => `${transport.base}/players/${encodeURIComponent(player)}/cover`,
   };
+}
+
+/** Else nothing would ever answer: to `fetch`, `localhost:8018` is of the protocol `localhost:`, and it takes no user in an address. */
+function checked(base: string): string {
+  if (base === '' && 'location' in globalThis) return base;
+  if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
+    throw new TypeError(`${JSON.stringify(base)} is no address such as http://node.local:8018`);
+  return base;
 }
 
 /** Takes the route's parameters, and behind them a body. */

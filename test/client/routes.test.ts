@@ -11,6 +11,7 @@ import { type RouteName, type Tonearm, tonearm } from '../../src/client/routes.j
 import { ROUTES } from '../../src/gateway/routes.js';
 import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
 
+const NODE = 'http://node.local:8018';
 const NAME = 'a/b c#é';
 
 interface Sent {
@@ -29,13 +30,13 @@ function noting(answer: () => Response | Promise<Response> = () => new Response(
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     sent.push({
       method: init.method ?? 'GET',
-      path: String(input),
+      path: String(input).replace(NODE, ''),
       body: init.body as string | undefined,
       contentType: new Headers(init.headers).get('Content-Type'),
     });
     return answer();
   };
-  return { node: tonearm('', { fetch: fetch as typeof globalThis.fetch }), sent };
+  return { node: tonearm(NODE, { fetch: fetch as typeof globalThis.fetch }), sent };
 }
 
 /** One call of each, with all that it takes. */
@@ -194,6 +195,38 @@ describe('answers', () => {
 
 test('a base may have slashes at its end, and a path; covers have a URL', async () => {
   const { node } = noting();
-  assert.equal(node.coverUrl('org.mpris.MediaPlayer2.a b'), '/players/org.mpris.MediaPlayer2.a%20b/cover');
+  assert.equal(
+    node.coverUrl('org.mpris.MediaPlayer2.a b'),
+    `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`,
+  );
   assert.equal(tonearm('http://proxy/node//').coverUrl('x'), 'http://proxy/node/players/x/cover');
+});
+
+describe('a base', () => {
+  const wrong = [
+    'localhost:8018',
+    'node.local',
+    '192.168.1.5:8018',
+    '//node',
+    'http://',
+    'ftp://node',
+    'http://a:99999',
+    'http://me@node',
+    '',
+  ];
+  for (const base of wrong) {
+    test(`${JSON.stringify(base)}, outside of a page, is a TypeError at once`, () =>
+      assert.throws(() => tonearm(base), TypeError));
+  }
+
+  test('is not needed in a page', (t) => {
+    Object.defineProperty(globalThis, 'location', { value: {}, configurable: true });
+    t.after(() => Reflect.deleteProperty(globalThis, 'location'));
+    assert.equal(tonearm().coverUrl('x'), '/players/x/cover');
+    assert.throws(() => tonearm('localhost:8018'), TypeError);
+  });
+
+  for (const base of ['HTTP://node', 'https://[::1]:8018', 'http://proxy/kitchen/']) {
+    test(`may be ${base}`, () => assert.ok(tonearm(base)));
+  }
 });
