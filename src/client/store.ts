@@ -181,8 +181,8 @@ export class Store {
       this.set(nothing());
       this.#begins = false;
     }
-    const rule = RULES[type] as ((state: Known, data: unknown) => Patch) | undefined;
-    if (rule !== undefined) this.set(rule(this.#state, data));
+    if (Object.hasOwn(RULES, type))
+      this.set((RULES[type] as (state: Known, data: unknown) => Patch)(this.#state, data));
   }
 }
 

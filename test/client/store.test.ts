@@ -132,6 +132,15 @@ describe('rows', () => {
     assert.deepEqual(new Store(5).state.connection, { status: 'connecting', since: 5 });
   });
 
+  test('an event of a later version changes nothing, whatever it is called', () => {
+    for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
+      const store = told(['audio.output.updated', [record(1)]]);
+      const before = store.state;
+      store.apply({ type, data: { outputs: 'x' } } as unknown as NodeEvent);
+      assert.equal(store.state, before, type);
+    }
+  });
+
   test('a replay, and an event of a later version, forget nothing', () => {
     const { state } = told(
       ['audio.updated', [record(1)]],
