@@ -8,6 +8,9 @@ export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-se
 /** Why something failed. The gateway has codes of its own besides (`not-found`, `bad-body`, ...). */
 export type ProblemCode = FaultCode | OwnCode | (string & {});
 
+/** Of an answer. The node's own have 8 MiB at most: a cover, or the whole of a sound server. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
 const TYPE = 'urn:tonearm:problem:';
 
 const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
@@ -50,14 +53,31 @@ export function asProblem(error: unknown): ProblemError {
   return ownProblem(code, error instanceof Error ? error.message : String(error), 0, error);
 }
 
+/** All of an answer, and no more than one of the node's can have. */
+export async function contentOf(response: Response): Promise<Blob> {
+  const reader = response.body?.getReader();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
+    pieces.push(piece.value);
+    size += piece.value.byteLength;
+    if (size <= ANSWER_BYTES_MAX) continue;
+    await reader?.cancel();
+    throw ownProblem('not-the-service', 'An answer without end', response.status);
+  }
+  return new Blob(pieces, { type: response.headers.get('Content-Type') ?? '' });
+}
+
+export async function jsonOf<T>(response: Response): Promise<T> {
+  return JSON.parse(await (await contentOf(response)).text()) as T;
+}
+
 /** The problem that an answer carries which is no success. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
-  const text = await response.text();
-  if (!type.startsWith('application/problem+json')) {
-    return ownProblem('not-the-service', `${response.status} ${response.statusText}`, response.status);
-  }
-  return new ProblemError(JSON.parse(text) as ProblemRecord);
+  if (type.startsWith('application/problem+json')) return new ProblemError(await jsonOf(response));
+  await response.body?.cancel();
+  return ownProblem('not-the-service', `${response.status} ${response.statusText}`, response.status);
 }
 
 /** How a node is reached. */

@@ -1,6 +1,6 @@
 // Every route as a function (contract, section 3): what each is called and takes, and one table of where it leads.
 
-import { send, type Transport } from './problem.js';
+import { contentOf, jsonOf, send, type Transport } from './problem.js';
 import type {
   AudioRecord,
   AudioServerRecord,
@@ -177,8 +177,8 @@ function checked(base: string): string {
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {
-    if (BLOBS.includes(name)) return response.blob();
-    return method === 'GET' ? response.json() : undefined;
+    if (BLOBS.includes(name)) return contentOf(response);
+    return method === 'GET' ? jsonOf(response) : undefined;
   };
   return (...args: readonly unknown[]): Promise<unknown> => {
     const rest = [...args];

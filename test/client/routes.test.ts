@@ -180,6 +180,31 @@ describe('answers', () => {
     });
   }
 
+  for (const [what, status, type] of [
+    ['a problem document', 500, 'application/problem+json'],
+    ['a success', 200, 'application/json'],
+    ['an error of somebody else', 502, 'text/html'],
+  ] as const) {
+    test(`${what} of 64 MiB is not read to its end`, async () => {
+      let pulled = 0;
+      let isCancelled = false;
+      const endless = new ReadableStream({
+        pull: (controller) => {
+          pulled += 1;
+          controller.enqueue(new Uint8Array(1024 * 1024));
+          if (pulled === 64) controller.close();
+        },
+        cancel: () => {
+          isCancelled = true;
+        },
+      });
+      const { node } = noting(() => new Response(endless, { status, headers: { 'Content-Type': type } }));
+      await assert.rejects(node.server(), { code: 'not-the-service', status });
+      assert.ok(isCancelled);
+      assert.ok(pulled < 20, `${pulled} MiB`);
+    });
+  }
+
   test('where nobody listens, and where nobody answers in time', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
