@@ -7,6 +7,8 @@ import type { Tonearm } from './routes.js';
 import { type EventName, KNOWN_EVENTS, type NodeEvent, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
+/** An event is not so long on its way to a client that has been told everything: one of the two clocks was set. */
+const CLOCK_SET_MS = 2000;
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
@@ -56,6 +58,8 @@ class LiveNode implements Live {
   #saidBye = false;
   /** How far this device's clock is ahead of the node's, in ms, and the way of an event: the least that was seen. */
   #aheadMs = Number.POSITIVE_INFINITY;
+  /** What comes now has just happened; before, it may be of the time that the connection was lost. */
+  #hasCaughtUp = false;
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
@@ -119,17 +123,23 @@ class LiveNode implements Live {
   #take(event: NodeEvent): void {
     this.#store.apply(event);
     if (event.type === 'server.info') this.#greeted(event.data);
-    if (event.type === 'player.added' || event.type === 'player.updated') {
-      this.#aheadMs = Math.min(this.#aheadMs, Date.now() - event.data.emitted_at);
-    }
+    if (event.type === 'player.added' || event.type === 'player.updated')
+      this.#hearTime(event.data.emitted_at);
     // A snapshot is of now, whatever the clocks have done since the last one.
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot')
       this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
   }
 
+  #hearTime(nodeMs: number): void {
+    const aheadMs = Date.now() - nodeMs;
+    const wasSet = this.#hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
+    if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
+  }
+
   #greeted(word: string): void {
     this.#saidBye = word === 'bye';
+    this.#hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#connection('live');
     void this.#ask('server', () => this.node.server());

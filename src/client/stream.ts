@@ -11,6 +11,10 @@ const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
 /** Until the node has said what it wishes. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
+/** Whatever the node wishes. */
+const RETRY_MS_MIN = 1000;
+/** Ids that a header takes. With any other no attempt would come through. */
+const SENDABLE = /^[!-~]{1,256}$/;
 /** Ids that ask for a snapshot again: until its last event they tell apart how far states and how far actions have come. */
 const PART_OF_A_SNAPSHOT = /\.\d+$/;
 
@@ -115,7 +119,7 @@ export class ReconnectingStream {
 
   async #read(signal: AbortSignal, heard: () => void): Promise<void> {
     const { fetch, url, onRead } = this.#options;
-    const id = this.#lastEventId;
+    const id = SENDABLE.test(this.#lastEventId) ? this.#lastEventId : '';
     const query = this.#options.query();
     query.set('snapshot', '1');
     query.set('keepalive', String(KEEPALIVE_S));
@@ -132,7 +136,7 @@ export class ReconnectingStream {
       heard();
       this.#failures = 0;
       this.#take(parser, decoder.decode(piece.value, { stream: true }));
-      this.#retryMs = parser.retryMs ?? this.#retryMs;
+      this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);
       onRead(!PART_OF_A_SNAPSHOT.test(parser.lastEventId));
     }
   }

@@ -217,6 +217,36 @@ describe('it tells', () => {
     await say(500_000);
     assert.equal(scripted.live.nodeTime(), 500_000, 'a snapshot is of now');
   });
+
+  for (const [whose, deviceMs, nodeMs] of [
+    ["this device's clock was set back", -3_600_000, 0],
+    ["this device's clock was set forward", 3_600_000, 0],
+    ["the node's clock was set back", 0, -3_600_000],
+    ["the node's clock was set forward", 0, 3_600_000],
+  ] as const) {
+    test(`the node's time after ${whose}, as soon as a player says something`, async (t) => {
+      const scripted = await live(t);
+      const say = (emitted_at: number) =>
+        scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
+      t.mock.timers.setTime(10_000_000);
+      await say(20_000_000);
+      await scripted.event('b-1', 'server.info', 'love');
+      t.mock.timers.setTime(Date.now() + deviceMs);
+      await say(20_000_000 + nodeMs);
+      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
+      await say(19_999_000 + nodeMs);
+      assert.equal(
+        scripted.live.nodeTime(),
+        20_000_000 + nodeMs,
+        'a second on its way is no clock that was set',
+      );
+      await scripted.stream().end();
+      await scripted.tick(RETRY_MS);
+      await hello(scripted.stream());
+      await say(0);
+      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs + RETRY_MS, 'what was missed is old');
+    });
+  }
 });
 
 describe('it is lost', () => {
@@ -287,6 +317,35 @@ describe('it is lost', () => {
     await scripted.tick(RETRY_MS);
     assert.equal(scripted.streams.length, 3, 'a stream that has begun forgets the failures');
   });
+
+  test('at most twice a second, whatever the node wishes', async (t) => {
+    const scripted = await connected(t);
+    t.mock.method(Math, 'random', () => 0.999);
+    for (let attempts = 1; attempts < 4; attempts += 1) {
+      await scripted.stream().say('retry: 0\n\n');
+      await scripted.stream().end();
+      await scripted.tick(499);
+      assert.equal(scripted.streams.length, attempts);
+      await scripted.tick(3);
+      assert.equal(scripted.streams.length, attempts + 1);
+    }
+  });
+
+  for (const [what, id] of [
+    ['holds what no header takes', 'b-\u20ac'],
+    ['holds a control character', 'b-\u0007'],
+    ['is larger than a head', 'b'.repeat(20_000)],
+  ] as const) {
+    test(`and comes back for a snapshot where its id ${what}`, async (t) => {
+      const scripted = await live(t);
+      await scripted.event(id, 'audio.output.updated', [record(1)]);
+      await scripted.stream().end();
+      await scripted.tick(RETRY_MS);
+      assert.equal(scripted.streams.length, 2);
+      assert.equal(scripted.stream().lastEventId, undefined);
+      assert.equal(scripted.stream().url.searchParams.get('snapshot'), '1');
+    });
+  }
 
   const PROBLEM = '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}';
   const answer = (status: number, type: string, text: string) =>
