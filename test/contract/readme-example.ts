@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** The only block in that language. */
-export function readmeExample(language: 'js' | 'html'): string {
+export function readmeExample(language: 'js' | 'html' | 'nginx' | 'caddy'): string {
   const readme = readFileSync(join(PROJECT, 'README.md'), 'utf8');
   const [example, ...others] = [
     ...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),

@@ -1,0 +1,144 @@
+// README's reverse proxies, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the event stream
+// comes through at once; also below a path of the proxy. Nothing installs nginx and Caddy by itself: they would serve port 80.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { audioForAll } from '../contract/audio-node.js';
+import { readmeExample } from '../contract/readme-example.js';
+import { startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { freePort } from '../tools/free-port.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+
+/** To Chromium every name below localhost is this machine; to the node it is none of its own. */
+const NAME = 'music.localhost';
+const PATH = '/kitchen/';
+
+interface Proxy {
+  readonly programs: readonly string[];
+  /** README's lines, and the same below a path. */
+  readonly lines: string;
+  readonly below: (lines: string) => string;
+  /** What they stand in, at a port and in a folder. */
+  readonly whole: (lines: string, port: number, folder: string) => string;
+  readonly start: (file: string) => readonly [program: string, ...args: string[]];
+}
+
+const PROXIES: Readonly<Record<string, Proxy>> = {
+  nginx: {
+    programs: ['nginx', 'openssl'],
+    lines: readmeExample('nginx'),
+    below: (lines) =>
+      lines.replace(
+        / location .*? {2}\}\n/s,
+        (at) => at + at.replace('location /', `location ${PATH}`).replace(':8018;', ':8018/;'),
+      ),
+    whole: (lines, port, folder) => {
+      const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const temporary = places.map((place) => `${place}_temp_path ${folder}/${place};`).join(' ');
+      return `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
+http { access_log off; ${temporary}
+${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl', folder)}}`;
+    },
+    start: (file) => ['nginx', '-c', file],
+  },
+  caddy: {
+    programs: ['caddy'],
+    lines: readmeExample('caddy'),
+    below: (lines) => lines.replace(/ +reverse_proxy.*/, (at) => `${at}\n handle_path ${PATH}* {\n${at}\n}`),
+    whole: (lines, port) => `{
+  admin off
+  auto_https disable_redirects
+  skip_install_trust
+  default_bind 127.0.0.1
+  servers {
+    protocols h1 h2
+  }
+}
+${lines.replace(NAME, `${NAME}:${port}`)}`,
+    start: (file) => ['caddy', 'run', '--config', file, '--adapter', 'caddyfile'],
+  },
+};
+
+function certificate(folder: string): void {
+  const files = ['-keyout', join(folder, 'music.key'), '-out', join(folder, 'music.pem')];
+  const whose = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...whose], {
+    stdio: 'pipe',
+  });
+}
+
+/** Resolves with the address of the proxy, which ends with `t`. */
+async function startProxy(
+  t: { after(act: () => unknown): void },
+  { programs, lines, below, whole, start }: Proxy,
+  nodePort: number,
+): Promise<string> {
+  const folder = temporaryFolder(t);
+  const port = await freePort();
+  if (programs.includes('openssl')) certificate(folder);
+  const named = below(lines).replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
+  const file = join(folder, 'config');
+  writeFileSync(file, whole(named, port, folder));
+  const [program, ...args] = start(file);
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    XDG_DATA_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+  };
+  const running = startProgram(program, args, { env, log: join(folder, 'log') });
+  t.after(() => running.end());
+  return `https://${NAME}:${port}`;
+}
+
+for (const [name, proxy] of Object.entries(PROXIES)) {
+  describe(`behind ${name}`, {
+    skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] }),
+  }, () => {
+    const audible = audioForAll({ api: `hosts: [${NAME}]` });
+    let browser: OpenBrowser;
+    let origin: string;
+    const ends: (() => unknown)[] = [];
+    before(async () => {
+      origin = await startProxy({ after: (act) => ends.unshift(act) }, proxy, audible.daemon.port);
+      browser = await openChromium({ locale: 'en-GB', ignoreHTTPSErrors: true });
+    });
+    after(async () => {
+      await browser.close();
+      for (const end of ends) await end();
+    });
+
+    async function open(path: string): Promise<Page> {
+      const page = await browser.context.newPage();
+      await until('the proxy answers', () => page.goto(`${origin}${path}`));
+      await page.getByText('Connected', { exact: true }).waitFor();
+      return page;
+    }
+
+    for (const path of ['/', PATH]) {
+      test(`at ${path} the page loads, is live, and a button of it works`, async () => {
+        const { sound } = audible;
+        const page = await open(path);
+        assert.equal(page.url(), `${origin}${path}ui`);
+        for (const percent of [30, 50]) {
+          await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
+          const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });
+          await until('the page shows it', async () => (await slider.inputValue()) === `${percent}`);
+        }
+        const before = (await sound.sinks()).find((sink) => sink.name === 'living')?.mute;
+        await page.getByRole('button', { name: 'Mute Living room' }).click();
+        await until('the sound server has it', async () =>
+          (await sound.sinks()).some((sink) => sink.name === 'living' && sink.mute !== before),
+        );
+        await page.close();
+      });
+    }
+  });
+}
