@@ -31,7 +31,7 @@ const FIRST = '10.9.0.2';
 const HOSTS = 50;
 /** How many connections the node lets each of them have, by its defaults (`gateway/connection-limits.ts`). */
 const SILENT_CROWDS = [
-  { from: 'one address', hosts: 1, held: 504 },
+  { from: 'one address', hosts: 1, held: 128 },
   { from: `${HOSTS} addresses`, hosts: HOSTS, held: 672 },
 ];
 const GOAL = { atMost: 2 };

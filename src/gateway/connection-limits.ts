@@ -1,16 +1,25 @@
 // How many connections there may be: as many as the configuration has use for, and no more than the process can hold. Out of
-// descriptors the main thread would spin in accept and answer nobody (measured). And who gets them. Pure.
+// descriptors the main thread would spin in accept and answer nobody (measured). And which one gives way. Pure.
 
 /** For requests, when every stream that is allowed is open. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
 /** What all else may hold open: the upgrade actor's 2048 progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 2304;
-/** Beyond all others, until somebody gives way for them, where descriptors are left. */
-const WAITING_CONNECTIONS = 512;
+/** Open beyond all bounds until they, or others, are closed for them, where descriptors are left. */
+const SPARE_CONNECTIONS = 512;
+/** Kept free for the node's own programs, a reverse proxy among them: one connection in so many. */
+const LOOPBACK_PART = 8;
+/** However few streams there may be: several pages in one browser. */
+const PER_ADDRESS_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
-  readonly waiting: number;
+  /** How many more may be open for a moment. */
+  readonly spare: number;
+  /** Of `connections`, how many only loopback may have. */
+  readonly loopback: number;
+  /** What one address may have, but for loopback. */
+  readonly perAddress: number;
   readonly streams: number;
 }
 
@@ -18,11 +27,14 @@ export interface ConnectionLimits {
 export function connectionLimits(streamsWanted: number, descriptorsMax: number): ConnectionLimits {
   const wanted = streamsWanted + CONNECTIONS_BESIDE_STREAMS;
   const connections = Math.min(wanted, remaining(descriptorsMax, OTHER_DESCRIPTORS));
-  const left = Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections);
+  const streams = Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
   return {
     connections,
-    waiting: Math.min(WAITING_CONNECTIONS, left),
-    streams: Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS)),
+    spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
+    loopback: Math.floor(connections / LOOPBACK_PART),
+    // So that nobody alone has all streams.
+    perAddress: Math.max(PER_ADDRESS_MIN, Math.floor(streams / 2)),
+    streams,
   };
 }
 
@@ -31,179 +43,98 @@ function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }
 
-/** Kept free of other peers for the node's own programs, a reverse proxy among them: one connection in so many. */
-const LOOPBACK_PART = 8;
-/** What one peer may have of the rest; the last quarter is always for others. */
-const PEER_PART = 0.75;
-
-/** All programs of this machine are one peer. */
+/** All programs of this machine are one. */
 export const LOOPBACK = 'loopback';
-
-/**
- * Who counts as one peer, from an address of 4 or 16 bytes: an IPv4 address, also when it is written as an IPv6 one, and a whole
- * /64 of IPv6, in which a machine has as many addresses as it likes. All link-local ones lie in one /64: there each counts.
- */
-export function peerOf(address: ArrayBuffer): string {
-  const whole = Buffer.from(address);
-  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
-  const bytes = isMapped ? whole.subarray(12) : whole;
-  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
-  if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK;
-  const isLinkLocal = bytes[0] === 0xfe && ((bytes[1] ?? 0) & 0xc0) === 0x80;
-  return bytes.toString('hex', 0, isLinkLocal ? 16 : 8);
-}
 
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 
+/** From its 4 or 16 bytes; an IPv4 address is the same when it is written as an IPv6 one. */
+export function nameOf(address: ArrayBuffer): string {
+  const whole = Buffer.from(address);
+  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
+  const bytes = isMapped ? whole.subarray(12) : whole;
+  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
+  return bytes.equals(IPV6_LOOPBACK) ? LOOPBACK : bytes.toString('hex');
+}
+
+/** What is known of a connection. */
+export interface Connection {
+  readonly address: string;
+  /** Costs a system call. */
+  readonly isOpen: () => boolean;
+  /** Has nothing under way, and may be closed. */
+  readonly isSilent: () => boolean;
+}
+
 interface Peer {
-  readonly name: string;
+  readonly address: string;
   /** How many of its connections nobody else could have. */
   readonly reserved: number;
+  /** How many it may have, also where there is room for more. */
+  readonly bound: number;
   open: number;
 }
 
-interface HeldConnection<C> {
-  readonly connection: C;
-  readonly peerName: string;
-  /** Undefined while it waits. */
-  peer: Peer | undefined;
-}
-
-/**
- * Shares the connections among the peers: whoever comes waits until it is let in, and when there are too many, whoever has most gives
- * way with the one that has been silent longest. `C` is a connection.
- */
-export class ConnectionShares<C> {
-  readonly #max: number;
-  readonly #reserved: number;
-  readonly #isSilent: (connection: C) => boolean;
-  readonly #onFull: (most: string) => void;
+/** Who is there, and who gives way when there are too many. */
+export class Connections<C extends Connection> {
+  readonly #limits: Omit<ConnectionLimits, 'streams'>;
+  /** In the order in which they came. */
+  readonly #open: { readonly connection: C; readonly peer: Peer }[] = [];
   readonly #peers = new Map<string, Peer>();
-  /** In the order in which they came: those who wait are the last. */
-  readonly #held: HeldConnection<C>[] = [];
-  /** How many of `#held` have been let in. */
-  #admitted = 0;
-  /** Of `#held`, where the last one left: when many leave they leave in order, and are found without a search. */
-  #lastLeft = 0;
-  /** Connections beyond what is reserved for their peers. */
-  #shared = 0;
-  #isFull = false;
 
-  /**
-   * `isSilent`: has nothing under way, and may be closed. `onFull` is called once in a spell of too many, which lasts until half
-   * of them have gone, with the peer that has most.
-   */
-  constructor(max: number, isSilent: (connection: C) => boolean, onFull: (most: string) => void) {
-    this.#max = max;
-    this.#reserved = Math.floor(max / LOOPBACK_PART);
-    this.#isSilent = isSilent;
-    this.#onFull = onFull;
+  constructor(limits: Omit<ConnectionLimits, 'streams'>) {
+    this.#limits = limits;
   }
 
-  /** There have been too many, and half of them have not gone since. */
-  get isFull(): boolean {
-    return this.#isFull;
+  /** More than may be open for even a moment. */
+  get isOverfull(): boolean {
+    return this.#open.length > this.#limits.connections + this.#limits.spare;
   }
 
-  /** How many have come and have not been let in. */
-  get waiting(): number {
-    return this.#held.length - this.#admitted;
-  }
-
-  /** It waits, behind all others. */
-  arrived(connection: C, peerName: string): void {
-    this.#held.push({ connection, peerName, peer: undefined });
-  }
-
-  /**
-   * Lets in who has waited longest. What must be closed for it, which is forgotten already: nothing, another one that has been let in,
-   * or itself.
-   */
-  admit(): C | undefined {
-    const one = this.#held[this.#admitted];
-    if (one === undefined) return undefined;
-    const peer = this.#peers.get(one.peerName) ?? {
-      name: one.peerName,
-      reserved: one.peerName === LOOPBACK ? this.#reserved : 0,
+  arrived(connection: C): void {
+    const { loopback, perAddress } = this.#limits;
+    const { address } = connection;
+    const peer = this.#peers.get(address) ?? {
+      address,
+      ...(address === LOOPBACK
+        ? { reserved: loopback, bound: Number.POSITIVE_INFINITY }
+        : { reserved: 0, bound: perAddress }),
       open: 0,
     };
-    this.#peers.set(peer.name, peer);
-    one.peer = peer;
-    this.#admitted += 1;
+    this.#peers.set(address, peer);
     peer.open += 1;
-    if (peer.open > peer.reserved) this.#shared += 1;
-    const isTooMany = peer.open > peer.reserved && this.#shared > this.#max - this.#reserved;
-    const hasTooMany = peer.name !== LOOPBACK && peer.open > this.#peerMax;
-    if (!isTooMany && !hasTooMany) return undefined;
-    this.#tellFull();
-    const index = this.#giving(peer);
-    const giver = this.#held[index]?.connection;
-    this.#remove(index);
-    return giver;
+    this.#open.push({ connection, peer });
   }
 
-  /** Forgets the one that `isIt`. */
-  left(isIt: (connection: C) => boolean): void {
-    const held = this.#held;
-    const found = (index: number): boolean => {
-      const one = held[index];
-      return one !== undefined && isIt(one.connection);
-    };
-    for (let distance = 0; distance <= held.length; distance += 1) {
-      for (const index of [this.#lastLeft + distance, this.#lastLeft - 1 - distance]) {
-        if (!found(index)) continue;
-        this.#remove(index);
-        return;
-      }
-    }
-  }
-
-  get #peerMax(): number {
-    return Math.max(1, Math.floor((this.#max - this.#reserved) * PEER_PART));
+  /** Forgets the one that is not open any more: mostly one that came last. */
+  left(): void {
+    this.#forget(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
   }
 
   /**
-   * Whose share is largest gives way, with its oldest silent one; without any, the newest of all does, which has just come. Whoever has
-   * more than one peer may has the largest.
+   * Which one must be closed, and is forgotten already; undefined: there are not too many. Whoever has most gives way, with the one that
+   * has been silent longest; where nobody is silent, whoever came last.
    */
-  #giving(newcomer: Peer): number {
-    const last = this.#admitted - 1;
-    let [best, bestShare] = [last, -1];
-    for (let index = 0; index < last; index += 1) {
-      const one = this.#held[index];
-      if (one?.peer === undefined) continue;
-      const share = shareOf(one.peer);
-      if (share <= bestShare || share < shareOf(newcomer)) continue;
-      if (this.#isSilent(one.connection)) [best, bestShare] = [index, share];
-    }
-    return best;
+  giver(): C | undefined {
+    const { connections, loopback } = this.#limits;
+    const shared = this.#open.length - Math.min(this.#peers.get(LOOPBACK)?.open ?? 0, loopback);
+    const isFull = shared > connections - loopback;
+    const excessOf = ({ open, reserved, bound }: Peer): number =>
+      isFull || open > bound ? open - reserved : 0;
+    let [giver, most] = [-1, 0];
+    this.#open.forEach(({ connection, peer }, at) => {
+      const excess = excessOf(peer);
+      if (excess > most && connection.isSilent()) [giver, most] = [at, excess];
+    });
+    return this.#forget(giver >= 0 ? giver : this.#open.findLastIndex(({ peer }) => excessOf(peer) > 0));
   }
 
-  #remove(index: number): void {
-    const [gone] = this.#held.splice(index, 1);
-    if (gone === undefined) return;
-    this.#lastLeft = index;
-    const { peer } = gone;
-    if (peer !== undefined) this.#takeFrom(peer);
-    if (this.#held.length <= this.#max / 2) this.#isFull = false;
+  #forget(at: number): C | undefined {
+    const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
+    if (gone === undefined) return undefined;
+    gone.peer.open -= 1;
+    if (gone.peer.open === 0) this.#peers.delete(gone.peer.address);
+    return gone.connection;
   }
-
-  #takeFrom(peer: Peer): void {
-    this.#admitted -= 1;
-    if (peer.open > peer.reserved) this.#shared -= 1;
-    peer.open -= 1;
-    if (peer.open === 0) this.#peers.delete(peer.name);
-  }
-
-  #tellFull(): void {
-    if (this.#isFull) return;
-    this.#isFull = true;
-    const most = [...this.#peers.values()].reduce((one, other) => (other.open > one.open ? other : one));
-    this.#onFull(most.name);
-  }
-}
-
-function shareOf({ open, reserved }: Peer): number {
-  return Math.max(0, open - reserved);
 }

@@ -129,12 +129,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     log,
   });
-  const allowed = limits.connections;
   const server = createServer(handler, clock, {
-    max: allowed,
-    waiting: limits.waiting,
-    onFull: (most) =>
-      log('warn', 'too many connections: the longest silent ones are closed', { allowed, most }),
+    limits,
+    onFull: (address) =>
+      log('warn', 'too many connections: the longest silent ones are closed', { ...limits, address }),
   });
   let end: Promise<void> | undefined;
   return {

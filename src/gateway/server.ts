@@ -11,7 +11,7 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
-import { ConnectionShares, peerOf } from './connection-limits.js';
+import { type Connection, type ConnectionLimits, Connections, nameOf } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 import { PendingCount } from './shutdown.js';
@@ -46,26 +46,23 @@ export interface ExchangeHandler {
 }
 
 /**
- * A crowd comes back as it is closed, and as fast as it is closed. Closed as they come, a thousand of them kept accept(2) from ever
- * running dry, up to 3500 times in one turn of the loop, while others waited for theirs (measured).
+ * A crowd comes back as fast as it is closed. Closed as they come, a thousand of them kept the main thread busy with nothing else
+ * (measured).
  */
-const ADMIT_EVERY_MS = 20;
-const ADMITTED_TOGETHER = 8;
+const CLOSE_EVERY_MS = 20;
+const CLOSED_TOGETHER = 8;
+/** A crowd that stays fills no log. */
+const TOLD_EVERY_MS = 3_600_000;
 
 export interface ConnectionRules {
-  readonly max: number;
-  /** How many more may be open, until they are let in a few at a time. They are served meanwhile. */
-  readonly waiting: number;
-  /** Once in each spell of too many, with the peer that has most. */
-  readonly onFull: (most: string) => void;
+  readonly limits: Omit<ConnectionLimits, 'streams'>;
+  /** Now and then while there are too many connections, with the address of one that gave way. */
+  readonly onFull: (address: string) => void;
 }
 
 /** A connection that is open. */
-interface HttpConnection {
+interface HttpConnection extends Connection {
   readonly response: HttpResponse;
-  readonly address: string;
-  /** Its first request has been read. Not known of one with a body. */
-  hasAsked: boolean;
 }
 
 /**
@@ -80,7 +77,7 @@ export function createServer(
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
   const sockets = new Set<ListeningSocket>();
   const pending = new PendingCount();
-  admitTo(app, connections, clock);
+  boundConnections(app, connections, clock);
 
   const onSettled = (): void => pending.down();
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
@@ -118,57 +115,61 @@ export function createServer(
 }
 
 /**
- * Lets connections in and closes those that are too many. uWebSockets.js hands over a response when a connection opens, which
- * stays good until it closes, and another when it has closed, of which nothing is known but how much its last answer wrote: to
- * know which one it was, the open ones are asked whether they still have an address (all measured). That is a system call each,
- * so the search begins where the last one ended.
+ * Closes the connections that are too many. Those that never ask are closed by uWebSockets.js after 10 s. It hands over a response when a
+ * connection opens, which stays good until it closes, and another when it has closed, of which nothing is known: which one it was is
+ * seen at that moment, as it has no address any more (all measured).
  */
-function admitTo(app: TemplatedApp, { max, waiting, onFull }: ConnectionRules, clock: Clock): void {
-  // An answer with a body has been written in full, and no request has come since. Without one that is not known, and a stream
-  // that came later looks the same, so only what has never asked is silent then.
-  const isSilent = ({ response, hasAsked }: HttpConnection): boolean =>
-    !hasAsked || response.getWriteOffset() > 0;
-  const shares = new ConnectionShares<HttpConnection>(max, isSilent, onFull);
+function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules, clock: Clock): void {
+  const connections = new Connections<HttpConnection>(limits);
   let isClosing = false;
   let isTimed = false;
+  let toldAt = Number.NEGATIVE_INFINITY;
 
-  const admit = (): void => {
-    const giver = shares.admit();
+  /** False: there are not too many. */
+  const closeOne = (): boolean => {
+    const giver = connections.giver();
+    if (giver === undefined) return false;
     isClosing = true;
-    giver?.response.close();
+    giver.response.close();
     isClosing = false;
+    const now = clock.monotonic();
+    if (now - toldAt >= TOLD_EVERY_MS) {
+      toldAt = now;
+      onFull(giver.address);
+    }
+    return true;
   };
-  const admitSome = (): void => {
-    for (let count = 0; count < ADMITTED_TOGETHER; count += 1) admit();
-    isTimed = shares.waiting > 0;
-    if (isTimed) clock.after(ADMIT_EVERY_MS, admitSome);
+  const closeSome = (most: number): void => {
+    let closed = 0;
+    while (closed < most && closeOne()) closed += 1;
+    isTimed = closed > 0;
+    if (isTimed) clock.after(CLOSE_EVERY_MS, () => closeSome(CLOSED_TOGETHER));
   };
-  const enter = (response: HttpResponse): void => {
-    const address = response.getRemoteAddress();
-    const connection: HttpConnection = { response, address: textOf(address), hasAsked: false };
+  const opened = (response: HttpResponse): void => {
+    const bytes = response.getRemoteAddress();
+    const text = textOf(bytes);
+    let hasAsked = false;
     // Called behind the handler of its first request, unless that handler wants the body itself (measured).
     response.onData(() => {
-      connection.hasAsked = true;
+      hasAsked = true;
     });
-    shares.arrived(connection, peerOf(address));
-    if (!shares.isFull || shares.waiting > waiting) admit();
-    if (isTimed || shares.waiting === 0) return;
-    isTimed = true;
-    clock.after(ADMIT_EVERY_MS, admitSome);
-  };
-  const leave = (closed: HttpResponse): void => {
-    const written = closed.getWriteOffset();
-    shares.left(
-      ({ response, address }) =>
-        response.getWriteOffset() === written && textOf(response.getRemoteAddress()) !== address,
-    );
+    connections.arrived({
+      response,
+      address: nameOf(bytes),
+      isOpen: () => textOf(response.getRemoteAddress()) === text,
+      // An answer with a body has been written in full, and no request has come since. Without one that is not known, and a stream
+      // that came later looks the same, so only what has never asked is silent then.
+      isSilent: () => !hasAsked || response.getWriteOffset() > 0,
+    });
+    if (connections.isOverfull) closeOne();
+    else if (!isTimed) closeSome(1);
   };
   /** `change` is 1 for a connection that was opened, and -1 when it is closed, also from here (measured). */
-  const onChange = (response: HttpResponse, change: number): void => {
-    if (change > 0) enter(response);
-    else if (!isClosing) leave(response);
+  const changed = (response: HttpResponse, change: number): void => {
+    if (change > 0) opened(response);
+    else if (!isClosing) connections.left();
   };
-  app.filter(onChange);
+  app.filter(changed);
 }
 
 /** One character per byte; '' of a connection that is closed. */

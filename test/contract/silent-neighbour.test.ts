@@ -14,11 +14,13 @@ const NODE = '10.9.0.1';
 const HONEST = '10.9.0.2';
 const HOSTS = addresses('10.9.0.3', 50);
 const SILENT = 1000;
+/** By default; one address may have half as many connections. */
+const STREAMS_MAX = 256;
 /** Some of them have come back already. */
 const CLOSINGS = 600;
 const REQUESTS = 15;
 const REQUEST = `GET /server HTTP/1.1\r\nHost: ${NODE}\r\nConnection: close\r\n\r\n`;
-/** 256 streams and 512 others are let in, and 512 more wait. */
+/** 256 streams and 512 others, and 512 more until they are closed. */
 const CONNECTIONS_MAX = 256 + 512 + 512;
 /** Opened meanwhile by the process itself. */
 const OWN_MAX = 16;
@@ -48,6 +50,30 @@ const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).leng
 
 inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE, HONEST, ...HOSTS]) ip('addr', 'add', `${address}/24`, 'dev', 'lo');
+
+  test('a neighbour who wants all streams leaves some to others', async (t) => {
+    const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);
+    const stream = `GET /events HTTP/1.1\r\nHost: ${NODE}\r\n\r\n`;
+    const opened: RawConnection[] = [];
+    t.after(() => {
+      for (const one of opened) one.destroy();
+    });
+    const open = (from: string): RawConnection => {
+      const one = new RawConnection(daemon.port, NODE, from).write(stream);
+      opened.push(one);
+      return one;
+    };
+    let closings = 0;
+    for (let count = 0; count < STREAMS_MAX; count += 1) {
+      void open(HOSTS[0] ?? '')
+        .closed()
+        .then(() => {
+          closings += 1;
+        });
+    }
+    await until('half of them are closed', () => closings === STREAMS_MAX / 2);
+    assert.match(await open(HONEST).until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
+  });
 
   for (const [what, from, to, others] of CROWDS) {
     test(`all requests of others are answered beside ${SILENT} silent connections that come back, from ${what}`, async (t) => {

@@ -200,6 +200,13 @@ describe('clients that go away', () => {
   });
 });
 
+test('a connection that has not asked within some seconds is closed, also while it says a byte now and then', async (context) => {
+  const one = connection().write('GET /server HTTP/1.1\r\nX: ');
+  const trickle = setInterval(() => one.write('y'), 1000);
+  context.after(() => clearInterval(trickle));
+  assert.equal(await one.closed(), '');
+});
+
 describe('heads', () => {
   const rows: [what: string, text: string, status: number][] = [
     ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],

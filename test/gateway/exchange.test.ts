@@ -43,7 +43,10 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
       onFault: (_exchange, error) => assert.fail(String(error)),
     },
     new ManualClock(),
-    { max: 100, waiting: 0, onFull: () => assert.fail('too many connections') },
+    {
+      limits: { connections: 100, spare: 0, loopback: 0, perAddress: 100 },
+      onFull: () => assert.fail('too many connections'),
+    },
   );
   const listening = server.open('127.0.0.1', 0);
   assert.ok(listening);

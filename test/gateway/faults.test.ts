@@ -23,7 +23,10 @@ import { ScriptedBackends } from './scripted-backends.js';
 const UNWRITABLE = {} as never;
 
 /** More connections than any test opens. */
-const BOUNDLESS = { max: 1000, waiting: 0, onFull: () => assert.fail('too many connections') };
+const BOUNDLESS = {
+  limits: { connections: 1000, spare: 0, loopback: 0, perAddress: 1000 },
+  onFull: () => assert.fail('too many connections'),
+};
 
 /** What is composed anew for a request cannot be written. */
 class UnwritableResponses extends ResponseMaker {
