@@ -14,6 +14,7 @@ const INSTALL = ['install', '-y', '--no-install-recommends', '--no-remove'];
 const PACKAGES = {
   'avahi-daemon': '/usr/sbin/avahi-daemon',
   'avahi-utils': '/usr/bin/avahi-browse',
+  caddy: '/usr/bin/caddy',
   chromium: '/usr/bin/chromium',
   cmus: '/usr/bin/cmus',
   curl: '/usr/bin/curl',
@@ -27,6 +28,7 @@ const PACKAGES = {
   'mosquitto-clients': '/usr/bin/mosquitto_pub',
   mpv: '/usr/bin/mpv',
   'mpv-mpris': '/etc/mpv/scripts/mpris.so',
+  'nginx-light': '/usr/sbin/nginx',
   openssl: '/usr/bin/openssl',
   pavucontrol: '/usr/bin/pavucontrol',
   pipewire: '/usr/bin/pipewire',

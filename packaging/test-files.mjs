@@ -12,7 +12,7 @@ const ENDING = '.test.ts';
 const KINDS = {
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
-  brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|secrets))/,
+  brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd))/,
   fuzz: /^fuzz\//,

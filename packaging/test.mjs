@@ -78,11 +78,11 @@ function onNode22(place) {
 }
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, pavucontrol would bring all of GTK there, npm 9.2 is asked for by name on
- * one of them, and npm and ARM are what they are.
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, pavucontrol would bring all of GTK there, npm 9.2 is
+ * asked for by name on one of them, and npm and ARM are what they are.
  */
 const ONE_DEBIAN =
-  /^(browser\/|contract\/trace-pavucontrol|tools\/fresh-checkout|packaging\/(arm|client-package))/;
+  /^(browser\/|contract\/(proxies|trace-pavucontrol)|tools\/fresh-checkout|packaging\/(arm|client-package))/;
 
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
 async function onDebian13(place, files, titles = []) {

@@ -1,5 +1,5 @@
 // README's reverse proxies, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the event stream
-// comes through at once; also below a path of the proxy. Nothing installs nginx and Caddy by itself: they would serve port 80.
+// comes through at once; also below a path of the proxy.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -7,14 +7,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { audioForAll } from '../contract/audio-node.js';
-import { readmeExample } from '../contract/readme-example.js';
+import { type OpenBrowser, openChromium } from '../browser/chromium.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
+import { audioForAll } from './audio-node.js';
+import { readmeExample } from './readme-example.js';
 
 /** To Chromium every name below localhost is this machine; to the node it is none of its own. */
 const NAME = 'music.localhost';
