@@ -103,7 +103,7 @@ function readConfig(path: string): FileRead | undefined {
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(failureText(code));
   }
   if (typeof bytes === 'string') return unreadable(bytes);
-  if (bytes.length > MAX_FILE_BYTES) return unreadable(`is larger than ${MAX_FILE_BYTES} bytes`);
+  if (bytes.length > MAX_FILE_BYTES) return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
   if (!isUtf8(bytes)) return unreadable('syntax: is not UTF-8', firstForeignLine(bytes));
   return { path, text: new TextDecoder('utf-8').decode(bytes) };
 }

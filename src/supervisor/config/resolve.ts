@@ -1,6 +1,7 @@
 // Texts of files -> settings, or everything that is wrong with them: one walk over the table of keys reads all, then what must
 // hold between keys is checked. Pure.
 
+import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { described, Findings, nearestKey } from './findings.js';
 import {
@@ -98,7 +99,8 @@ class Walk {
       const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
       const others = entries.get(name) ?? [];
       const [first] = others;
-      if (first !== undefined && first.key !== entry.key) {
+      // Below, the keys differ by the section's spelling alone, of which this has told.
+      if (isTop && first !== undefined && first.key !== entry.key) {
         const place = `${first.key}, which is given at ${first.at.file}:${first.at.line}`;
         this.#findings.problem(entry.at, entry.key, `is another spelling of ${place}; use one of them`);
       }
@@ -182,8 +184,9 @@ function reportBroker(
 function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
-    const path = upgrade[name];
-    if (path === undefined) continue;
+    const spelled = upgrade[name];
+    if (spelled === undefined) continue;
+    const path = posix.normalize(spelled);
     const key = `upgrade.${name}`;
     const other = seen.get(path);
     // One of the two may be a default, which has no place.

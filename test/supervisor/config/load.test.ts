@@ -215,7 +215,7 @@ inFolder(
     assert.deepEqual(await problems('latin1'), ['latin1:2:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('tail'), ['tail:2:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('utf16'), ['utf16:1:1: syntax: is not UTF-8']);
-    assert.deepEqual(await problems('huge'), ['huge: is larger than 1048576 bytes']);
+    assert.deepEqual(await problems('huge'), ['huge:1:1: document: is larger than 1048576 bytes']);
     assert.deepEqual(await problems('largest'), []);
   },
 );
@@ -267,7 +267,7 @@ inFolder('things that are no files do not hold up the start', {}, async ({ root,
   ]);
   await new Promise((resolve) => server.close(resolve));
   assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
-  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero: is larger than 1048576 bytes']);
+  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero:1:1: document: is larger than 1048576 bytes']);
 });
 
 inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {

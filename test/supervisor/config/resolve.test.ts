@@ -128,8 +128,8 @@ problems(
   'a:4:1: pulseaudio: is another spelling of sound_server, which is given at a:2; use one of them',
 );
 problems(
-  'both spellings of a section in two files',
-  ['service_manager: {}', '\nsystemd: {}'],
+  'both spellings of a section in two files, each with the same key',
+  ['service_manager: {user: []}', '\nsystemd: {user: []}'],
   'b:2:1: systemd: is another spelling of service_manager, which is given at a:1; use one of them',
 );
 problems(
@@ -200,6 +200,12 @@ problems(
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
 problems(
+  'one file by three spellings',
+  ['upgrade:\n  resultFile: ~/x//a\n  progressSocket: ~/x/./a\n  stateFile: /home/pi/y/../x/a'],
+  'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
+  'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
+);
+problems(
   'a result file is not the default state file',
   ['upgrade: {resultFile: ~/.local/state/tonearm/upgrade-run.json}'],
   'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
@@ -234,7 +240,7 @@ problems(
       .replace('mpd.service', 'mpd')
       .replace('true', '"t"'),
   ],
-  'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has no slash and no white space',
+  'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name is letters, digits and . _ -, and begins with none of . -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
   'a:21:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
   'a:27:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',

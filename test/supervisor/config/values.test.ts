@@ -51,18 +51,18 @@ accepted('bind', 'all', ['all']);
 accepted('bind', '::1', ['::1']);
 accepted('bind', '0.0.0.0', ['0.0.0.0']);
 accepted('bind', 'fe80::1%eth0', ['fe80::1%eth0']);
-accepted('bind', '[lo, wlan0.5, 10.0.0.7]', ['lo', 'wlan0.5', '10.0.0.7']);
+accepted('bind', '[lo, wlan0.5, br-lan_1, 10.0.0.7]', ['lo', 'wlan0.5', 'br-lan_1', '10.0.0.7']);
 refused('bind', '[]', 'must not be an empty list');
 const TARGET = 'an interface name, an IP address or "all"';
 refused('bind', '', `must be ${TARGET}, not nothing`);
 refused('bind', '10.0', `must be ${TARGET}, not 10`);
 refused('bind', '{a: 1}', `must be ${TARGET}, not a map`);
 problems('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a list`);
+const NO_INTERFACE = 'an interface name is letters, digits and . _ -, and begins with none of . -';
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
-  ['a/b', 'an interface name has no slash and no white space'],
-  ['a b', 'an interface name has no slash and no white space'],
+  ...['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'].map((name) => [name, NO_INTERFACE] as const),
   ['..', 'it is not a whole IPv4 address'],
   ['256.1.1.1', 'it is not a whole IPv4 address'],
   ['10.0.0.7:80', 'it is not an IPv6 address (write it without brackets and port)'],
