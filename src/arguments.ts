@@ -36,8 +36,9 @@ Controls one networked audio node over HTTP and server-sent events.
   bench ...        measure what this machine and its sound server can carry
   trace ...        show what programs and the sound server say to each other
 
-Exit status: 0 success, 64 wrong usage, 69 cannot listen,
-             77 refuses to run as root, 78 wrong configuration
+Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
+             77 refuses to run as root, 78 wrong configuration,
+             126 too old a processor (ARMv6)
 `;
 
 const OPTIONS = {
@@ -53,9 +54,11 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
   if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };
   try {
-    const { values } = parseArgs({ args: [...argv], options: OPTIONS });
+    const { values, tokens } = parseArgs({ args: [...argv], options: OPTIONS, tokens: true });
     if (values.help) return { do: 'help' };
     if (values.version) return { do: 'version' };
+    const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
+    if (configs.length > 1) return usage('--config is given twice');
     if (values.config === '') return usage('--config needs a value');
     const configPath = values.config === undefined ? {} : { configPath: values.config };
     if (values['check-config']) return { do: 'check-config', ...configPath };

@@ -21,6 +21,7 @@ import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
+import { lines, writeOut } from './write-out.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
@@ -255,18 +256,6 @@ function say(text: string): Exit {
 function fail(status: Exit, messages: readonly string[]): Exit {
   writeOut(process.stderr, lines(messages), status);
   return status;
-}
-
-function lines(messages: readonly string[]): string {
-  return messages.map((message) => `${message}\n`).join('');
-}
-
-/** `whenLost` becomes the status if a full disk does not take the text. A reader that has left has seen enough. */
-function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: Exit): void {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') process.exitCode = whenLost;
-  });
-  stream.write(text);
 }
 
 // Node's own answer is its inspector on 127.0.0.1:9229, by which any local user may run code as this one.

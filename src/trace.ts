@@ -2,7 +2,7 @@
 // and ends. It is a program of its own: nothing of the daemon runs beside it, and nothing of it in the daemon.
 
 import { spawn } from 'node:child_process';
-import { accessSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -119,9 +119,11 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   });
   const directory = runtimeDirectory(env, uid);
   const path = join(directory, `tonearm-trace-${around.pid}`);
+  if (!existsSync(directory)) {
+    const who = 'run it in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
+    return { end: 'cannot-listen', message: `there is no folder ${directory} for its socket: ${who}` };
+  }
   try {
-    // Of a directory that is missing libuv would say that it may not be entered.
-    accessSync(directory);
     await proxy.listen(path);
   } catch (error) {
     return { end: 'cannot-listen', message: `cannot listen there: ${messageOf(error)}` };

@@ -37,8 +37,6 @@ check(['progress', '--help', '-x', 'end'], { do: 'progress', args: ['--help', '-
 check(['trace', '--', 'pactl', '--help'], { do: 'trace', args: ['--', 'pactl', '--help'] });
 check(['bench', '--json', '-x'], { do: 'bench', args: ['--json', '-x'] });
 
-check(['--config', 'x', '--config', 'y'], { do: 'run', allowRoot: false, configPath: 'y' });
-
 refused(['--bogus'], "'--bogus'");
 refused(['--help', '--bogus'], "'--bogus'");
 refused(['--conf', 'x'], "'--conf'");
@@ -51,6 +49,8 @@ refused(['serve'], "'serve'");
 refused([''], "''");
 refused(['--allow-root', 'progress'], "'progress'");
 refused(['--config', 'x', 'y'], "'y'");
+refused(['--config', 'x', '--config', 'y'], '--config is given twice');
+refused(['--config=x', '--config=x', '--check-config'], '--config is given twice');
 refused(['--config'], '--config');
 refused(['--config='], '--config needs a value');
 refused(['--config', ''], '--config needs a value');
@@ -58,9 +58,12 @@ refused(['--config', '--allow-root'], "'--config'");
 refused(['--version=1'], "'--version'");
 refused(['--allow-root='], "'--allow-root'");
 
-test('the help names every option and fits a terminal', () => {
+/** Of the README's table, those that a shell can see. */
+const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
+
+test('the help names every option and every exit status, and fits a terminal', () => {
   const words = '--config --allow-root --check-config --version --help progress bench trace';
-  for (const word of words.split(' ')) assert.ok(HELP.includes(word), word);
+  for (const word of [...words.split(' '), ...STATUSES]) assert.ok(HELP.includes(word), word);
   for (const line of HELP.split('\n')) assert.ok(line.length <= 80, line);
   assert.ok(HELP.endsWith('\n'));
 });

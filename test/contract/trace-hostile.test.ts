@@ -314,7 +314,7 @@ for (const [what, args, directory, status, said] of [
     [],
     '/nowhere',
     69,
-    /^tonearm: trace: cannot listen there: ENOENT: .* '\/nowhere'/,
+    /^tonearm: trace: there is no folder \/nowhere for its socket: run it in a login of .* or set XDG_/,
   ],
   [
     'a capture that cannot be made',
