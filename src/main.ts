@@ -27,7 +27,7 @@ import { lines, writeOut } from './write-out.js';
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
 const TRACE_EXITS = {
-  done: EXIT.ok,
+  done: 0,
   'cannot-listen': EXIT.cannotListen,
   'cannot-write': EXIT.cannotWrite,
 } as const;
@@ -152,7 +152,9 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/yaml.js');
-  return say(effectiveYaml(loaded.values));
+  const { servedSentences, thisMachine } = await import('./served.js');
+  const served = servedSentences(loaded.settings, thisMachine());
+  return say(`${effectiveYaml(loaded.values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
 }
 
 function firstThread(): Threads {

@@ -1,0 +1,56 @@
+// Where the service is reached, for a `bind` on a machine.
+
+import assert from 'node:assert/strict';
+import type { NetworkInterfaceInfo } from 'node:os';
+import { test } from 'node:test';
+import { servedSentences } from '../src/served.js';
+import { DEFAULT_SETTINGS } from './supervisor/config/full.js';
+
+const v4 = (address: string): NetworkInterfaceInfo => {
+  const internal = address.startsWith('127.');
+  return { family: 'IPv4', address, netmask: '', mac: '', internal, cidr: null };
+};
+const v6 = (address: string): NetworkInterfaceInfo => {
+  return {
+    family: 'IPv6',
+    address,
+    netmask: '',
+    mac: '',
+    internal: address === '::1',
+    cidr: null,
+    scopeid: 0,
+  };
+};
+
+const LO = [v4('127.0.0.1'), v6('::1')];
+const HOUSE = {
+  lo: LO,
+  eth0: [v4('10.0.0.2'), v4('10.0.0.3'), v6('fd00::2'), v6('fe80::2')],
+  wlan0: [v6('fe80::3'), v6('fd00::3')],
+};
+const LOCAL = 'open http://localhost:80/ on this machine; other machines cannot reach it';
+const NOTHING = 'nothing is served now';
+const ETH9 = 'eth9 is not here now; it is served when it comes';
+
+for (const [bind, interfaces, ...sentences] of [
+  [['lo'], HOUSE, LOCAL],
+  [['127.0.0.5'], HOUSE, LOCAL.replace('localhost', '127.0.0.5')],
+  [['eth0'], HOUSE, 'open http://10.0.0.2:80/ (eth0)'],
+  [['10.0.0.3'], HOUSE, 'open http://10.0.0.3:80/ (eth0)'],
+  [['fd00::2'], HOUSE, 'open http://[fd00::2]:80/ (eth0)'],
+  [['all'], HOUSE, 'open http://10.0.0.2:80/ (eth0) or http://[fd00::3]:80/ (wlan0)'],
+  [['0.0.0.0'], HOUSE, 'open http://10.0.0.2:80/ (eth0)'],
+  [['all'], { lo: LO }, LOCAL.replace('cannot reach it', 'reach it once this one is on a network')],
+  [['eth9'], HOUSE, NOTHING, ETH9],
+  [['eth9', 'lo'], HOUSE, ETH9, `${LOCAL} yet`],
+  [['eth9', 'wlan0'], HOUSE, ETH9, 'open http://[fd00::3]:80/ (wlan0)'],
+  [['192.0.2.9'], HOUSE, NOTHING, '192.0.2.9 is not here now; it is served when it comes'],
+  [['wlan0'], { lo: LO }, NOTHING, 'wlan0 is not connected now; it is served when it is'],
+  [['fe80::2'], HOUSE, NOTHING],
+] as const) {
+  test(`bind ${bind.join(' ')} on a machine with ${Object.keys(interfaces).join(' ')}`, () => {
+    const hasInterface = (name: string): boolean => name in HOUSE;
+    const settings = { ...DEFAULT_SETTINGS, bind, api: { ...DEFAULT_SETTINGS.api, port: 80 } };
+    assert.deepEqual(servedSentences(settings, { interfaces, hasInterface }), sentences);
+  });
+}
