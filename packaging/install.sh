@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs tonearm from a checkout below /usr/local and sets it up for a user; takes that back. Where apt brings Node 20,
-# the Debian package (`npm run package`) does the same and is upgraded and removed by apt.
+# Installs tonearm from a checkout below /usr/local and sets it up for a user; takes that back. It builds what it installs, as the
+# owner of the checkout. The Debian package (`npm run package`) does the same and is upgraded and removed by apt.
 #
 #   sudo packaging/install.sh --user NAME [--bind WHAT] [--unit NAME] ... [--dry-run]     as tonearm-setup(8) takes them
 #   sudo packaging/install.sh --uninstall
@@ -22,7 +22,7 @@ if [ "${1:-}" = --uninstall ]; then
   sed -n 's|/[^/]*$||p' "$LIST" | sort -ur | grep tonearm | while read -r folder; do
     while [ "${folder%tonearm*}" != "$folder" ] && rmdir "$PREFIX/$folder" 2> /dev/null; do folder=${folder%/*}; done
   done
-  rm -rf "$PREFIX/lib/tonearm"
+  rm -rf "$PREFIX/lib/tonearm" /etc/sudoers.d/tonearm-upgrade
   echo "install: removed from $PREFIX"
   exit 0
 fi
@@ -30,10 +30,17 @@ fi
 case " $* " in *' --uninstall '*) die '--uninstall stands alone' ;; esac
 sh "$here/packaging/tonearm-setup" --check-arguments "$@"
 case " $* " in *' --help '* | *' -h '*) exit 0 ;; esac
-[ -e "$here/node_modules" ] || die 'run `npm ci` first: nothing is downloaded here'
+case $(node --version 2> /dev/null) in
+  v20.* | v22.*) ;;
+  *) die 'this needs Node 20 or 22 as the command `node`; `npm run package -- --with-node` builds a package that brings its own' ;;
+esac
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-node "$here/packaging/package.mjs" --tree "$tree" --prefix "$PREFIX" > /dev/null
+owner=$(stat -c %U "$here")
+chown "$owner" "$tree"
+echo 'install: building, which takes a minute or more on a small machine'
+setpriv --reuid "$owner" --regid "$(id -g "$owner")" --init-groups env "HOME=$(getent passwd "$owner" | cut -d: -f6)" \
+  sh -euc 'node=$(node "$1/ready.mjs"); "$node" "$1/package.mjs" --tree "$2" --prefix "$3"' build "$here/packaging" "$tree" "$PREFIX" > /dev/null
 case " $* " in
   *' --dry-run '*)
     echo "install: would copy $(find "$tree" ! -type d | wc -l) files to $PREFIX"

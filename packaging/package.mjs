@@ -1,8 +1,5 @@
 // `npm run package`: builds the Debian packages, or with --tree only the files as they will be installed. Needs dpkg-deb, no
 // root and no network (--with-node fetches Node once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
-//
-//   node packaging/package.mjs [--with-node] [--arch amd64|arm64|armhf|all] [--out DIR] [--version VERSION] [--compress xz|gzip|none]
-//   node packaging/package.mjs --tree DIR [--prefix /usr/local] [--with-node] [--arch ...]
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -31,6 +28,37 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** xz takes a minute over Node on a fast machine. */
 const COMMAND_DEADLINE_MS = 20 * 60_000;
 const KIB = 1024;
+
+const USAGE = `Usage: npm run package [-- OPTIONS]
+
+Builds the Debian package of tonearm for this machine's architecture.
+
+  --with-node     bring Node 22 along; without it the package runs on the
+                  system's Node 20 or 22
+  --arch ARCH     amd64, arm64 or armhf, or all of them, each in a folder of
+                  that name
+  --out DIR       put it there instead of into the checkout
+  --version V     the package's version
+  --compress HOW  xz (the smallest, and the default), gzip or none
+  --tree DIR      lay the files out there instead, and pack nothing
+  --prefix DIR    of the paths in them; /usr unless given
+  --help          print this text
+`;
+
+const OPTIONS = {
+  arch: { type: 'string' },
+  out: { type: 'string', default: ROOT },
+  version: { type: 'string' },
+  'with-node': { type: 'boolean', default: false },
+  compress: { type: 'string', default: 'xz' },
+  tree: { type: 'string' },
+  prefix: { type: 'string', default: '/usr' },
+  help: { type: 'boolean', default: false },
+};
+const EXIT_USAGE = 64;
+
+/** Each step that may take a minute. */
+const tell = (what) => console.error(`package: ${what}`);
 
 function run(command, args, env = {}) {
   const done = spawnSync(command, args, {
@@ -107,6 +135,7 @@ function pack({ tree, form, architecture, version, epochS, out, compress }) {
     writeWithMode(join(control, name), text, 0o755);
   }
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
+  tell(`packing ${form.name} for ${architecture}; with a Node in it that takes a minute, or several`);
   // One thread: how xz divides the work between several would show in the bytes.
   run('dpkg-deb', ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file], {
     SOURCE_DATE_EPOCH: String(epochS),
@@ -122,7 +151,15 @@ function wanted(arch, { architectures }) {
   throw new Error(`--arch is one of ${architectures.join(', ')}, all`);
 }
 
+/** Of several architectures each has a folder: `apt install ./tonearm_*.deb` takes all that it finds in one. */
+function folderOf(architecture, { arch, out }) {
+  const folder = arch === 'all' ? resolve(out, architecture) : resolve(out);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
 function fetchedNode(architecture) {
+  tell(`taking Node 22 for ${architecture}, which is fetched once`);
   const { trouble, ...files } = node22(ROOT, ARCHITECTURES[architecture].node);
   if (trouble !== undefined) throw new Error(trouble);
   return files;
@@ -134,11 +171,13 @@ function main(values) {
     values.version ?? `${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}-1`;
   const form = values['with-node'] ? FORMS.withNode : FORMS.plain;
   const { prefix, compress } = values;
+  const architectures = wanted(values.arch, form);
   const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
   try {
     const dist = join(work, 'dist');
+    tell('building');
     run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', dist]);
-    for (const architecture of wanted(values.arch, form)) {
+    for (const architecture of architectures) {
       const tree = join(work, architecture);
       mkdirSync(tree);
       const ownNode = values['with-node'] ? fetchedNode(architecture) : undefined;
@@ -147,27 +186,33 @@ function main(values) {
       const wrong = foreign(tree, architecture);
       if (wrong.length > 0) throw new Error(`these may not be shipped: ${wrong.join(', ')}`);
       if (values.tree !== undefined) copyTree(tree, resolve(values.tree));
-      else pack({ ...target, tree, out: resolve(values.out), compress });
+      else pack({ ...target, tree, out: folderOf(architecture, values), compress });
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-const { values } = parseArgs({
-  options: {
-    arch: { type: 'string' },
-    out: { type: 'string', default: ROOT },
-    version: { type: 'string' },
-    'with-node': { type: 'boolean', default: false },
-    compress: { type: 'string', default: 'xz' },
-    tree: { type: 'string' },
-    prefix: { type: 'string', default: '/usr' },
-  },
-});
-try {
-  main(values);
-} catch (error) {
-  console.error(`package: ${error.message}`);
-  process.exitCode = 1;
+function request() {
+  try {
+    const { values } = parseArgs({ options: OPTIONS });
+    return values;
+  } catch (error) {
+    return { wrong: error.message };
+  }
+}
+
+const asked = request();
+if (asked.wrong !== undefined) {
+  tell(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
+  process.exitCode = EXIT_USAGE;
+} else if (asked.help) {
+  console.log(USAGE.trimEnd());
+} else {
+  try {
+    main(asked);
+  } catch (error) {
+    tell(error.message);
+    process.exitCode = 1;
+  }
 }

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 
 const DEPENDS = ['systemd', 'dbus-user-session'];
-/** polkitd says whether the node may be restarted; a sound server may be another machine's. */
-const RECOMMENDS = ['polkitd', 'pulseaudio | pipewire-pulse'];
+/** It says whether the node may be restarted: 16 MB with all that it brings. */
+const RECOMMENDS = ['polkitd'];
+/** A node has a sound server already; recommended, one brings half a gigabyte of codecs and drivers of screens. */
+const SUGGESTS = ['pipewire-pulse | pulseaudio', 'avahi-daemon', 'sudo'];
 
 /** Debian's name of the architecture promises ARMv7; Raspberry Pi OS gives that name to ARMv6, too. */
 const ARMHF_DESCRIPTION = [
@@ -26,6 +28,7 @@ export function controlText({ form, version, architecture, installedKiB }) {
     `Installed-Size: ${installedKiB}`,
     `Depends: ${[...form.depends, ...DEPENDS].join(', ')}`,
     `Recommends: ${RECOMMENDS.join(', ')}`,
+    `Suggests: ${SUGGESTS.join(', ')}`,
     ...form.relations.map((line) => line.replace('@VERSION@', version)),
     'Section: sound',
     'Priority: optional',

@@ -45,6 +45,7 @@ export function layOut(plan) {
       .replace('@ARMV7_ONLY@\n', architecture === 'armhf' ? source('packaging/deb/armv7-only.sh') : '')
       .replaceAll('@NODE@', form.node)
       .replaceAll('@PREFIX@', prefix)
+      .replaceAll('@PACKAGE@', form.name)
       .replaceAll('@NODE_FLAGS@', NODE_FLAGS.join(' '))
       .replaceAll('@VERSION@', version)
       .replaceAll('@DATE@', dayOf(epochS));
@@ -63,7 +64,7 @@ export function layOut(plan) {
     const script = text.startsWith('#!');
     put(
       `share/tonearm/upgrade/${file}`,
-      text.replaceAll('/usr/lib/tonearm/', `${prefix}/lib/tonearm/`),
+      filled(text).replaceAll('/usr/lib/tonearm/', `${prefix}/lib/tonearm/`),
       script ? 0o755 : 0o644,
     );
   }

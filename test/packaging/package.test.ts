@@ -27,7 +27,7 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
   ['armhf', 'arm'],
 ];
 
-const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|ARMV7_ONLY|USER_MANAGERS)@/;
+const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|ARMV7_ONLY|USER_MANAGERS)@/;
 
 /** What `uname -m` says, and whether the armhf package runs there: the last is a 64-bit kernel below 32-bit programs. */
 const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
@@ -74,7 +74,8 @@ describe('the packages', { skip }, () => {
   let folder: Folder | undefined;
   let said = '';
   const path = (): string => folder?.path ?? assert.fail('nothing was built');
-  const packageOf = (architecture: string, form = 'tonearm'): string => packageIn(path(), form, architecture);
+  const packageOf = (architecture: string, form = 'tonearm'): string =>
+    packageIn(join(path(), architecture), form, architecture);
 
   before(async () => {
     folder = tempFolder();
@@ -84,6 +85,13 @@ describe('the packages', { skip }, () => {
 
   test('the build says size, installed size and number of files', () => {
     assert.equal(said.match(SIZES)?.length, 3, said);
+  });
+
+  test("each architecture has a folder, in which the README's line finds one package", () => {
+    for (const [architecture] of ARCHITECTURES) {
+      const found = readdirSync(join(path(), architecture)).filter((file) => /^tonearm_.*\.deb$/.test(file));
+      assert.equal(found.length, 1, architecture);
+    }
   });
 
   for (const [architecture, node] of ARCHITECTURES) {
@@ -118,6 +126,12 @@ describe('the packages', { skip }, () => {
     assert.match(control, /^Depends: nodejs \(>= 20\), /m);
     assert.match(control, /^Architecture: arm64$/m);
     assert.doesNotMatch(control, /npm|gyp|gcc|make/);
+  });
+
+  test('what apt brings along by itself is small: a sound server it only suggests', async () => {
+    const control = await output('dpkg-deb', '--field', packageOf('arm64'));
+    assert.match(control, /^Recommends: polkitd$/m);
+    assert.match(control, /^Suggests: pipewire-pulse \| pulseaudio, /m);
   });
 
   test('armhf says that it needs ARMv7', async () => {
@@ -176,6 +190,8 @@ describe('the packages', { skip }, () => {
     for (const file of [
       'usr/bin/tonearm',
       'usr/sbin/tonearm-setup',
+      'usr/lib/tonearm/upgrade/tonearm-detect',
+      'usr/lib/tonearm/upgrade/tonearm-upgrade',
       'usr/lib/systemd/user/tonearm.service',
       'DEBIAN/prerm',
       'DEBIAN/postinst',
@@ -217,6 +233,16 @@ describe('the packages', { skip }, () => {
 
   test('an unknown architecture is refused', async () => {
     await assert.rejects(buildPackage('--arch', 'sparc'), /--arch is one of amd64, arm64, armhf, all/);
+  });
+
+  test('the builder says how it is used, also where it was used wrongly', async () => {
+    const usage = /Usage: npm run package \[-- OPTIONS\]\n/;
+    assert.match(await buildPackage('--help'), usage);
+    const refused = (error: { code: number; stderr: string }): boolean =>
+      error.code === 64 &&
+      /^package: Unknown option '--bogus'/.test(error.stderr) &&
+      usage.test(error.stderr);
+    await assert.rejects(buildPackage('--bogus'), refused);
   });
 
   describe('in the form with a Node of its own', { skip: lacks({ programs: ['npm'] }) }, () => {
@@ -261,6 +287,16 @@ describe('the packages', { skip }, () => {
         assert.match(plain, /^Replaces: tonearm-with-node$/m);
       });
     }
+
+    test('the example of an upgrade looks for the package that brought it', async () => {
+      for (const form of ['tonearm', WITH_NODE]) {
+        const tree = await extracted(packageOf('amd64', form), path());
+        for (const script of ['tonearm-detect', 'tonearm-upgrade']) {
+          const text = readFileSync(join(tree, 'usr/share/tonearm/upgrade', script), 'utf8');
+          assert.ok(text.includes(`\${TONEARM_UPGRADE_PACKAGE:-${form}}`), `${form}: ${script}`);
+        }
+      }
+    });
 
     test("Node's licence is among the notices where Node is", async () => {
       for (const [form, has] of [

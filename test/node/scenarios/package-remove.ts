@@ -121,6 +121,8 @@ async function installCheckout(node: Node): Promise<void> {
   try {
     await copyCheckout(folder.path, ...UNREAD);
     await node.install(folder.path, '/opt/checkout');
+    // As whoever has cloned it: what builds it is not root.
+    await shell(node, 'chown -R pi: /opt/checkout');
   } finally {
     folder.remove();
   }

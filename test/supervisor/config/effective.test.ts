@@ -1,8 +1,9 @@
 // What --check-config prints loads to the same settings, and says what the contract calls things.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { KeyValues } from '../../../src/supervisor/config/keys.js';
+import { KEYS, type KeyValues, pathsIn } from '../../../src/supervisor/config/keys.js';
 import { effectiveYaml } from '../../../src/supervisor/config/yaml.js';
 import { accepted, FULL_YAML } from './full.js';
 
@@ -61,6 +62,27 @@ test('a unit is printed with its address, or as its bare name', () => {
   assert.match(
     yaml,
     /\n {2}user:\n {4}- mpd\.service\n {4}- name: player@kitchen\.service\n {6}url: http:\/\/kitchen\.lan:6680\n {4}- check\.service\n/,
+  );
+});
+
+const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml', import.meta.url), 'utf8');
+
+/** What stands behind a `#` at once, or with the white space of an inner key. */
+const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, '');
+
+test('the packaged example holds the defaults where it does not say that it is an example', async () => {
+  const lines = EXAMPLE.split('\n').filter((line) => !line.includes('for example'));
+  const { values, warnings } = await accepted(uncommented(lines.join('\n')));
+  assert.deepEqual({ values, warnings }, { values: DEFAULTS, warnings: [] });
+});
+
+test('the packaged example has every key, in a form that is accepted', async () => {
+  const text = uncommented(EXAMPLE);
+  assert.deepEqual((await accepted(text)).warnings, []);
+  const named = pathsIn(KEYS).map((path) => path.split('.').at(-1));
+  assert.deepEqual(
+    named.filter((name) => !new RegExp(`^ *${name}:`, 'm').test(text)),
+    [],
   );
 });
 
