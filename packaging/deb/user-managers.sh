@@ -3,8 +3,9 @@ user_managers() {
   for runtime in /run/user/*; do
     [ -S "$runtime/systemd/private" ] || continue
     uid=${runtime##*/}
-    # A manager that does not answer must not stop the package manager.
-    timeout 60 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --init-groups --reset-env \
-      env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" || echo "tonearm: systemctl --user $* failed for user $uid" >&2
+    # A manager that does not answer must not stop the package manager. One that is ending is none any more.
+    said=$(timeout 60 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --init-groups --reset-env \
+      env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" 2>&1) || ! systemctl is-active --quiet "user@$uid.service" ||
+      echo "tonearm: systemctl --user $* failed for user $uid: $said" >&2
   done
 }

@@ -6,16 +6,21 @@ import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { ask } from './client.js';
 import { isThere, shell } from './commands.js';
-import { POWER_CONFIG, RULE, setUpPi } from './package-shell.js';
+import { CONFIG, POWER_CONFIG, RULE, setUpPi } from './package-shell.js';
 
 const DISPLAY_MANAGER = 'display-manager.service';
+
+async function isAllowed(node: Node): Promise<void> {
+  assert.match(await setUpPi(node), /whoever reaches tonearm, .* may restart this machine and switch it off/);
+  await until('the granted actions', async () => (await ask(node, 'GET', '/power/')).status === 200);
+}
 
 export function desktopScenarios(node: () => Node): void {
   test('no rule is deployed there, and one of earlier days is taken back', async () => {
     await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
     await shell(node(), `systemctl start ${DISPLAY_MANAGER}`);
     const said = await setUpPi(node());
-    assert.match(said, /no polkit rule: this is a desktop, it has a display manager/);
+    assert.match(said, /nobody can restart this machine .*: it has a display manager, so that whoever sits/);
     assert.equal(await isThere(node(), RULE), false);
     assert.match(await shell(node(), `cat ${POWER_CONFIG}`), /enabled: false/);
     assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
@@ -27,7 +32,16 @@ export function desktopScenarios(node: () => Node): void {
       node(),
       `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
     );
-    assert.match(await setUpPi(node()), /logind says to pi now: reboot yes, power-off yes/);
-    await until('the granted actions', async () => (await ask(node(), 'GET', '/power/')).status === 200);
+    await isAllowed(node());
+  });
+
+  test('--no-power takes the rule back and is kept, until its line is taken away', async () => {
+    for (const flags of [['--no-power'], []]) {
+      assert.match(await setUpPi(node(), ...flags), /nobody can restart this machine .*: --no-power says so/);
+      assert.equal(await isThere(node(), RULE), false);
+      assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
+    }
+    await shell(node(), `sed -i /^power:/d ${CONFIG}/conf.d/50-setup.yaml`);
+    await isAllowed(node());
   });
 }

@@ -60,16 +60,21 @@ export function formScenarios(node: () => Node): void {
     // The stand-in, where the machine's Node is from no package.
     await shell(node(), 'dpkg --purge nodejs 2>&1 || true');
     await apt(node(), 'install', './tonearm-with-node_0.1.0-1_*.deb');
-    await setUpPi(node());
+    const said = await setUpPi(node(), '--with-upgrade');
     assert.equal(await nodeOfService(node()), OWN_NODE);
+    // The detector has run, and asked for the form that is installed.
+    assert.match(said, /installed is tonearm-with-node 0\.1\.0-1, and apt has nothing newer/);
+    assert.match(said, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
+    assert.equal(await property(node(), 'ActiveState', 'tonearm-detect.timer'), 'active');
+    assert.match((await ask(node(), 'GET', '/upgrade')).text, /"current":"0\.1\.0-1"/);
     const version = await node().user(OWN_NODE, '--version');
     assert.match(version.stdout, /^v22\./);
   });
 
-  test('purged, it leaves the configuration of the user, and nothing else', async () => {
+  test('purged, it leaves nothing, the right to install upgrades neither', async () => {
+    await shell(node(), 'mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
     await apt(node(), 'purge', 'tonearm-with-node');
     assert.equal(await property(node(), 'ActiveState'), 'inactive');
-    const left = await shell(node(), `${LEFT} | grep -v ^/home/ || true`);
-    assert.equal(left, '');
+    assert.equal(await shell(node(), LEFT), '');
   });
 }

@@ -10,6 +10,8 @@ import { CONFIG, installPlain, POWER_CONFIG, RULE, setUp, setUpPi } from './pack
 
 const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
 const ADDRESS = '10.77.0.5';
+const MAY_RESTART =
+  /whoever reaches tonearm, .* may restart this machine and switch it off; --no-power forbids/;
 const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
@@ -30,7 +32,18 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /holds a line feed/],
   ['--discovery with --uninstall', ['--uninstall', '--user', 'pi', '--discovery'], 64, /--uninstall takes/],
   ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall takes/],
+  ['--no-power with --uninstall', ['--uninstall', '--user', 'pi', '--no-power'], 64, /--uninstall takes/],
   ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit', 'a.service'], 64, /--uninstall ta/],
+];
+
+/** What no run may read, as a script makes it in pi's configuration. */
+const NO_FILES: readonly (readonly [what: string, path: string, make: string])[] = [
+  ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
+  ['a FIFO in conf.d', 'conf.d/20-pipe.yaml', 'mkfifo conf.d/20-pipe.yaml'],
+  ['a device in conf.d', 'conf.d/20-zero.yml', 'ln -s /dev/zero conf.d/20-zero.yml'],
+  ['a link that leads nowhere', 'conf.d/20-lost.yaml', 'ln -s lost conf.d/20-lost.yaml'],
+  ["another user's file", 'conf.d/20-bob.yaml', 'install -o bob /dev/null conf.d/20-bob.yaml'],
+  ['a FIFO in the place of what it wrote', 'conf.d/50-power.yaml', 'mkfifo p; mv p conf.d/50-power.yaml'],
 ];
 
 export function installScenarios(node: () => Node): void {
@@ -50,7 +63,8 @@ export function installScenarios(node: () => Node): void {
   }
 
   test('it is installed by apt, without network, and starts nothing', async () => {
-    await installPlain(node());
+    const said = await installPlain(node());
+    assert.match(said, /^tonearm: now run: tonearm-setup --user NAME --bind all/m);
     assert.equal((await node().user('tonearm', '--version')).status, 0);
     assert.equal(await property(node(), 'ActiveState'), 'inactive');
     assert.match((await node().root('man', '-w', 'tonearm-setup')).stdout, /tonearm-setup\.8/);
@@ -75,13 +89,22 @@ export function installScenarios(node: () => Node): void {
     assert.match(said, /would write \/home\/pi\/\.config\/tonearm\/config\.yaml/);
     assert.match(said, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
     assert.match(said, /would start tonearm\.service/);
+    const lines = said.split('\n');
+    assert.deepEqual(lines, [...new Set(lines)], 'nothing is said twice');
     assert.equal(await property(node(), 'ActiveState'), 'inactive');
   });
 
   test('tonearm-setup --user pi: the service runs and may reboot and power off', async () => {
     const said = await setUpPi(node());
-    assert.match(said, /logind says to pi: reboot challenge, power-off challenge/);
-    assert.match(said, /logind says to pi now: reboot yes, power-off yes/);
+    assert.match(said, MAY_RESTART);
+    assert.match(
+      said,
+      /to let other machines reach it: tonearm-setup --user pi --bind all\n.*open http:\/\/localhost/,
+    );
+    assert.equal(
+      lastLine(said),
+      'tonearm-setup: open http://localhost:8018/ on this machine; other machines cannot reach it',
+    );
     await until('both to be granted', async () => {
       const { text } = await ask(node(), 'GET', '/power/');
       return text === '{"reboot":true,"power_off":true}';
@@ -119,31 +142,34 @@ export function installScenarios(node: () => Node): void {
 
   test('--bind, --unit and --system-unit make a node that others reach, in one command', async (t) => {
     // The node's network is a loopback of its own.
-    await shell(node(), `ip address add ${ADDRESS}/24 dev lo`);
-    t.after(() => shell(node(), `ip address delete ${ADDRESS}/24 dev lo`));
+    await shell(
+      node(),
+      `ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
+      ip link set house0 up; ip link set house1 up`,
+    );
+    t.after(() => shell(node(), 'ip link delete house0'));
     const units = ['--unit', 'mpd.service', '--unit=a\\x27b.service', '--system-unit', 'ssh.service'];
-    const flags = ['--bind', 'all', ...units];
+    const flags = ['--bind', 'lo', '--bind', 'eth9', '--bind=house0', ...units];
     const rehearsed = await changesNothing(() => setUpPi(node(), ...flags, '--dry-run'));
     assert.match(rehearsed, /would write .*50-setup\.yaml/);
     const said = await setUpPi(node(), ...flags);
-    assert.equal(said.trimEnd().split('\n').at(-1), `tonearm-setup: open http://${ADDRESS}:8018/`);
+    assert.match(said, /^tonearm-setup: eth9 is not here now; it is served when it comes$/m);
+    assert.equal(lastLine(said), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
     assert.equal((await shell(node(), `curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
     const written = await shell(node(), `stat -c "%U" ${ASKED}; cat ${ASKED}`);
-    assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['all'\]\n/);
+    assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['lo', 'eth9', 'house0'\]\n/);
     assert.doesNotMatch(await setUpPi(node(), ...flags), /: (?:write|make|enable|start|remove) /);
   });
 
   test('--discovery announces it, says what is missing for that, and is kept', async () => {
-    const lastLines = async (...flags: readonly string[]) =>
-      (await setUpPi(node(), ...flags)).trimEnd().split('\n').slice(-2).join('\n');
     assert.match(
-      await lastLines('--discovery'),
+      await setUpPi(node(), '--discovery'),
       /while avahi-daemon does not run: systemctl enable --now avahi-daemon/,
     );
     // It stays: the scenarios that follow are of a node that announces itself.
     await shell(node(), 'systemctl start avahi-daemon.service');
-    assert.doesNotMatch(await lastLines('--discovery'), /avahi/);
+    assert.doesNotMatch(await setUpPi(node(), '--discovery'), /avahi/);
     await setUpPi(node(), '--unit', 'mpd.service', '--unit', 'a\\x27b.service');
     assert.match(await shell(node(), `cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
     const found = await shell(node(), 'tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
@@ -156,24 +182,49 @@ export function installScenarios(node: () => Node): void {
 
   test('what the daemon refuses changes nothing', async () => {
     const pid = await property(node(), 'MainPID');
-    const fault = /^\/home\/pi\/\.config\/tonearm\/conf\.d\/50-setup\.yaml:\d+:\d+: \w.*nothing was changed/s;
     for (const [option, value] of [
-      ['--unit', 'no unit'],
       ['--unit', "mpd'}]"],
-      ['--bind', '10.0.0.300'],
-    ] as const)
-      await isRefused(['--user', 'pi', option, value], 78, fault);
+      ['--system-unit', 'no unit'],
+      ['--bind', 'lo;reboot'],
+      ['--mqtt', 'http://x'],
+    ] as const) {
+      const said = new RegExp(`^tonearm-setup: ${option}: ".* is not .*nothing was changed\n$`, 's');
+      await isRefused(['--user', 'pi', option, value], 78, said);
+    }
+    await shell(node(), `echo 'sound_server: {}' > ${CONFIG}/conf.d/10-old.yaml`);
+    await shell(node(), `echo 'service_manager: {}' >> ${CONFIG}/conf.d/10-old.yaml`);
+    const section =
+      /^tonearm-setup: systemd: is another spelling of service_manager, .* at \/home\/pi\/\S*10-old\.yaml:2; /;
+    await isRefused(['--user', 'pi'], 78, section);
+    await shell(node(), `rm ${CONFIG}/conf.d/10-old.yaml`);
     assert.equal(await property(node(), 'MainPID'), pid);
     assert.equal(await shell(node(), 'ls -d /tmp/tmp.* 2> /dev/null || true'), '');
   });
 
+  for (const [what, path, make] of NO_FILES) {
+    test(`${what} is refused, with its place`, async (t) => {
+      const before = `/root/before${CONFIG}`;
+      await shell(node(), `mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);
+      t.after(() => shell(node(), `rm -rf ${CONFIG}; mv ${before} ${CONFIG}`));
+      await shell(node(), `cd ${CONFIG}; ${make}`);
+      const refused = await setUp(node(), '--user', 'pi', '--bind', 'lo');
+      assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
+      const said = `tonearm-setup: ${CONFIG}/${path} is no regular file of pi's: move it away first\n`;
+      assert.equal(refused.stderr, said);
+      const undone = await setUp(node(), '--uninstall', '--user', 'pi', '--dry-run');
+      assert.equal(undone.status, 0, undone.stderr);
+    });
+  }
+
+  test('a file of conf.d that a link to /dev/null hides is none of those', async (t) => {
+    await shell(node(), `ln -s /dev/null ${CONFIG}/conf.d/20-hidden.yaml`);
+    t.after(() => shell(node(), `rm ${CONFIG}/conf.d/20-hidden.yaml`));
+    await setUpPi(node(), '--dry-run');
+  });
+
   test('a run without them leaves them, and what is given anew replaces what was given for it', async () => {
     await changesNothing(() => setUpPi(node()));
-    const said = await setUpPi(node(), '--bind', 'lo');
-    assert.match(
-      said,
-      /open http:\/\/localhost:8018\/ on this machine; for others .*--user pi --bind all\n$/,
-    );
+    await setUpPi(node(), '--bind', 'lo');
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
       await shell(node(), `grep -v '^#' ${ASKED}`),
@@ -183,6 +234,8 @@ export function installScenarios(node: () => Node): void {
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
   });
 }
+
+const lastLine = (said: string): string | undefined => said.trimEnd().split('\n').at(-1);
 
 /** Names of the units that clients see, once the backend is up. */
 function unitsOf(node: Node): Promise<readonly string[]> {

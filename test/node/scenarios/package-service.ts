@@ -71,6 +71,12 @@ export function serviceScenarios(node: () => Node): void {
     assert.notEqual(await property(node(), 'MemoryMax'), 'infinity');
   });
 
+  test('root sees how it is by the command of the README', async () => {
+    const ran = await node().root('systemctl', '--user', '-M', 'pi@', 'status', 'tonearm');
+    assert.equal(ran.status, 0, ran.stderr);
+    assert.match(ran.stdout, /Active: active \(running\)/);
+  });
+
   test('systemd finds no fault with the unit', async () => {
     const ran = await node().user(
       'systemd-analyze',

@@ -26,11 +26,11 @@ export function apt(node: Node, ...args: readonly string[]): Promise<string> {
   return shell(node, `cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
 }
 
-/** Installs the form that runs on the system's Node, which a package must have brought. */
-export async function installPlain(node: Node): Promise<void> {
+/** Installs the form that runs on the system's Node, which a package must have brought; answers with what was said. */
+export async function installPlain(node: Node): Promise<string> {
   const present = await node.root('dpkg-query', '--show', 'nodejs');
   const standIn = present.status === 0 ? '' : './nodejs_20.0.0-1_all.deb';
-  await apt(node, 'install', standIn, './tonearm_0.1.0-1_*.deb');
+  return apt(node, 'install', standIn, './tonearm_0.1.0-1_*.deb');
 }
 
 export async function restartService(node: Node): Promise<void> {
