@@ -1,5 +1,5 @@
-// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped and the
-// files of the page, `dist-client/` what `tonearm/client` is.
+// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped, the
+// files of the page and the rights of all that is in them; `dist-client/` is the npm package `tonearm-client`.
 // One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
 // and 190 ms at start. Nothing here installs anything.
 //
@@ -24,19 +24,31 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
+import { thirdPartyNotices } from './notices.mjs';
 import { buildPage } from './page.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
+const { version, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 const SHARED = {
   platform: 'node',
   target: 'node20',
   logLevel: 'warning',
-  define: {
-    TONEARM_VERSION: JSON.stringify(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version),
-  },
+  define: { TONEARM_VERSION: JSON.stringify(version) },
+};
+
+const CLIENT_PACKAGE = {
+  name: 'tonearm-client',
+  version,
+  description:
+    'The typed client of tonearm, for browsers and Node: every route, and the state of a node kept live',
+  license,
+  type: 'module',
+  sideEffects: false,
+  engines: { node: '>=20' },
+  exports: { '.': { types: './client.d.ts', default: './client.js' } },
 };
 
 /** Every TypeScript file below the given folders of the project. */
@@ -50,17 +62,17 @@ function sources(...folders) {
 
 /**
  * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves the last good
- * one, and whoever reads the folder meanwhile never sees it half written. Its package.json says which modules it holds
- * and carries the time at which reading the sources began.
+ * one, and whoever reads the folder meanwhile never sees it half written. Its package.json, `manifest`, says which modules it
+ * holds and carries the time at which reading the sources began.
  */
-async function replaceFolder(outdir, moduleType, fill) {
+async function replaceFolder(outdir, manifest, fill) {
   const begun = new Date();
   const fresh = `${outdir}.new-${process.pid}`;
   try {
     mkdirSync(fresh, { recursive: true });
     await fill(fresh);
     const stamp = join(fresh, 'package.json');
-    writeFileSync(stamp, `{ "type": "${moduleType}" }\n`);
+    writeFileSync(stamp, `${JSON.stringify(manifest, null, 2)}\n`);
     utimesSync(stamp, begun, begun);
     const old = `${outdir}.old-${process.pid}`;
     if (existsSync(outdir)) renameSync(outdir, old);
@@ -151,9 +163,11 @@ const BANNER = [
   'const { Buffer } = require("node:buffer"), { performance } = require("node:perf_hooks");',
 ].join('');
 
+/** Resolves with the paths of all that is in the bundles. */
 async function bundle(outdir, entries, late = new Set()) {
-  await build({
+  const { metafile } = await build({
     ...SHARED,
+    metafile: true,
     entryPoints: entries,
     outdir,
     bundle: true,
@@ -167,6 +181,7 @@ async function bundle(outdir, entries, late = new Set()) {
     external: ['@napi-rs/nice', '*.node'],
     plugins: [nativeUws, lateParts(late), unused],
   });
+  return Object.keys(metafile.inputs);
 }
 
 async function buildDist(outdir) {
@@ -176,12 +191,16 @@ async function buildDist(outdir) {
     entries.map((file) => [relative(join(ROOT, 'src'), file).replace(/\.ts$/, ''), file]),
   );
   const late = new Set();
-  await bundle(outdir, named, late);
+  const inputs = [NATIVE, ...(await bundle(outdir, named, late))];
   const lateEntries = [...late].map((name) => [name, join(ROOT, 'src', `${name}.ts`)]);
-  await bundle(outdir, Object.fromEntries(lateEntries));
+  inputs.push(...(await bundle(outdir, Object.fromEntries(lateEntries))));
   // Piscina starts each thread on a file of its own, which it expects beside itself.
-  await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') });
-  await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'));
+  inputs.push(...(await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') })));
+  inputs.push(...(await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'))));
+  writeFileSync(
+    join(outdir, 'third-party-notices.txt'),
+    thirdPartyNotices(inputs.map((path) => resolve(path))),
+  );
   const architecture = ownArchitecture();
   if (architecture === undefined) throw new Error(`tonearm is not built for ${process.arch}`);
   for (const file of nativeFiles(architecture)) cpSync(join(NATIVE, file), join(outdir, file));
@@ -189,7 +208,7 @@ async function buildDist(outdir) {
   chmodSync(join(outdir, 'main.js'), 0o755);
 }
 
-/** `tonearm/client`: one module for browsers and Node, and its types. */
+/** One module for browsers and Node, and its types. */
 async function buildClient(outdir) {
   await build({
     entryPoints: [join(ROOT, 'src/client/client.ts')],
@@ -201,6 +220,7 @@ async function buildClient(outdir) {
     logLevel: 'warning',
   });
   await writeDeclarations(ROOT, outdir);
+  cpSync(join(ROOT, 'LICENSE'), join(outdir, 'LICENSE'));
 }
 
 const { values } = parseArgs({
@@ -211,7 +231,9 @@ const { values } = parseArgs({
     'dist-dir': { type: 'string', default: 'dist' },
   },
 });
-if (!values['dist-only']) await replaceFolder(resolve(ROOT, values['tests-dir']), 'module', buildModules);
+if (!values['dist-only'])
+  await replaceFolder(resolve(ROOT, values['tests-dir']), { type: 'module' }, buildModules);
 if (!values['dist-only'] && !values['tests-only'])
-  await replaceFolder(join(ROOT, 'dist-client'), 'module', buildClient);
-if (!values['tests-only']) await replaceFolder(resolve(ROOT, values['dist-dir']), 'commonjs', buildDist);
+  await replaceFolder(join(ROOT, 'dist-client'), CLIENT_PACKAGE, buildClient);
+if (!values['tests-only'])
+  await replaceFolder(resolve(ROOT, values['dist-dir']), { type: 'commonjs' }, buildDist);

@@ -1,4 +1,4 @@
-// The declarations of `tonearm/client`, which need nothing but themselves: the compiler's for the client's own files, and for the
+// The declarations of `tonearm-client`, which need nothing but themselves: the compiler's for the client's own files, and for the
 // records of the daemon, which are declared as schemas, types that are printed from these.
 
 import { spawnSync } from 'node:child_process';

@@ -4,9 +4,8 @@ const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
 const file = join(__dirname, `uws_linux_${process.arch}_${process.versions.modules}.node`);
-// The package may be installed anywhere, for what is in it for clients.
 if (process.platform !== 'linux' || !existsSync(file)) {
   const here = `${process.version} on ${process.platform} ${process.arch}`;
-  throw new Error(`tonearm needs Linux with Node 20 or 22; this is ${here}. Its client runs anywhere.`);
+  throw new Error(`tonearm needs Linux with Node 20 or 22; this is ${here}. tonearm-client runs anywhere.`);
 }
 module.exports = require(file);

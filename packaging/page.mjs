@@ -27,9 +27,10 @@ function hashed(name, bytes) {
   return name.replace(/(?=\.[a-z]+$)/, `-${hash}`);
 }
 
-/** `entry` is a TypeScript or CSS file; resolves with the bytes of its bundle. */
+/** `entry` is a TypeScript or CSS file; resolves with the bytes of its bundle, and the paths of what is in it. */
 async function bundled(entry) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
+    metafile: true,
     entryPoints: [entry],
     bundle: true,
     write: false,
@@ -43,12 +44,13 @@ async function bundled(entry) {
     legalComments: 'none',
     logLevel: 'warning',
   });
-  return Buffer.from(outputFiles[0].contents);
+  return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs) };
 }
 
 /**
  * @param {string} source the folder src/page
  * @param {string} into a folder, which is made
+ * @returns {Promise<string[]>} the paths of all that is in its script
  */
 export async function buildPage(source, into) {
   mkdirSync(into, { recursive: true });
@@ -70,7 +72,9 @@ export async function buildPage(source, into) {
   for (const icon of ['icon-192.png', 'icon-512.png']) add(icon, readFileSync(join(source, icon)));
   add('icon.svg', Buffer.from(text('icon.svg')));
   add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
-  add('app.css', await bundled(join(source, 'page.css')));
-  add('app.js', await bundled(join(source, 'main.tsx')));
+  add('app.css', (await bundled(join(source, 'page.css'))).bytes);
+  const script = await bundled(join(source, 'main.tsx'));
+  add('app.js', script.bytes);
   put('index.html', Buffer.from(filled(text('index.html'), 'ui/')));
+  return script.inputs;
 }

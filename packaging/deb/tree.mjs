@@ -5,8 +5,9 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, w
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { NO_INSPECTOR } from '../no-inspector.mjs';
+import { NODE_22 } from '../node22.mjs';
+import { section } from '../notices.mjs';
 import { nativeFiles } from './architectures.mjs';
-import { thirdPartyNotices } from './notices.mjs';
 
 /**
  * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third more CPU until the first
@@ -17,6 +18,9 @@ import { thirdPartyNotices } from './notices.mjs';
  * arena saves 4 MB. --optimize-for-size makes V8 a third slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
  */
 const NODE_FLAGS = [NO_INSPECTOR];
+
+/** Beside the bundles, where the npm package has it. */
+const NOTICES = 'third-party-notices.txt';
 
 /** A day, as in a man page's footer. */
 const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);
@@ -77,7 +81,7 @@ export function layOut(plan) {
   put(`${doc}/examples/config.yaml`, source('packaging/config.example.yaml'));
   put(`${doc}/page.png`, readFileSync(join(root, 'packaging/page.png')));
   put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
-  put(`${doc}/third-party-notices.gz`, zipped(thirdPartyNotices(root, ownNode?.licence)));
+  put(`${doc}/third-party-notices.gz`, zipped(rights(dist, ownNode, prefix)));
   put(`${doc}/copyright`, copyright(source('LICENSE')));
   if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
@@ -88,12 +92,20 @@ export function layOut(plan) {
 /** The bundles, and of the native files those of this architecture alone. */
 function layOutProgram({ dist, root, architecture, form, put }) {
   const bundles = readdirSync(dist, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.node'))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.node') && entry.name !== NOTICES)
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
   for (const file of bundles) put(join('lib/tonearm', file.slice(dist.length + 1)), readFileSync(file));
   const natives = join(root, 'node_modules/uWebSockets.js/dist/bin');
   for (const file of nativeFiles(architecture, form.moduleVersions))
     put(`lib/tonearm/${file}`, readFileSync(join(natives, file)));
+}
+
+/** Of what is in the bundles, and of the Node that is shipped along. */
+function rights(dist, ownNode, prefix) {
+  const bundled = readFileSync(join(dist, NOTICES), 'utf8');
+  if (ownNode === undefined) return bundled;
+  const licence = readFileSync(ownNode.licence, 'utf8').trim();
+  return `${bundled}\n${section(`Node.js ${NODE_22}, ${prefix}/lib/tonearm/node`, licence)}`;
 }
 
 function copyright(licence) {

@@ -1,4 +1,4 @@
-// What users of the client import: `tonearm/client`. Nothing but names.
+// What users of the client import: `tonearm-client`. Nothing but names.
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';

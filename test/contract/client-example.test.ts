@@ -18,7 +18,7 @@ test("README's program keeps volumes down, tells what plays, and outlives the da
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const { sound, daemon } = await startAudio(t);
   mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(PROJECT, join(folder, 'node_modules/tonearm'));
+  symlinkSync(join(PROJECT, 'dist-client'), join(folder, 'node_modules/tonearm-client'));
   writeFileSync(join(folder, 'limit.mjs'), readmeExample('js'));
   const log = join(folder, 'log');
   const args = [join(folder, 'limit.mjs'), `http://127.0.0.1:${daemon.port}`];

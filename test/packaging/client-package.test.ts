@@ -1,7 +1,7 @@
-// `tonearm/client` as others get it: out of the packed package, without any of its dependencies, by its types and at run time.
+// The two npm packages as others get them, installed by npm without a network: the client by its types and at run time, and the daemon.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -41,7 +41,7 @@ const PROJECTS = {
 
 /** What somebody would write; it compiles only if the types say as much as this, and no more. */
 const USER = `
-import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm/client';
+import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm-client';
 
 const node = tonearm(new URL('http://node.local:8018'), { timeoutMs: 1000 });
 export async function quieter(live: Live): Promise<number | undefined> {
@@ -78,7 +78,7 @@ export const live = connect(node, {
 `;
 
 const PROGRAM = `
-import { connect, tonearm } from 'tonearm/client';
+import { connect, tonearm } from 'tonearm-client';
 const live = connect(tonearm(process.argv[2]), {
   onChange: ({ outputs, connection }) => {
     if (outputs.size === 0 || connection.status === 'closed') return;
@@ -88,20 +88,23 @@ const live = connect(tonearm(process.argv[2]), {
 });
 `;
 
-describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () => {
+describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   let folder: Folder;
-  const packed = (...path: readonly string[]) => join(folder.path, 'node_modules/tonearm', ...path);
+  const packed = (...path: readonly string[]) => join(folder.path, 'node_modules/tonearm-client', ...path);
+  const linked = () => join(folder.path, 'node_modules/.bin/tonearm');
+  let said = '';
   const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
 
   before(async () => {
     folder = tempFolder();
     // Built already, and rebuilding it would pull it away from under the other tests.
-    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder.path], { cwd: ROOT });
-    const [archive] = readdirSync(folder.path);
-    assert.ok(archive);
-    mkdirSync(packed(), { recursive: true });
-    await run('tar', ['-xf', join(folder.path, archive), '-C', packed(), '--strip-components=1']);
+    const pack = ['pack', '--ignore-scripts', '--pack-destination', folder.path, '.', './dist-client'];
+    await run('npm', pack, { cwd: ROOT });
+    const archives = readdirSync(folder.path).map((name) => `./${name}`);
     write('package.json', '{"type": "module"}');
+    const install = ['install', '--offline', '--no-audit', '--no-fund', ...archives];
+    const { stdout, stderr } = await run('npm', install, { cwd: folder.path });
+    said = `${stdout}${stderr}`;
   });
   after(() => folder.remove());
 
@@ -114,10 +117,33 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
     );
   }
 
-  const declarations = () => readdirSync(packed('dist-client')).filter((name) => name.endsWith('.d.ts'));
+  test('both are installed alone: neither depends on anything, and npm warns of nothing', () => {
+    assert.match(said, /^added 2 packages/m);
+    assert.doesNotMatch(said, /EBADENGINE|deprecated|vulnerab/);
+    const installed = readdirSync(join(folder.path, 'node_modules')).filter((name) => !name.startsWith('.'));
+    assert.deepEqual(installed, ['tonearm', 'tonearm-client']);
+    assert.ok(existsSync(packed('LICENSE')));
+  });
+
+  test('the daemon runs as npm links it, with the rights of what it was made of', async () => {
+    assert.match(await output(linked(), '--check-config'), /^bind:/);
+    const rights = readFileSync(
+      join(folder.path, 'node_modules/tonearm/dist/third-party-notices.txt'),
+      'utf8',
+    );
+    for (const name of ['uws-pack', 'piscina', 'mqtt', 'dbus-next', 'pino', 'typebox', 'yaml', 'preact'])
+      assert.match(rights, new RegExp(`^=+\n${name} [\\d.]+\n=+\n\n.{40}`, 'ms'), name);
+  });
+
+  test("is also what the daemon's package has as tonearm/client", async () => {
+    write('same.js', "import { connect } from 'tonearm/client'; console.log(typeof connect);");
+    assert.equal(await output(process.execPath, join(folder.path, 'same.js')), 'function\n');
+  });
+
+  const declarations = () => readdirSync(packed()).filter((name) => name.endsWith('.d.ts'));
 
   test(`is one module of at most ${BUNDLE_BYTES_MAX} bytes as gzip has it, and needs nothing else`, (t) => {
-    const bundle = readFileSync(packed('dist-client/client.js'));
+    const bundle = readFileSync(packed('client.js'));
     const { length } = gzipSync(bundle, { level: 9 });
     t.diagnostic(`${bundle.length} bytes, ${length} as gzip has them`);
     assert.ok(length <= BUNDLE_BYTES_MAX, `${length}`);
@@ -127,10 +153,10 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
   test('has declarations that speak of each other only, and of nothing as any', () => {
     assert.ok(declarations().length > 3);
     for (const name of declarations()) {
-      const text = readFileSync(packed('dist-client', name), 'utf8');
+      const text = readFileSync(packed(name), 'utf8');
       assert.doesNotMatch(text, /\bany\b/, name);
       for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'([^']*)'/g)) {
-        assert.ok(existsSync(packed('dist-client', target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
+        assert.ok(existsSync(packed(target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
       }
     }
   });
@@ -143,7 +169,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
   }
 
   test("has the daemon's own types, neither wider nor narrower", async () => {
-    const text = readFileSync(packed('dist-client/records.d.ts'), 'utf8');
+    const text = readFileSync(packed('records.d.ts'), 'utf8');
     const names = [...text.matchAll(/^export type (\w+Record|Upgrade\w+|Player\w+) =/gm)].map(
       (match) => match[1],
     );
@@ -151,7 +177,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
     const same = names.map((name) => `export const ${name}: Same<Client.${name}, Daemon.${name}> = true;`);
     const lines = [
       `import type * as Daemon from '${ROOT}src/protocol/actor/schemas.js';`,
-      "import type * as Client from 'tonearm/client';",
+      "import type * as Client from 'tonearm-client';",
       'type Same<A, B> = [A, B] extends [B, A] ? true : never;',
       'type Names = keyof Client.Bodies | Daemon.BodyName;',
       'export const bodies: { [K in Names]: Same<Client.BodyOf<K>, Daemon.BodyOf<K>> } = {} as { [K in Names]: true };',
@@ -161,11 +187,9 @@ describe('the packed client', { skip: lacks({ programs: ['npm', 'tar'] }) }, () 
     await compiles('node', ['same.ts']);
   });
 
-  test('comes with no word against other systems; there the program says that it is for Linux', async () => {
-    const { os, cpu } = JSON.parse(readFileSync(packed('package.json'), 'utf8'));
-    assert.deepEqual([os, cpu], [undefined, undefined]);
+  test('on another system the program says that it is for Linux', async () => {
     write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
-    const program = ['--require', join(folder.path, 'mac.cjs'), packed('dist/main.js'), '--version'];
+    const program = ['--require', join(folder.path, 'mac.cjs'), linked(), '--version'];
     await assert.rejects(run(process.execPath, program), /tonearm needs Linux .* on darwin /);
   });
 

@@ -1,0 +1,42 @@
+// The licence texts of the npm packages whose code is in the bundles, as one text. A package without a licence text ends the build.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)/i;
+/** Of the path of a package's file, the package's folder. */
+const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/**
+ * uws-pack repackages uWebSockets.js and its licence file names only itself; what it holds is under these terms, whose text
+ * every Debian system has in /usr/share/common-licenses.
+ */
+const CONTAINED = {
+  'uws-pack':
+    'The binary is built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
+    'Apache License, Version 2.0 (/usr/share/common-licenses/Apache-2.0).',
+};
+
+/** One text, under its title. */
+export const section = (title, text) => `${'='.repeat(78)}\n${title}\n${'='.repeat(78)}\n\n${text}\n`;
+
+function notice(folder) {
+  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const texts = readdirSync(folder)
+    .filter((file) => LICENCE_FILE.test(file))
+    .sort()
+    .map((file) => readFileSync(join(folder, file), 'utf8').trim());
+  if (texts.length === 0) throw new Error(`${folder} has no licence text`);
+  if (CONTAINED[name] !== undefined) texts.push(CONTAINED[name]);
+  return section(`${name} ${version}`, texts.join('\n\n'));
+}
+
+/**
+ * @param {readonly string[]} inputs paths of all that was bundled
+ * @returns {string}
+ */
+export function thirdPartyNotices(inputs) {
+  const folders = new Set(inputs.flatMap((path) => PACKAGE_FOLDER.exec(path)?.[0] ?? []));
+  const notices = [...folders].map(notice).sort();
+  return `tonearm contains code of these npm packages:\n\n${notices.join('\n')}`;
+}
