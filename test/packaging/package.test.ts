@@ -76,6 +76,14 @@ describe('the packages', { skip }, () => {
   const path = (): string => folder?.path ?? assert.fail('nothing was built');
   const packageOf = (architecture: string, form = 'tonearm'): string =>
     packageIn(join(path(), architecture), form, architecture);
+  const trees = new Map<string, Promise<string>>();
+  /** Its files, unpacked once for all tests, which change none of them. */
+  const treeOf = (architecture: string, form = 'tonearm'): Promise<string> => {
+    const file = packageOf(architecture, form);
+    const tree = trees.get(file) ?? extracted(file, path());
+    trees.set(file, tree);
+    return tree;
+  };
 
   before(async () => {
     folder = tempFolder();
@@ -137,7 +145,7 @@ describe('the packages', { skip }, () => {
   test('armhf says that it needs ARMv7', async () => {
     assert.match(await output('dpkg-deb', '--field', packageOf('armhf'), 'Description'), /ARMv7/);
     assert.doesNotMatch(await output('dpkg-deb', '--field', packageOf('arm64'), 'Description'), /ARMv7/);
-    const tree = await extracted(packageOf('armhf'), path());
+    const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
     assert.match(
       readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8'),
@@ -148,7 +156,7 @@ describe('the packages', { skip }, () => {
   // There is no such processor here: a `uname` that names it stands in for one, and a `node` that says how it was called.
   for (const [machine, runs] of MACHINES) {
     test(`on ${machine} armhf ${runs ? 'starts' : 'says in one line why it does not'}`, async () => {
-      const programs = join(await extracted(packageOf('armhf'), path()), 'programs');
+      const programs = join(await treeOf('armhf'), `programs-${machine}`);
       mkdirSync(programs);
       for (const [name, text] of [
         ['uname', `echo ${machine}`],
@@ -170,7 +178,7 @@ describe('the packages', { skip }, () => {
   }
 
   test('Node is given no flag of V8, with which it would refuse its own code cache', async () => {
-    const tree = await extracted(packageOf('amd64'), path());
+    const tree = await treeOf('amd64');
     const [, flags = ''] =
       /^exec \S+ (.*) \S+main\.js/m.exec(readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8')) ?? [];
     const said = ['-p', 'v8.cachedDataVersionTag()'];
@@ -186,7 +194,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('no placeholder is left', async () => {
-    const trees = await Promise.all(['amd64', 'armhf'].map((name) => extracted(packageOf(name), path())));
+    const trees = await Promise.all(['amd64', 'armhf'].map((name) => treeOf(name)));
     for (const file of [
       'usr/bin/tonearm',
       'usr/sbin/tonearm-setup',
@@ -202,7 +210,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('the unit takes away every variable by which Node says that it can be changed', async () => {
-    const tree = await extracted(packageOf('amd64'), path());
+    const tree = await treeOf('amd64');
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
     const taken = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
@@ -290,7 +298,7 @@ describe('the packages', { skip }, () => {
 
     test('the example of an upgrade looks for the package that brought it', async () => {
       for (const form of ['tonearm', WITH_NODE]) {
-        const tree = await extracted(packageOf('amd64', form), path());
+        const tree = await treeOf('amd64', form);
         for (const script of ['tonearm-detect', 'tonearm-upgrade']) {
           const text = readFileSync(join(tree, 'usr/share/tonearm/upgrade', script), 'utf8');
           assert.ok(text.includes(`\${TONEARM_UPGRADE_PACKAGE:-${form}}`), `${form}: ${script}`);
@@ -303,7 +311,7 @@ describe('the packages', { skip }, () => {
         ['tonearm', false],
         [WITH_NODE, true],
       ] as const) {
-        const tree = await extracted(packageOf('amd64', form), path());
+        const tree = await treeOf('amd64', form);
         const notices = await output('zcat', join(tree, `usr/share/doc/${form}/third-party-notices.gz`));
         assert.equal(/^Node\.js 22\..*\n=+\n\nNode\.js is licensed for use as follows:/m.test(notices), has);
       }
