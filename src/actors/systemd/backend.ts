@@ -125,7 +125,9 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   changed(units: readonly FollowedUnit[]): void {
     for (const unit of units) {
       const watched = this.#plan.watched.find(({ name }) => name === unit.name);
-      if (watched !== undefined) this.#services.changed(watched, this.#record(watched, unit));
+      if (watched === undefined) continue;
+      this.#services.changed(watched, this.#record(watched, unit));
+      this.#services.fileTrouble(watched, unit.fileTrouble);
     }
   }
 

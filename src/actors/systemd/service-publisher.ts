@@ -6,6 +6,7 @@ import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
+import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
 const COLLECTION = 'systemd.services';
@@ -13,6 +14,8 @@ const COLLECTION = 'systemd.services';
 /** 200 changes in 100 ms then cost two or three events. */
 const SHORTEST_WINDOW_MS = 50;
 const LONGEST_WINDOW_MS = 2_000;
+/** In UTF-16 units: systemd takes lines of 1 MiB. */
+const DESCRIPTION_MAX = 1024;
 /** A start and a stop with the states between them, which someone may be watching. */
 const FREE_EVENTS = 4;
 /** So long after the last event a unit counts as calm again. */
@@ -67,7 +70,7 @@ export function serviceRecord(
     enabled: fileState === 'enabled',
     ...(fileState !== undefined && { unit_file_state: fileState }),
     exists,
-    ...(exists && facts.description !== '' && { description: facts.description }),
+    ...(exists && facts.description !== '' && { description: clipped(facts.description, DESCRIPTION_MAX) }),
     ...(url !== undefined && { url }),
   };
 }
@@ -124,8 +127,8 @@ export class ServicePublisher {
   /** In whitelist order. */
   readonly #entries: ReadonlyMap<string, PublishedService>;
   readonly #scopes = new Map<UnitScope, ScopeState>();
-  /** What was last logged of each scope: never the same again. */
-  readonly #logged = new Map<UnitScope, string>();
+  /** What was last logged of each scope, and of the files of each unit: never the same again. */
+  readonly #logged = new Map<string, string>();
   #up = false;
   #toldDetail: string | undefined;
 
@@ -169,6 +172,16 @@ export class ServicePublisher {
     entry.record = record;
     this.#windows.cancel(key);
     this.#tell(key, entry);
+  }
+
+  /** Why the unit's file state cannot be told; undefined where it can. */
+  fileTrouble({ key, scope, name: unit }: WatchedUnit, trouble: string | undefined): void {
+    if (trouble === this.#logged.get(key)) return;
+    if (trouble === undefined) this.#logged.delete(key);
+    else {
+      this.#logged.set(key, trouble);
+      this.#publish.log('warn', 'systemd cannot read the files of a unit', { scope, unit, detail: trouble });
+    }
   }
 
   stop(): void {

@@ -99,8 +99,10 @@ export interface FollowedUnit {
   readonly name: string;
   /** As of the last reading and the signals since. */
   readonly facts: UnitFacts;
-  /** The unit file state; undefined without a unit file. */
+  /** The unit file state; undefined without a unit file, or where it cannot be told. */
   readonly fileState: string | undefined;
+  /** Why it cannot be told: another unit's files are no better or worse for it. */
+  readonly fileTrouble?: string | undefined;
   /** False until the first reading. */
   readonly known: boolean;
 }
@@ -108,6 +110,8 @@ export interface FollowedUnit {
 /** `asked` grows from question to question: an answer may be taken in behind that to a later question. */
 export interface FileReading {
   readonly state: string | undefined;
+  /** What the manager has against the unit's files. */
+  readonly trouble?: string;
   readonly asked: number;
 }
 
@@ -193,7 +197,8 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined || !takeFile(entry, file)) return;
     const { unit } = entry;
-    const gone = file.state === undefined && unit.facts.activeState === 'inactive';
+    const isMissing = file.state === undefined && file.trouble === undefined;
+    const gone = isMissing && unit.facts.activeState === 'inactive';
     if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }
 
@@ -211,9 +216,9 @@ export class UnitTable {
 }
 
 /** False for an answer that is older than the one that there is. */
-function takeFile(entry: Entry, { state, asked }: FileReading): boolean {
+function takeFile(entry: Entry, { state, trouble, asked }: FileReading): boolean {
   if (asked < entry.fileAsked) return false;
   entry.fileAsked = asked;
-  entry.unit = { ...entry.unit, fileState: state };
+  entry.unit = { ...entry.unit, fileState: state, fileTrouble: trouble };
   return true;
 }

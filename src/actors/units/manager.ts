@@ -15,7 +15,7 @@ import {
   unitPath,
 } from '../../protocol/dbus/systemd.js';
 import type { SystemBus, UserBus } from '../bus/bus.js';
-import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
+import { type BusError, isAbsence, type Outcome, sentence } from '../bus/fault.js';
 import type { FileReading, UnitTable } from './facts.js';
 
 /** A bus of either kind. What it is asked here changes nothing, and TypeScript would not let it be asked for more. */
@@ -125,9 +125,12 @@ export class UnitReader {
     this.#asked += 1;
     const asked = this.#asked;
     const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
-    if (!answer.ok && !aboutThisUnit(answer.error)) return answer;
-    const state = answer.ok && answer.value !== '' ? answer.value : undefined;
-    return { ok: true, value: { state, asked } };
+    if (answer.ok) return { ok: true, value: { state: answer.value || undefined, asked } };
+    const { error } = answer;
+    if (error.kind !== 'dbus' || isAbsence(error)) return answer;
+    // Any errno may come of one unit's files: a folder, a link to itself, a line that is too long.
+    const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
+    return { ok: true, value: { state: undefined, asked, ...(!isMissing && { trouble: sentence(error) }) } };
   }
 }
 
@@ -150,7 +153,6 @@ function aboutThisUnit(error: BusError): boolean {
 }
 
 const PER_UNIT: readonly string[] = [
-  SYSTEMD_ERRORS.fileNotFound,
   'org.freedesktop.DBus.Error.InvalidArgs',
   'org.freedesktop.DBus.Error.UnknownObject',
   'org.freedesktop.DBus.Error.UnknownInterface',

@@ -62,3 +62,8 @@ test('the url is passed through, and optional fields are absent', () => {
   assert.equal(record.url, 'http://u/');
   assert.ok(!Object.values(record).includes(undefined as never));
 });
+
+test('of a description as long as systemd takes one the beginning is shown', () => {
+  const { description } = serviceRecord(WATCHED, { ...LOADED, description: 'x'.repeat(1 << 20) }, undefined);
+  assert.equal(description, `${'x'.repeat(1024)}...`);
+});

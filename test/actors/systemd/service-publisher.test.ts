@@ -10,7 +10,7 @@ const S: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' };
 const U: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [S, U];
 
-function setUp(watched: readonly WatchedUnit[] = UNITS) {
+function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) => void = () => undefined) {
   const said: string[] = [];
   const encoded = { count: 0 };
   const clock = new ManualClock();
@@ -25,7 +25,7 @@ function setUp(watched: readonly WatchedUnit[] = UNITS) {
     drop: (_: string, key: string) => said.push(`${key} dropped`),
     status: (state: string, detail?: string) =>
       said.push(detail === undefined ? state : `${state}: ${detail}`),
-    log: () => undefined,
+    log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
     event: () => undefined,
   };
   const services = new ServicePublisher(publish, clock, watched);
@@ -185,4 +185,13 @@ test('stopped, it waits for nothing', () => {
   change(U, 'U2');
   services.stop();
   assert.equal(clock.timers, 0);
+});
+
+test('why the files of a unit cannot be read is logged once, until it is another reason or none', () => {
+  const logged: string[] = [];
+  const { services } = setUp(UNITS, (line) => logged.push(line));
+  const folder = 'Is a directory';
+  for (const trouble of [undefined, folder, folder, 'Invalid argument', undefined, folder])
+    services.fileTrouble(U, trouble);
+  assert.deepEqual(logged, [`user u ${folder}`, 'user u Invalid argument', `user u ${folder}`]);
 });

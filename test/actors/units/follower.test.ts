@@ -213,6 +213,23 @@ test('refused signals: it is up, says so, and asks again until they come', async
   assert.equal(clock.timers, 0);
 });
 
+test('what the manager has against the files of a unit is no reason to give up, and the unit does not go', async (t) => {
+  const { follower, manager, taken, pass } = setUp(t);
+  const error = { kind: 'dbus', name: 'System.Error.EISDIR', text: 'Is a directory' } as const;
+  manager.refusals.set('GetUnitFileState', { ok: false, error });
+  await follower.up();
+  manager.unitRemoved(NAME);
+  manager.unitFilesChanged();
+  await pass(50);
+  assert.deepEqual(taken(), ['up', NAME, NAME]);
+  const { fileState, fileTrouble, facts } = follower.table.unit(NAME) ?? assert.fail();
+  assert.deepEqual([fileState, fileTrouble, facts.loadState], [undefined, 'Is a directory', 'loaded']);
+  manager.refusals.clear();
+  manager.unitFilesChanged();
+  await pass(50);
+  assert.equal(follower.table.unit(NAME)?.fileTrouble, undefined);
+});
+
 test('a bus without a manager: it is down until one comes', async (t) => {
   const { follower, manager, taken, pass } = setUp(t);
   for (const member of ['Subscribe', 'GetAll', 'GetUnitFileState']) manager.refusals.set(member, NOBODY);

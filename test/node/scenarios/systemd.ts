@@ -8,6 +8,7 @@ import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { property } from './commands.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { oddFileScenarios } from './systemd-odd-files.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
 import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
@@ -187,6 +188,8 @@ export function systemdScenarios(node: () => Node): void {
     assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
     assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
   });
+
+  describe('odd unit files', () => oddFileScenarios(daemon));
 
   test('at rest it costs nothing', async () => {
     const before = await daemon.cpuMs();
