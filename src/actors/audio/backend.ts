@@ -55,7 +55,7 @@ export const TIMING: Timing = {
   commandMs: 9_000,
   // Servers answer within milliseconds: one that does not within this time, behind commands that took so long, is not well.
   commandLeastMs: 1_000,
-  // 40 to 250 ms on a busy machine. What takes longer will not wake, and the commands behind it wait.
+  // 40 to 250 ms on a busy machine. What takes longer will not wake.
   wakeMs: 3_000,
   // Of a reading: as patient as with a command.
   requestMs: 9_000,

@@ -189,6 +189,11 @@ export function sinkOf(state: SoundState, command: SoundCommand): number | undef
   return target.kind === 'sink' ? target.held.info.index : undefined;
 }
 
+/** The same command to the sink that it is for now, whatever becomes the default. */
+export function onSink(command: SoundCommand, sink: number): SoundCommand {
+  return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
+}
+
 /** Which record was missing when the server said so about a request that had been planned; the state is read again by then. */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);

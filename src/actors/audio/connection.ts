@@ -95,7 +95,7 @@ export class SoundConnection implements Performer {
     this.executor = new Executor(this, timing);
     this.#link = link;
     this.#publisher = publisher;
-    this.#waker = new Waker(openLink, state);
+    this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, tellLevel);
     this.#onWhole = onWhole;
   }
@@ -159,8 +159,8 @@ export class SoundConnection implements Performer {
     return again;
   }
 
-  wake(sink: number, limitMs: number): Promise<void> {
-    return this.#ended ? Promise.resolve() : this.#waker.wake(sink, limitMs);
+  isWaking(sink: number): boolean {
+    return !this.#ended && this.#waker.isWaking(sink);
   }
 
   giveUp(command: RequestName, error: RequestError): void {

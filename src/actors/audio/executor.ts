@@ -1,10 +1,10 @@
-// Carries out commands, one after another, and turns what the sound server says about them into answers. What a command
+// Carries out commands, one after another but for those whose output sleeps, and turns what the sound server says about them into answers. What a command
 // means is decided in commands.ts; reading is the connection's work.
 
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
-import { missingFault, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
+import { missingFault, onSink, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
 import type { Read } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
@@ -33,18 +33,25 @@ export interface Performer {
   send(setting: Setting, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or will not happen any more. */
   readAgain(read: Read): Promise<void>;
-  /** As `Waker.wake`. */
-  wake: Waker['wake'];
+  /** As that of `Waker`; `Executor.proceed` is called when it ends. */
+  isWaking: Waker['isWaking'];
   /** Without an answer there is no telling what else is lost: the connection is over. */
   giveUp(command: RequestName, error: RequestError): void;
+}
+
+interface Waiting {
+  readonly command: SoundCommand;
+  readonly latest: number;
+  readonly settle: (answer: Promise<Answer>) => void;
 }
 
 export class Executor {
   readonly #performer: Performer;
   readonly #timing: CommandTiming;
   readonly #now: () => number;
-  /** Settles when the command that came last has been answered. How many wait is bounded by the supervisor. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** In the order in which they came. How many there may be is bounded by the supervisor. */
+  readonly #queue: Waiting[] = [];
+  #isBusy = false;
 
   /** `now`: milliseconds of any monotonic clock. */
   constructor(performer: Performer, timing: CommandTiming, now = () => performance.now()) {
@@ -59,19 +66,46 @@ export class Executor {
    */
   run(command: SoundCommand): Promise<Answer> {
     const latest = this.#now() + this.#timing.commandMs;
-    const answer = this.#last.then(() => this.#carryOut(command, latest));
-    // A failed command is its caller's business; those behind it go on.
-    this.#last = answer.catch(() => undefined);
-    return answer;
+    return new Promise((settle) => {
+      this.#queue.push({ command, latest, settle });
+      this.proceed();
+    });
   }
 
+  /** Goes on with the first command whose output need not be waited for. */
+  proceed(): void {
+    if (this.#isBusy) return;
+    const at = this.#queue.findIndex((waiting, index) => !this.#mustWait(waiting, index));
+    const [next] = at < 0 ? [] : this.#queue.splice(at, 1);
+    if (next === undefined) return;
+    this.#isBusy = true;
+    const answer = this.#carryOut(next.command, next.latest);
+    next.settle(answer);
+    const over = (): void => {
+      this.#isBusy = false;
+      this.proceed();
+    };
+    // A failed command is its caller's business; those behind it go on.
+    answer.then(over, over);
+  }
+
+  #mustWait({ command, ...waiting }: Waiting, index: number): boolean {
+    const sink = sinkOf(this.#performer.state, command);
+    if (sink === undefined || !this.#isInTime(waiting.latest) || !this.#performer.isWaking(sink))
+      return false;
+    // It is overtaken by others, which may make another output the default.
+    this.#queue[index] = { ...waiting, command: onSink(command, sink) };
+    return true;
+  }
+
+  #isInTime(latest: number): boolean {
+    return latest - this.#now() >= this.#timing.commandLeastMs;
+  }
+
+  /** An output that does not wake is told all the same: it will have what it accepted when it wakes. */
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
-    const inTime = () => latest - this.#now() >= this.#timing.commandLeastMs;
-    const sink = sinkOf(state, command);
-    // An output that does not wake is told all the same: it will have what it accepted when it wakes.
-    if (sink !== undefined && inTime()) await this.#performer.wake(sink, this.#timing.wakeMs);
-    if (!inTime())
+    if (!this.#isInTime(latest))
       return { ok: false, fault: 'timeout', detail: 'The commands before this one took too long' };
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;

@@ -65,7 +65,7 @@ export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinkMap = new Map<number, HeldRecord<SinkInfo>>();
   readonly #inputMap = new Map<number, HeldRecord<SinkInputInfo>>();
-  /** Sinks that have been seen awake in this life of the server. */
+  /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
@@ -178,9 +178,14 @@ export class SoundState {
     return named === undefined ? undefined : this.#inputMap.get(named);
   }
 
-  /** Whether no reading in this life of the server has shown the sink awake. */
-  neverAwake(index: number): boolean {
+  /** Whether no reading in this life of the server has shown the sink awake, and nobody has tried to wake it in vain. */
+  mayWake(index: number): boolean {
     return this.#sinkMap.has(index) && !this.#awake.has(index);
+  }
+
+  /** The sink could not be woken: each further attempt would take as long. */
+  letSleep(index: number): void {
+    if (this.#sinkMap.has(index)) this.#awake.add(index);
   }
 
   /** What changed since the last call. */

@@ -12,7 +12,6 @@ import { kindOfServer } from './view.js';
 /** One more connection to the same server. */
 export type OpenLink = (events: LinkEvents) => Link;
 
-const DO_NOTHING = (): void => undefined;
 /** PA_CHANNEL_POSITION_MONO. */
 const MONO = 0;
 
@@ -23,67 +22,69 @@ const MONO = 0;
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   const { server } = state;
   const virtual = sink.card === undefined;
-  return (
-    virtual && state.neverAwake(sink.index) && server !== undefined && kindOfServer(server) === 'pipewire'
-  );
+  return virtual && state.mayWake(sink.index) && server !== undefined && kindOfServer(server) === 'pipewire';
 }
 
 /**
- * One at a time. The capture has a connection of its own and ends with it: whatever becomes of the capture, nothing of it is left,
- * and it is no concern of the connection that the records come from.
+ * Each capture has a connection of its own and ends with it: whatever becomes of the capture, nothing of it is left, and it is no
+ * concern of the connection that the records come from.
  */
 export class Waker {
   readonly #open: OpenLink;
   readonly #state: SoundState;
-  #check = DO_NOTHING;
-  #stop = DO_NOTHING;
-  /** The sink that last had its time and did not wake: each command on it would take as long, so it is let sleep. */
-  #sleepsOn: number | undefined;
+  readonly #limitMs: number;
+  readonly #ended: () => void;
+  /** By the sink that is captured. */
+  readonly #captures = new Map<number, Link>();
 
-  constructor(open: OpenLink, state: SoundState) {
+  /** `ended` is called each time when a sink keeps nothing back any more, or will not wake: after `limitMs` at the latest. */
+  constructor(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
     this.#open = open;
     this.#state = state;
+    this.#limitMs = limitMs;
+    this.#ended = ended;
   }
 
-  /** Resolves when the sink keeps nothing back (any more), when the capture has failed, or after `limitMs`. */
-  wake(index: number, limitMs: number): Promise<void> {
-    const asleep = (): SinkInfo | undefined => {
-      const sink = this.#state.sinks.get(index)?.info;
-      return sink !== undefined && keepsBack(this.#state, sink) ? sink : undefined;
-    };
-    const source = asleep()?.monitorSource;
-    if (source === undefined || index === this.#sleepsOn) return Promise.resolve();
-    return new Promise((resolve) => {
-      const link = this.#open({
-        onReady: () =>
-          link.request('CREATE_RECORD_STREAM', peakStream(source, [MONO], 'Wake up', false), (result) => {
-            if (!result.ok) this.#stop();
-          }),
-        onEvent: () => undefined,
-        onClosed: () => {
-          clearTimeout(timer);
-          this.#check = DO_NOTHING;
-          this.#stop = DO_NOTHING;
-          resolve();
-        },
-      });
-      const timer = setTimeout(() => {
-        this.#sleepsOn = index;
-        this.#stop();
-      }, limitMs);
-      this.#stop = () => link.close({ kind: 'stopped' });
-      this.#check = () => {
-        if (asleep() === undefined) this.#stop();
-      };
-    });
+  /** Whether the sink has to be waited for; if so, it is being woken. */
+  isWaking(index: number): boolean {
+    if (!this.#captures.has(index) && this.#isAsleep(index)) this.#wake(index);
+    return this.#captures.has(index);
   }
 
   /** To be called when something has been read. */
   onRead(): void {
-    this.#check();
+    for (const [index, link] of this.#captures) if (!this.#isAsleep(index)) link.close({ kind: 'stopped' });
   }
 
   stop(): void {
-    this.#stop();
+    for (const link of this.#captures.values()) link.close({ kind: 'stopped' });
+  }
+
+  #isAsleep(index: number): boolean {
+    const sink = this.#state.sinks.get(index)?.info;
+    return sink?.monitorSource !== undefined && keepsBack(this.#state, sink);
+  }
+
+  #wake(index: number): void {
+    const source = this.#state.sinks.get(index)?.info.monitorSource;
+    if (source === undefined) return;
+    const giveUp = (): void => {
+      this.#state.letSleep(index);
+      link.close({ kind: 'stopped' });
+    };
+    const link = this.#open({
+      onReady: () =>
+        link.request('CREATE_RECORD_STREAM', peakStream(source, [MONO], 'Wake up', false), (result) => {
+          if (!result.ok && result.error.kind === 'server') giveUp();
+        }),
+      onEvent: () => undefined,
+      onClosed: () => {
+        clearTimeout(timer);
+        this.#captures.delete(index);
+        this.#ended();
+      },
+    });
+    const timer = setTimeout(giveUp, this.#limitMs);
+    this.#captures.set(index, link);
   }
 }

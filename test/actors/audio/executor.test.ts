@@ -30,7 +30,7 @@ function performing(parts: Partial<Performer> = {}): Performer {
     state: filled(),
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
-    wake: () => assert.fail('nobody sleeps'),
+    isWaking: () => assert.fail('nobody sleeps'),
     giveUp: () => undefined,
     ...parts,
   };
@@ -42,6 +42,8 @@ describe('a command has one time from its arrival', DEADLINE, () => {
     const given: number[] = [];
     const send: Performer['send'] = async (_, deadlineMs) => {
       given.push(deadlineMs);
+      // The others are to come at the same time.
+      await Promise.resolve();
       now += 3_000;
       return { ok: true, value: undefined };
     };
@@ -67,6 +69,7 @@ describe('a command has one time from its arrival', DEADLINE, () => {
       let sendings = 0;
       const send: Performer['send'] = async () => {
         sendings += 1;
+        await Promise.resolve();
         now = TIMING.commandMs - leftMs;
         return { ok: true, value: undefined };
       };
@@ -83,6 +86,37 @@ describe('a command has one time from its arrival', DEADLINE, () => {
     const executor = new Executor(performing({ readAgain }), timing, () => 0);
     assert.deepEqual(await executor.run(MUTE), OK);
   });
+});
+
+test('a command for an output that sleeps is overtaken by those for others, and keeps its output and its place', async () => {
+  const state = filled();
+  state.putSink(sinkInfo(1, 'kitchen'));
+  state.putServer(serverInfo({ defaultSink: 'living' }));
+  const sent: string[] = [];
+  const asleep = new Set([0]);
+  const send: Performer['send'] = async ({ command, args }) => {
+    sent.push(`${command} ${'index' in args ? args.index : args.name}`);
+    if (command === 'SET_DEFAULT_SINK') state.putServer(serverInfo({ defaultSink: 'kitchen' }));
+    return { ok: true, value: undefined };
+  };
+  const executor = new Executor(performing({ state, send, isWaking: (sink) => asleep.has(sink) }), TIMING);
+  const commands: readonly SoundCommand[] = [
+    { do: 'mute', target: { kind: 'server' }, muted: true },
+    { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
+    { do: 'default', output: 'kitchen' },
+    { do: 'volume', target: { kind: 'server' }, volume: 0.5 },
+  ];
+  const answers = commands.map((command) => executor.run(command));
+  assert.deepEqual(await Promise.all(answers.slice(2)), [OK, OK]);
+  asleep.clear();
+  executor.proceed();
+  assert.deepEqual(await Promise.all(answers.slice(0, 2)), [OK, OK]);
+  assert.deepEqual(sent, [
+    'SET_DEFAULT_SINK kitchen',
+    'SET_SINK_VOLUME 1',
+    'SET_SINK_MUTE 0',
+    'SET_SINK_VOLUME 0',
+  ]);
 });
 
 test('a command goes on behind one that failed unexpectedly', async () => {

@@ -25,10 +25,17 @@ import {
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
+const RUNNING = 0;
 const SUSPENDED = 2;
 const OK = { ok: true } as const;
 const LIVING = { kind: 'output', ref: 'living' } as const;
 const MUTE: AudioCommand = { do: 'mute', target: LIVING, muted: true };
+const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
+/** How a capture of a monitor can fail to wake its output for as long as it is waited for. */
+const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
+  ['whose capture is never answered', () => undefined],
+  ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, recordStreamFields())],
+];
 
 describe('a volume is kept back', () => {
   const rows: readonly (readonly [
@@ -80,12 +87,22 @@ interface Sleeping extends Connected {
   captures(): number;
 }
 
-/** A backend whose output sleeps and accepts everything; `captured` answers the capture of its monitor. */
+/**
+ * A backend whose outputs sleep, but for the `kitchen`, and accept everything; `captured` answers the capture of a monitor. What
+ * happens to `sink` is told of `living`.
+ */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}): Promise<Sleeping> {
   const sink: SinkFields = { state: SUSPENDED };
-  const read: Handler = ({ tag }, { reply }) => reply(tag, sinkFields(0, 'living', sink));
+  const sinks = () => [
+    sinkFields(0, 'living', sink),
+    sinkFields(1, 'kitchen', { state: RUNNING }),
+    sinkFields(2, 'hall', { state: SUSPENDED }),
+  ];
+  const all: Handler = ({ tag }, { reply }) => reply(tag, ...sinks());
+  const one: Handler = ({ tag, fields }, { reply }) =>
+    reply(tag, sinks()[fields.readUInt32BE(1)] ?? assert.fail('no such sink'));
   const handler = but({
-    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: read, [COMMAND.getSinks]: read },
+    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: one, [COMMAND.getSinks]: all },
     [COMMAND.getServerInfo]: ({ tag }, { reply }) => reply(tag, serverFields({ packageName: PIPEWIRE })),
   });
   const both = await connected(t, handler, timing);
@@ -142,15 +159,36 @@ describe('a sleeping output', DEADLINE, () => {
     await until('the capture has ended', () => server.open() === 1);
   });
 
-  test('that will not wake is let sleep, and is not tried again', async (t) => {
-    const { backend, server, seen, captures } = await sleeping(t, () => undefined, { wakeMs: 50 });
-    assert.deepEqual(await backend.handle(MUTE), OK);
-    assert.equal(seen.output('living')?.muted, false);
-    await until('the capture has ended', () => server.open() === 1);
-    assert.deepEqual(await backend.handle(MUTE), OK);
-    assert.equal(captures(), 1);
-    assert.equal(seen.up, true);
-  });
+  for (const [what, captured] of VAIN) {
+    test(`${what} is let sleep, and is not tried again, nor on a later connection to that server`, async (t) => {
+      const { backend, server, seen, captures } = await sleeping(t, captured, { wakeMs: 50 });
+      assert.deepEqual(await backend.handle(MUTE), OK);
+      assert.equal(seen.output('living')?.muted, false);
+      await until('the capture has ended', () => server.open() === 1);
+      assert.deepEqual(await backend.handle(MUTE), OK);
+      assert.equal(captures(), 1);
+      assert.equal(seen.up, true);
+      server.say.hangUp(0);
+      await until('the connection is lost', () => !seen.up);
+      await until('the next is up', () => seen.up);
+      assert.deepEqual(await backend.handle(MUTE), OK);
+      assert.equal(captures(), 1);
+    });
+
+    test(`${what} holds up no other, whether that is awake or sleeps too`, async (t) => {
+      const { backend, server, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
+      const order: string[] = [];
+      const answers = ['living', 'hall', 'living', 'hall', 'kitchen'].map(async (name) => {
+        assert.deepEqual(await backend.handle(mute(name)), OK);
+        order.push(name);
+      });
+      await Promise.all(answers);
+      assert.equal(order[0], 'kitchen');
+      assert.deepEqual(order.slice(1).sort(), ['hall', 'hall', 'living', 'living']);
+      assert.equal(captures(), 2);
+      await until('the captures have ended', () => server.open() === 1);
+    });
+  }
 
   test('that goes meanwhile keeps nobody waiting', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
