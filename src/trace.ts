@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { candidatePaths } from './actors/audio/server-files.js';
+import { candidatePaths, otherServer, readMachineId } from './actors/audio/server-files.js';
 import { type Clock, within } from './clock.js';
 import { jsonLine, textLine } from './protocol/pulse/trace/lines.js';
 import { Capture } from './trace-capture.js';
@@ -104,13 +104,19 @@ export interface TraceSurroundings {
 /** Resolves when all is over: the socket is gone, and what was said has been written, if anybody took it. */
 export async function runTrace(task: TraceTask, around: TraceSurroundings): Promise<TraceEnd> {
   const { env, uid, clock } = around;
+  const machineId = readMachineId();
+  const elsewhere = otherServer(env, machineId);
+  if (elsewhere !== undefined) {
+    const message = `PULSE_SERVER leads to ${elsewhere}: only absolute paths of this machine's sockets can be traced`;
+    return { end: 'cannot-listen', message };
+  }
   const stop = new AbortController();
   const output = new TraceOutput(around.stdout, () => stop.abort());
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannot-write', message: output.failure };
   const proxy = new TraceProxy({
     clock,
-    servers: () => candidatePaths(env, uid),
+    servers: () => candidatePaths(env, uid, machineId),
     say: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     whenRoom: (callback) => output.whenRoom(callback),
     attempt: (write) => output.attempt(write),

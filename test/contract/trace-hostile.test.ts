@@ -308,32 +308,39 @@ test('lines that fill their disk end the trace, which says so', BOUNDED, async (
   assert.match(stderr, /^tonearm: trace: write ENOSPC|^tonearm: trace: ENOSPC/m);
 });
 
-for (const [what, args, directory, status, said] of [
+for (const [what, args, variables, status, said] of [
   [
     'a directory that is not there',
     [],
-    '/nowhere',
+    { XDG_RUNTIME_DIR: '/nowhere' },
     69,
     /^tonearm: trace: there is no folder \/nowhere for its socket: run it in a login of .* or set XDG_/,
   ],
   [
+    'an address of a server that the program would speak to, and the trace could not,',
+    [],
+    { PULSE_SERVER: 'tcp:127.0.0.1:4713' },
+    69,
+    /^tonearm: trace: PULSE_SERVER leads to tcp:127\.0\.0\.1:4713: only /,
+  ],
+  [
     'a capture that cannot be made',
     ['--raw', '/nowhere/x'],
-    '',
+    {},
     74,
     /^tonearm: trace: ENOENT.*\/nowhere\/x\.json/,
   ],
   [
     'a wrong command line',
     ['--bogus'],
-    '',
+    {},
     64,
     /^tonearm: trace: .*'--bogus'.*; see tonearm trace --help\n$/,
   ],
 ] as const) {
   test(`${what} is ${status}`, BOUNDED, async (t) => {
     const between = await peers(t);
-    const env = { ...between.env, ...(directory && { XDG_RUNTIME_DIR: directory }) };
+    const env = { ...between.env, ...variables };
     const result = await ran(t, { env, args: [...args, '--', 'true'] });
     assert.equal(result.status, status);
     assert.match(result.err, said);

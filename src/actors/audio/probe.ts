@@ -11,7 +11,7 @@ import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { homeDirectory } from '../../user-directories.js';
 import { Link } from '../dial.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
-import { CookieReader, candidatePaths, cookiePaths, readCookie } from './server-files.js';
+import { CookieReader, candidatePaths, cookiePaths, readCookie, readMachineId } from './server-files.js';
 import { kindOfServer } from './view.js';
 
 /** Of a service on 127.0.0.1; how long all may take; how many listen beside the first one while their cost is measured. */
@@ -77,7 +77,7 @@ async function dialled(): Promise<Link> {
     pendingMax: PIPELINED_REQUESTS,
   };
   let problem = '';
-  for (const path of candidatePaths(process.env, process.getuid?.() ?? 0)) {
+  for (const path of candidatePaths(process.env, process.getuid?.() ?? 0, readMachineId())) {
     const link = await new Promise<Link | string>((resolve) => {
       const opened: Link = new Link(
         { path, connectDeadlineMs: ANSWER_MS, session },

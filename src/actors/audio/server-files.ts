@@ -3,33 +3,52 @@
 // found out by connecting. The cookie's bytes go to the server and to the one route that serves them, never into a log or a
 // detail (contract, section 6).
 
+import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
 
 /**
- * The unix sockets in one value of `PULSE_SERVER`: addresses separated by white space, each perhaps preceded by the
- * machine it is meant for in braces, as libpulse reads it. Other kinds of address (tcp) are left out: this daemon
- * controls its own node.
+ * One value of `PULSE_SERVER` for this machine, as libpulse reads it: addresses separated by white space, each perhaps preceded by the
+ * machine it is meant for in braces. An absolute path is a unix socket's.
  */
-function unixAddresses(value: string, machineId: string | undefined): string[] {
-  const paths: string[] = [];
+function addressesIn(value: string, machineId: string | undefined): string[] {
+  const addresses: string[] = [];
   for (const address of value.split(/\s+/)) {
     const [, machine, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
     if (machine !== undefined && machineId !== undefined && machine !== machineId) continue;
-    const path = rest.startsWith('unix:') ? rest.slice('unix:'.length) : rest;
-    if (path.startsWith('/')) paths.push(path);
+    if (rest !== '') addresses.push(rest.startsWith('unix:/') ? rest.slice('unix:'.length) : rest);
   }
-  return paths;
+  return addresses;
 }
 
 /**
- * Socket paths in the order in which they are tried; never empty. A unix path in `PULSE_SERVER` excludes the others,
+ * Where `PULSE_SERVER` leads programs, and nobody who looks at `candidatePaths`: to an address of another kind, or, where all are
+ * another machine's, to no server at all.
+ */
+export function otherServer({ PULSE_SERVER: value = '' }: Variables, machineId?: string): string | undefined {
+  const addresses = addressesIn(value, machineId);
+  const isForOthers = addresses.length === 0 && value.trim() !== '';
+  return isForOthers ? value.trim() : addresses.find((address) => !isAbsolute(address));
+}
+
+/** Undefined where it cannot be read: then addresses for other machines are not told apart. */
+export function readMachineId(): string | undefined {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Socket paths in the order in which they are tried; never empty. Other kinds of address (tcp) are left out: this daemon controls
+ * its own node. A unix path in `PULSE_SERVER` excludes the others,
  * as in libpulse: the administrator has named the server, and another one would be the wrong one.
  */
 export function candidatePaths(env: Variables, uid: number, machineId?: string): readonly string[] {
-  const named = unixAddresses(env['PULSE_SERVER'] ?? '', machineId);
+  const named = addressesIn(env['PULSE_SERVER'] ?? '', machineId).filter(isAbsolute);
   if (named.length > 0) return [...new Set(named)];
   const runtime = env['PULSE_RUNTIME_PATH'];
   const usual = `${runtimeDirectory(env, uid)}/pulse/native`;

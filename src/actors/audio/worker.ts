@@ -1,26 +1,17 @@
 // The audio actor's thread: wires the backend to the runtime, and nothing else.
 
-import { readFileSync } from 'node:fs';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { homeDirectory } from '../../user-directories.js';
 import { runActor } from '../runtime.js';
 import { AudioBackend } from './backend.js';
-
-/** undefined where it cannot be read: then addresses for other machines are not told apart. */
-function machineId(): string | undefined {
-  try {
-    return readFileSync('/etc/machine-id', 'utf8').trim();
-  } catch {
-    return undefined;
-  }
-}
+import { readMachineId } from './server-files.js';
 
 export default function work(task: ActorTask<AudioSettings>): Promise<void> {
   return runActor<'audio'>(task, (settings, publish) => {
     // Not os.userInfo(): a user need not stand in the user database.
     const uid = process.getuid?.() ?? 0;
-    const context = { env: process.env, uid, home: homeDirectory(), machineId: machineId() };
+    const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
     const backend = new AudioBackend(settings, context, publish);
     backend.start();
     return backend;

@@ -10,6 +10,7 @@ import {
   CookieReader,
   candidatePaths,
   cookiePaths,
+  otherServer,
   readCookie,
   socketOrDelay,
 } from '../../../src/actors/audio/server-files.js';
@@ -39,6 +40,23 @@ describe('socket addresses', () => {
   ];
   for (const [what, env, expected] of rows) {
     test(what, () => assert.deepEqual(candidatePaths(env, 42, 'm1'), expected));
+  }
+
+  const elsewhere: readonly (readonly [value: string | undefined, named: string | undefined])[] = [
+    ...[undefined, '', ' ', '/a', 'unix:/a', '{m1}unix:/a /b', '{m2}tcp:h /a'].map(
+      (value) => [value, undefined] as const,
+    ),
+    ...['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a'].map(
+      (value) => [value, value] as const,
+    ),
+    ['unix:/a tcp:h', 'tcp:h'],
+    ['{m1}tcp:h', 'tcp:h'],
+    ['{m2}unix:/a', '{m2}unix:/a'],
+    [' {m2}tcp:h ', '{m2}tcp:h'],
+  ];
+  for (const [value, named] of elsewhere) {
+    test(`PULSE_SERVER=${value} leads ${named === undefined ? 'to them' : `elsewhere: ${named}`}`, () =>
+      assert.equal(otherServer({ PULSE_SERVER: value }, 'm1'), named));
   }
 
   test('without a machine id, addresses for any machine count', () => {
