@@ -34,10 +34,11 @@ export class Covers {
     const etag = `"${found.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
-    // A browser that guessed could take an image for a page.
+    // A browser that guessed could take an image for a page, which then could do nothing.
     const headers = [
       ['Content-Type', found.type],
       ['X-Content-Type-Options', 'nosniff'],
+      ['Content-Security-Policy', "default-src 'none'; sandbox"],
       ...validators,
     ] as const;
     return { status: 200, headers, body: found.bytes };

@@ -108,6 +108,7 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   assert.equal(status, 200);
   assert.equal(headers['content-type'], 'image/png');
   assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.equal(headers['content-security-policy'], "default-src 'none'; sandbox");
   assert.equal(headers['content-length'], String(large.length));
   const whole = await fetch(`http://127.0.0.1:${daemon.port}${url}`);
   assert.deepEqual(Buffer.from(await whole.arrayBuffer()), large);
@@ -123,7 +124,8 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   await names('https://a.example/b.png');
   const web = await daemon.get(url);
   assert.deepEqual([web.status, web.headers['location']], [307, 'https://a.example/b.png']);
-  for (const none of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`]) {
+  const long = `https://a.example/${'b'.repeat(30_000)}`;
+  for (const none of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`, long]) {
     await names(none);
     assert.equal((await daemon.get(url)).status, 404, none);
   }

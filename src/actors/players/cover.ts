@@ -9,6 +9,10 @@ import { percentDecoded } from '../text.js';
 import { isDataUrl } from './metadata.js';
 
 const COVER_MAX_BYTES = 8 << 20;
+/** In a header, whole: it becomes one of the answer. */
+const LOCATION_MAX_CHARACTERS = 2048;
+/** Above that, written as a URL, no path can be opened. */
+const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
 /** As the longest of the beginnings below. */
 const MAGIC_BYTES = 12;
@@ -34,9 +38,10 @@ export async function coverOf(
   uid: number,
 ): Promise<CoverAnswer | undefined> {
   if (isDataUrl(url)) return dataCover(url, held);
-  if (!URL.canParse(url)) return undefined;
+  if (url.length > URL_MAX_UNITS || !URL.canParse(url)) return undefined;
   const { protocol, host, pathname, href } = new URL(url);
-  if (protocol === 'http:' || protocol === 'https:') return { location: href };
+  if (protocol === 'http:' || protocol === 'https:')
+    return href.length > LOCATION_MAX_CHARACTERS ? undefined : { location: href };
   if (protocol !== 'file:' || (host !== '' && host !== 'localhost')) return undefined;
   return fileCover(percentDecoded(pathname), held, uid);
 }

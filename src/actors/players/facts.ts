@@ -81,13 +81,15 @@ export function playerRecord(
 ): PlayerRecord {
   const { root, player, metadata } = facts;
   const loop = LOOPS.find((status) => status === player.LoopStatus);
+  const hundredths = Math.max(0, Math.round((player.Volume ?? Number.NaN) * 100));
   return {
     bus_name: busName,
     identity: root.Identity || busName.slice(PLAYER_NAMES.length),
     playback_status: statusOf(facts),
     ...(loop !== undefined && { loop_status: loop }),
     ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),
-    ...(player.Volume !== undefined && { volume: Math.max(0, Math.round(player.Volume * 100) / 100) }),
+    // A double may be as large that a hundred of them are none.
+    ...(Number.isSafeInteger(hundredths) && { volume: hundredths / 100 }),
     ...(positionUs !== undefined && { position: positionUs }),
     position_updated_at: new Date(at.date).toISOString(),
     ...(player.Rate !== undefined && { rate: player.Rate }),

@@ -34,11 +34,12 @@ export const NO_METADATA: Metadata = { texts: {}, hasLongArtUrl: false };
 export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata {
   const { 'mpris:trackid': track, 'mpris:length': length, 'mpris:artUrl': art } = values;
   const hasArt = typeof art === 'string' && art !== '';
+  const lengthUs = typeof length === 'number' ? Math.round(length) : 0;
   const isKept = hasArt && art.length <= KEPT_URL_MAX_UNITS;
   return {
     texts: textsOf(values),
     ...(typeof track === 'string' && isTrack(track) && { trackId: track }),
-    ...(typeof length === 'number' && length > 0 && { lengthUs: Math.round(length) }),
+    ...(lengthUs > 0 && Number.isSafeInteger(lengthUs) && { lengthUs }),
     ...(isKept && { artUrl: art }),
     hasLongArtUrl: hasArt && !isKept,
   };

@@ -119,6 +119,8 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['a link to an image', () => urlOf(link('link', file('linked', PNG)))],
   ['a FIFO', () => urlOf(fifo('fifo'))],
   ['a PNG that is too large', () => urlOf(large('large', MAX_BYTES + 1))],
+  ['an address that no header should hold', () => `https://a.example/${'b'.repeat(2048)}`],
+  ['an address of 15 MB', () => `https://a.example/${'b'.repeat(15_000_000)}`],
   ['data: without a comma', () => 'data:image/png;base64'],
   ['data: that is no image', () => 'data:image/png;base64,AAAA'],
   ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],

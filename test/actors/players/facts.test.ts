@@ -34,6 +34,9 @@ test('numbers that are none, and those that are not exact, are not shown', () =>
   assert.equal(positionIn({ Position: -1 }), 0);
   const loud = withPlayer(NOTHING_KNOWN, { Volume: 1.333 });
   assert.equal(playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), 7).volume, 1.33);
+  const huge = withPlayer(NOTHING_KNOWN, { Volume: 1e308, Metadata: { 'mpris:length': 1e308 } });
+  assert.equal(playerRecord('org.mpris.MediaPlayer2.huge', huge, anchor(0), 7).volume, undefined);
+  assert.equal(motionOf(huge).lengthUs, undefined);
 });
 
 test('metadata is text: lists are joined, the rest is written as it is', () => {
