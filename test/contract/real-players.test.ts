@@ -163,6 +163,14 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(told, [`${MPV} number`]);
   });
 
+  test('is where it really is, though its output has taken two seconds at once and it stood still', async () => {
+    const place = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
+    await until('it goes on', async () => (await place()) > 1.5 * SECOND_US);
+    await until('it is shown there', async () =>
+      near(reckoned(await node.player(MPV), Date.now()), await place()),
+    );
+  });
+
   test('is nothing to a daemon that is to show none: it has no route for it, and is not on the bus', async (t) => {
     const daemon = await Daemon.start({ env: node.session.env, config: AUDIO_ONLY }, t);
     await daemon.backend('audio', 'up');

@@ -1,9 +1,10 @@
-// What stands behind a bus that tells the truth: a manager of units, a logind, an Avahi and players, all of one connection; what they answer,
-// and which signals are listened to.
+// What stands behind a bus that tells the truth: a manager of units, a logind, an Avahi and a player, all of one connection, and a player
+// of another; what they answer, and which signals are listened to.
 
 import { type Value, Variant } from './dbus-values.js';
 
 export const OWNER = ':1.2';
+const OTHER_OWNER = ':1.3';
 export const PLAYERS = ['org.mpris.MediaPlayer2.one', 'org.mpris.MediaPlayer2.two'];
 const NAMES = [...['systemd1', 'login1', 'Avahi'].map((name) => `org.freedesktop.${name}`), ...PLAYERS];
 const UNIT = '/org/freedesktop/systemd1/unit/player_2eservice';
@@ -58,7 +59,9 @@ export const TRUTH: Readonly<Record<string, (call: BusCall) => Reply>> = {
   AddMatch: () => [''],
   RemoveMatch: () => [''],
   GetNameOwner: ({ argument }) =>
-    NAMES.includes(argument) ? ['s', OWNER] : { error: 'org.freedesktop.DBus.Error.NameHasNoOwner' },
+    NAMES.includes(argument)
+      ? ['s', argument === PLAYERS[1] ? OTHER_OWNER : OWNER]
+      : { error: 'org.freedesktop.DBus.Error.NameHasNoOwner' },
   ListNames: () => ['as', ['org.freedesktop.DBus', OWNER, ...NAMES]],
   GetConnectionUnixProcessID: () => ['u', 4711],
   GetAll: ({ path }) =>

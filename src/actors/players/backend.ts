@@ -1,6 +1,6 @@
 // The players backend: which players there are, whose signals are heard, and what is asked of one. What a player is stands in player.ts.
 
-import { type Clock, RateLimit, within } from '../../clock.js';
+import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -14,8 +14,10 @@ import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
 
 const PLAYERS_MAX = 32;
-/** Names beyond that: they take the places of those that go. */
-const LEFT_OUT_MAX = 256;
+/** All that are known, also of players for which there is no place: they take the places of those that go. */
+const NAMES_MAX = 128;
+/** From one look at who owns which name to the next: a name that changes hands all the time costs four readings a second. */
+const SETTLE_MS = 250;
 /** A cover may be written into the metadata: as much as one may have, in base64, and as much again. */
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long those that are there at the start are waited for: one that hangs is told of when it answers. */
@@ -33,15 +35,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #bus: PlayersBus;
   readonly #publisher: PlayersPublisher;
   readonly #covers: CoverReader;
-  /** By bus name. */
+  /** Owners by bus name: one connection may own several, as VLC does, and is one player. */
+  readonly #owners = new Map<string, string>();
+  /** By unique name. */
   readonly #players = new Map<string, Player>();
-  /** By unique name; one connection may own several names. */
   readonly #limits = new Map<string, RateLimit>();
+  readonly #timers: Timers<'settle'>;
+  #settledAt = Number.NEGATIVE_INFINITY;
+  #saidTooMany = false;
+  #secondWaits = false;
   readonly #underWay = new Map<Player, number>();
   /** Connections that are not listened to now, and what ends it. */
   readonly #resting = new Map<string, () => void>();
-  /** Owners by name, where there is no place. */
-  readonly #leftOut = new Map<string, string>();
   /** Names that have changed hands since they were listed: the signal is newer than what is asked for them. Only while that is asked. */
   #heardOf: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
@@ -52,6 +57,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#publish = publish;
     this.#clock = clock;
+    this.#timers = new Timers(clock);
     this.#publisher = new PlayersPublisher(publish, clock);
     this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock);
@@ -64,7 +70,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const watched = await this.#bus.watch(PLAYER_OWNERS);
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
     if (!watched.ok || !listed.ok) throw new Error('the bus does not tell of players');
-    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES));
+    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES)).slice(0, NAMES_MAX);
     await Promise.all(
       names.map(async (name) => {
         const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
@@ -73,13 +79,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     );
     if (losses !== this.#losses) return;
     this.#heardOf = undefined;
-    const read = [...this.#players.values()].map(({ settled }) => settled);
-    await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(read));
+    await within(this.#clock, FIRST_READING_MAX_MS, this.#firstReading());
     if (losses !== this.#losses) return;
     this.#publisher.tell();
     this.#away = undefined;
     this.#publish.status('up');
     this.#publish.log('info', 'players are followed');
+  }
+
+  async #firstReading(): Promise<void> {
+    this.#settle();
+    await Promise.all([...this.#players.values()].map(({ identified }) => identified));
+    this.#settle();
+    await Promise.all([...this.#players.values()].map(({ settled }) => settled));
   }
 
   down(reason: string): void {
@@ -96,18 +108,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       const [name, , owner] = change;
       this.#heardOf?.add(name);
       if (name.startsWith(PLAYER_NAMES)) this.#owned(name, owner);
+      if (this.#heardOf === undefined) this.#settleSoon();
       return;
     }
     const { sender } = signal;
     if (this.#limits.get(sender)?.admits(this.#clock.monotonic()) === false) this.#rest(sender);
-    else for (const player of this.#playersOf(sender)) player.take(signal);
+    else this.#players.get(sender)?.take(signal);
   }
 
   async handle(command: PlayersCommand): Promise<Answer> {
     if (this.#away !== undefined) {
       return failure('unavailable', `The user's bus is away: ${this.#away}`);
     }
-    const player = this.#players.get(command.player);
+    const player = this.#players.get(this.#owners.get(command.player) ?? '');
     if (player?.record() === undefined) {
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
@@ -133,38 +146,65 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   /** `owner` is '' for none. */
   #owned(name: string, owner: string): void {
-    const before = this.#players.get(name);
-    if (before?.owner === owner) return;
-    this.#leftOut.delete(name);
-    if (before !== undefined) this.#gone(before);
-    if (owner !== '') this.#add(name, owner);
-    const [next] = this.#leftOut;
-    if (next === undefined || this.#players.size >= PLAYERS_MAX) return;
-    this.#leftOut.delete(next[0]);
-    this.#add(...next);
+    if (owner === '') this.#owners.delete(name);
+    else if (this.#owners.has(name) || this.#owners.size < NAMES_MAX) this.#owners.set(name, owner);
+  }
+
+  #settleSoon(): void {
+    const waitMs = this.#settledAt + SETTLE_MS - this.#clock.monotonic();
+    if (waitMs <= 0) this.#settle();
+    else if (!this.#timers.has('settle')) this.#timers.set('settle', waitMs, () => this.#settle());
+  }
+
+  /** Makes the players those that the names say, each by the shortest of its own. */
+  #settle(): void {
+    this.#settledAt = this.#clock.monotonic();
+    this.#secondWaits = false;
+    const names = new Map<string, string>();
+    for (const [name, owner] of this.#owners) {
+      const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
+      if (isShorter && !this.#isSecond(name, owner)) names.set(owner, name);
+    }
+    for (const player of [...this.#players.values()])
+      if (names.get(player.owner) !== player.busName) this.#gone(player);
+    for (const [owner, name] of names) if (!this.#players.has(owner)) this.#add(name, owner);
+  }
+
+  /**
+   * VLC with `--control dbus` speaks for itself on two connections, and the second has its process id in its name (3.0.21, seen).
+   * Until the bus has said whose the first is, one that comes waits, and one that is shown stays.
+   */
+  #isSecond(name: string, owner: string): boolean {
+    const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
+    const firstOwner = this.#owners.get(first);
+    if (firstOwner === undefined) return false;
+    const { pid: firstPid = 'asked' } = this.#players.get(firstOwner) ?? {};
+    if (firstPid !== 'asked') return firstPid === Number(pid);
+    this.#secondWaits = true;
+    return !this.#players.has(owner);
   }
 
   #add(name: string, owner: string): void {
     if (this.#players.size >= PLAYERS_MAX) {
-      this.#publish.log('warn', 'too many players: one is left out', { name });
-      if (this.#leftOut.size < LEFT_OUT_MAX) this.#leftOut.set(name, owner);
+      if (!this.#saidTooMany)
+        this.#publish.log('warn', 'too many players: some are left out', { most: PLAYERS_MAX, name });
+      this.#saidTooMany = true;
       return;
     }
     // Heard first, read then: what happens in between asks for another reading.
-    if (this.#playersOf(owner).length === 0) {
-      this.#limits.set(owner, new RateLimit(SIGNALS_MAX));
-      void this.#bus.watch(playerSignals(owner));
-    }
+    this.#limits.set(owner, new RateLimit(SIGNALS_MAX));
+    void this.#bus.watch(playerSignals(owner));
     const changed = (player: Player): void => this.#publisher.changed(player);
-    this.#players.set(name, new Player(name, owner, { bus: this.#bus, clock: this.#clock, changed }));
+    const player = new Player(name, owner, { bus: this.#bus, clock: this.#clock, changed });
+    this.#players.set(owner, player);
+    void player.identified.then(() => this.#secondWaits && this.#settleSoon());
   }
 
   #gone(player: Player): void {
-    const { busName, owner } = player;
+    const { owner } = player;
     player.stop();
-    this.#players.delete(busName);
+    this.#players.delete(owner);
     this.#publisher.gone(player);
-    if (this.#playersOf(owner).length > 0) return;
     this.#limits.delete(owner);
     this.#resting.get(owner)?.();
     this.#resting.delete(owner);
@@ -178,22 +218,20 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const cancel = this.#clock.after(REST_MS, () => {
       this.#resting.delete(owner);
       void this.#bus.watch(playerSignals(owner));
-      for (const player of this.#playersOf(owner)) player.readAgain();
+      this.#players.get(owner)?.readAgain();
     });
     this.#resting.set(owner, cancel);
-  }
-
-  #playersOf(owner: string): readonly Player[] {
-    return [...this.#players.values()].filter((player) => player.owner === owner);
   }
 
   #forgetAll(): void {
     for (const player of this.#players.values()) player.stop();
     for (const cancel of this.#resting.values()) cancel();
+    this.#timers.cancelAll();
+    this.#owners.clear();
     this.#players.clear();
     this.#limits.clear();
     this.#resting.clear();
-    this.#leftOut.clear();
+    this.#saidTooMany = false;
     this.#publisher.forget();
   }
 }

@@ -30,6 +30,11 @@ import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } f
 const READ_DEADLINE_MS = 5_000;
 /** Between the end of one reading and the next. */
 const READ_PAUSE_MS = 100;
+/**
+ * When the position is read once more after playing began: an output that was idle may take 2 s of sound at once, and players stand
+ * still meanwhile (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of what was heard, measured).
+ */
+const LOOK_AGAIN_MS = 3_000;
 
 export interface PlayerParts {
   readonly bus: Pick<PlayersBus, 'call'>;
@@ -42,7 +47,9 @@ export class Player {
   readonly busName: string;
   /** The unique name of its connection. */
   readonly owner: string;
-  /** When it has been read for the first time, or cannot be. */
+  /** When the bus has said which process it is, or does not. */
+  readonly identified: Promise<void>;
+  /** When it has been read for the first time besides, or cannot be. */
   readonly settled: Promise<void>;
   readonly #parts: PlayerParts;
   readonly #methods: ReturnType<typeof playerMethods>;
@@ -52,11 +59,12 @@ export class Player {
   #jumps = 0;
   /** The next reading is of a position that cannot be reckoned. */
   #isAstray = true;
-  #pid: number | undefined;
+  #pid: number | 'asked' | 'unknown' = 'asked';
   #isKnown = false;
   #isReading = false;
   #isStale = false;
   #readAt = Number.NEGATIVE_INFINITY;
+  #lookAgainAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #cancel: (() => void) | undefined;
   #isGone = false;
@@ -67,7 +75,8 @@ export class Player {
     this.#parts = parts;
     this.#methods = playerMethods(owner);
     this.#anchor = { positionUs: undefined, at: this.#now() };
-    this.settled = Promise.all([this.#readPid(), this.#read()]).then(() => undefined);
+    this.identified = this.#readPid();
+    this.settled = Promise.all([this.identified, this.#read()]).then(() => undefined);
   }
 
   get facts(): PlayerFacts {
@@ -76,6 +85,10 @@ export class Player {
 
   get jumps(): number {
     return this.#jumps;
+  }
+
+  get pid(): number | 'asked' | 'unknown' {
+    return this.#pid;
   }
 
   get plays(): boolean {
@@ -87,7 +100,8 @@ export class Player {
     if (!this.#isKnown) return undefined;
     const now = this.#now();
     if (hasClockJumped(this.#anchor, now)) this.#anchor = movedTo(this.#anchor, motionOf(this.#facts), now);
-    return playerRecord(this.busName, this.#facts, this.#anchor, this.#pid);
+    const pid = typeof this.#pid === 'number' ? this.#pid : undefined;
+    return playerRecord(this.busName, this.#facts, this.#anchor, pid);
   }
 
   /** Where it is now; undefined where it does not tell. */
@@ -151,7 +165,7 @@ export class Player {
     const { bus } = this.#parts;
     const outcome = await bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
     // 0: a process of another container.
-    if (outcome.ok && outcome.value > 0) this.#pid = outcome.value;
+    this.#pid = outcome.ok && outcome.value > 0 ? outcome.value : 'unknown';
   }
 
   #readSoon(afterMs: number): void {
@@ -171,6 +185,7 @@ export class Player {
     this.#failures = read ? 0 : this.#failures + 1;
     if (!read) this.#readSoon(backoffMs(this.#failures, this.#parts.clock.random()));
     else if (this.#isStale) this.#readSoon(READ_PAUSE_MS);
+    else if (this.#lookAgainAt > this.#readAt) this.#readSoon(this.#lookAgainAt - this.#readAt);
   }
 
   /** Whether the player's own interface answered: without the other one it is a player all the same. */
@@ -195,6 +210,7 @@ export class Player {
   #found(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
+    if (this.#isAstray && this.plays) this.#lookAgainAt = now.monotonic + LOOK_AGAIN_MS;
     this.#isAstray = false;
     this.#jumpTo(positionUs);
   }

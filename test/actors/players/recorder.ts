@@ -9,6 +9,7 @@ export class PlayersRecorder implements Publisher {
   /** `put NAME`, `drop NAME`, `position NAME`, `up`, `connecting`, in order; names without what all begin with. */
   readonly said: string[] = [];
   readonly positions: PlayerPosition[] = [];
+  readonly logged: string[] = [];
   readonly #records = new Map<string, PlayerRecord>();
 
   put(collection: string, key: string, json: string): void {
@@ -37,8 +38,8 @@ export class PlayersRecorder implements Publisher {
     if (state === 'connecting') this.#records.clear();
   }
 
-  log(): void {
-    // What is logged is for people.
+  log(_level: string, message: string): void {
+    this.logged.push(message);
   }
 
   get names(): readonly string[] {

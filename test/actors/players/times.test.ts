@@ -40,6 +40,24 @@ test('positions are told when they cannot be reckoned, and only then', async (t)
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
+test('3 s after playing began the position is read once more: an output that took much at once has players stand still', async (t) => {
+  const manual = new ManualClock();
+  // Only that waits for the test.
+  const after: Clock['after'] = (ms, callback) =>
+    (ms > 2_000 && ms <= 3_000 ? manual : systemClock).after(ms, callback);
+  const monotonic = () => systemClock.monotonic() + manual.monotonic();
+  const { recorder, start } = await followed(t, undefined, { clock: { ...systemClock, monotonic, after } });
+  const player = await start('scripted', { Position: new Variant('x', 9_000_000n) });
+  assert.equal(manual.timers, 0, 'it does not play');
+  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  await until('the beginning', () => recorder.positions.length === 1);
+  await until('the look is set', () => manual.timers === 1);
+  manual.advance(3_000);
+  await until('where it has stood still', () => recorder.positions.length === 2);
+  assert.equal(recorder.record('scripted')?.position, 9_000_000);
+  assert.equal(manual.timers, 0, 'once');
+});
+
 test('the start waits a second for one that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
   const isUp = async (recorder: PlayersRecorder): Promise<void> => {
