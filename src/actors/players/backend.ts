@@ -43,6 +43,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #saidTooMany = false;
+  /** A name waits until the bus has said which process another one's is. */
   #secondWaits = false;
   readonly #underWay = new Map<Player, number>();
   /** Connections that are not listened to now, and what ends it. */

@@ -123,6 +123,8 @@ interface Entry {
   heard: number;
   /** The question whose answer the file state is. */
   fileAsked: number;
+  /** It was loaded from rest though its file was said to be missing, as where a drop-in leads nowhere. */
+  needsNoFile: boolean;
 }
 
 export class UnitTable {
@@ -134,7 +136,7 @@ export class UnitTable {
     this.#entries = new Map(
       names.map((name) => {
         const unit = { name, facts: unknownUnit(name), fileState: undefined, known: false };
-        return [name, { unit, path: unitPath(name), heard: 0, fileAsked: 0 }];
+        return [name, { unit, path: unitPath(name), heard: 0, fileAsked: 0, needsNoFile: false }];
       }),
     );
   }
@@ -169,6 +171,7 @@ export class UnitTable {
     const merged = entry.heard === mark ? reading : { ...facts, id, names, description, loadState };
     entry.unit = { ...entry.unit, facts: merged, known: true };
     takeFile(entry, file);
+    entry.needsNoFile = file.state === undefined && loadState === 'loaded' && isAtRest(reading);
     entry.path = unitPath(id);
   }
 
@@ -197,7 +200,7 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined || !takeFile(entry, file)) return;
     const { unit } = entry;
-    const isMissing = file.state === undefined && file.trouble === undefined;
+    const isMissing = file.state === undefined && file.trouble === undefined && !entry.needsNoFile;
     const gone = isMissing && unit.facts.activeState === 'inactive';
     if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }

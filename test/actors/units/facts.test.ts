@@ -167,6 +167,15 @@ test('without a file a unit at rest is gone, and one that runs is not', () => {
   assert.equal(x()?.facts.loadState, 'not-found');
 });
 
+test('a unit that is loaded from rest without a file does not go for want of one', () => {
+  const { units, x } = table();
+  units.read(NAME, units.mark(NAME), reading('inactive'), { state: undefined, asked: 1 });
+  units.changed(PATH, { ActiveState: 'active' });
+  units.removed(NAME);
+  units.file(NAME, { state: undefined, asked: 2 });
+  assert.equal(x()?.facts.loadState, 'loaded');
+});
+
 test('the answer to an older question about the file is not taken', () => {
   const { units, x } = table();
   units.file(NAME, { state: 'enabled', asked: 5 });

@@ -2,11 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { NODE_PROGRAM } from '../node.js';
 import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
 const GOOD = `'[Service]\\n${SLEEP.trim()}\\n'`;
 const LONG = `'[Service]\\nEnvironment=A=%03000000d\\n' 1`;
+
+/** Killed before it could take it away. */
+const SOCKET = `require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
 
 /** Made in the folder of the user's units; whether the unit exists then, as systemd itself says, and whether it can be started. */
 const ODD: readonly (readonly [what: string, script: string, exists: boolean, starts: boolean])[] = [
@@ -16,7 +20,7 @@ const ODD: readonly (readonly [what: string, script: string, exists: boolean, st
   ['a link to an instance', 'ln -s tpl@one.service $1.service', false, false],
   ['a link to a timer', 'ln -s odd.timer $1.service', false, false],
   ['a link that leads nowhere', 'ln -s /nowhere/at-all $1.service', false, false],
-  ['a socket', `python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('$1.service')"`, false, false],
+  ['a socket', `${NODE_PROGRAM} -e "${SOCKET}" $1.service || true`, false, false],
   ['a file that nobody may read', `printf ${GOOD} > $1.service; chmod 0 $1.service`, false, false],
   ['a file with a line of 3 MB', `printf ${LONG} > $1.service`, true, false],
   ['a file that is no text', `head -c 100000 /bin/sh > $1.service`, true, false],
@@ -24,6 +28,12 @@ const ODD: readonly (readonly [what: string, script: string, exists: boolean, st
   [
     'a drop-in that is a link to itself',
     `printf ${GOOD} > $1.service; mkdir $1.service.d; ln -s x.conf $1.service.d/x.conf`,
+    true,
+    true,
+  ],
+  [
+    'a drop-in that leads nowhere',
+    `printf ${GOOD} > $1.service; mkdir $1.service.d; ln -s /nowhere $1.service.d/x.conf`,
     true,
     true,
   ],
