@@ -145,11 +145,11 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   return output.failure === undefined ? end : { end: 'cannot-write', message: output.failure };
 
   function signalled(): Promise<TraceEnd> {
-    around.tell(`PULSE_SERVER=${address}\n`);
     return new Promise((resolve) => {
       const done = (): void => resolve({ end: 'done' });
       around.onSignal(done);
       stop.signal.addEventListener('abort', done);
+      around.tell(`PULSE_SERVER=${address}\n`);
     });
   }
 }
@@ -162,11 +162,6 @@ function ran(
   stop: AbortSignal,
 ): Promise<TraceEnd> {
   return new Promise((resolve) => {
-    // Standard output is the trace's own.
-    const child = spawn(program, args, {
-      env: { ...env, PULSE_SERVER: address },
-      stdio: ['inherit', 2, 'inherit'],
-    });
     let cancel = (): void => undefined;
     const pass = (signal: NodeJS.Signals): void => {
       child.kill(signal);
@@ -174,7 +169,13 @@ function ran(
       cancel();
       cancel = clock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
     };
+    // First of all: who hears the command may signal at once, and without a listener the command would be left behind.
     onSignal(pass);
+    // Standard output is the trace's own.
+    const child = spawn(program, args, {
+      env: { ...env, PULSE_SERVER: address },
+      stdio: ['inherit', 2, 'inherit'],
+    });
     stop.addEventListener('abort', () => pass('SIGTERM'));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
