@@ -186,7 +186,7 @@ async function bundle(outdir, entries, late = new Set()) {
 
 async function buildDist(outdir) {
   const workers = sources('src/actors').filter((file) => file.endsWith('/worker.ts'));
-  const entries = [...workers, join(ROOT, 'src/actors/audio/probe.ts'), join(ROOT, 'src/main.ts')];
+  const entries = [...workers, join(ROOT, 'src/cli/bench/probe.ts'), join(ROOT, 'src/main.ts')];
   const named = Object.fromEntries(
     entries.map((file) => [relative(join(ROOT, 'src'), file).replace(/\.ts$/, ''), file]),
   );

@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { type CommandLine, HELP, parseArguments } from './arguments.js';
+import { type CommandLine, HELP, parseArguments } from './cli/arguments.js';
+import { lines, writeOut } from './cli/write-out.js';
 import { systemClock } from './clock.js';
 import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
@@ -21,7 +22,6 @@ import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
-import { lines, writeOut } from './write-out.js';
 
 /** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
@@ -88,7 +88,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
 /** Status 0 whatever happens, also while this very program is being replaced: the script that calls it must go on. */
 async function progress(args: readonly string[]): Promise<Exit> {
   try {
-    const { runProgress } = await import('./progress.js');
+    const { runProgress } = await import('./cli/progress.js');
     const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
     writeOut(process.stderr, err, EXIT.ok);
     writeOut(process.stdout, out, EXIT.ok);
@@ -101,7 +101,7 @@ async function progress(args: readonly string[]): Promise<Exit> {
 /** Measures a service of its own, with the defaults: what the node's own one is told to do must not matter. No signal is
  * answered: what the bench makes ends with the process. */
 async function bench(args: readonly string[]): Promise<Exit> {
-  const { parseBench, runBench } = await import('./bench.js');
+  const { parseBench, runBench } = await import('./cli/bench/bench.js');
   const request = parseBench(args);
   if (request.do === 'help') return say(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
@@ -122,7 +122,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
 
 /** Ends by a signal, with the command that it runs, or when nobody reads it any more. */
 async function trace(args: readonly string[]): Promise<Exit> {
-  const { parseTrace, runTrace } = await import('./trace.js');
+  const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
   if (request.do === 'help') return say(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
@@ -152,7 +152,7 @@ async function checkConfig(loaded: Loaded): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/yaml.js');
-  const { servedSentences, thisMachine } = await import('./served.js');
+  const { servedSentences, thisMachine } = await import('./cli/served.js');
   const served = servedSentences(loaded.settings, thisMachine());
   return say(`${effectiveYaml(loaded.values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
 }

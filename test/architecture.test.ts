@@ -160,11 +160,11 @@ describe('the rules', () => {
     assert.deepEqual(rule(through("import type { a } from '../protocol/pulse/a.js';")), []);
     const program = (by: string): readonly SourceFile[] => [
       headed('src/main.ts', by),
-      headed('src/trace.ts', "import { a } from './protocol/pulse/a.js';"),
+      headed('src/cli/trace/trace.ts', "import { a } from '../../protocol/pulse/a.js';"),
       codec,
     ];
-    assert.equal(rule(program("import { b } from './trace.js';")).length, 1);
-    assert.deepEqual(rule(program("await import('./trace.js');")), []);
+    assert.equal(rule(program("import { b } from './cli/trace/trace.js';")).length, 1);
+    assert.deepEqual(rule(program("await import('./cli/trace/trace.js');")), []);
   });
 
   test('want schemas to be loaded late', () => {

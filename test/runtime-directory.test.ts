@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { candidatePaths } from '../src/actors/audio/server-files.js';
 import { userBusPaths } from '../src/actors/bus/address.js';
-import { parseProgress } from '../src/progress.js';
+import { parseProgress } from '../src/cli/progress.js';
 import { KEYS } from '../src/supervisor/config/keys.js';
 import { runtimeDirectory } from '../src/user-directories.js';
 

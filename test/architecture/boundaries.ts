@@ -34,12 +34,6 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: '',
   },
-  // A thread that is no actor: `tonearm bench` starts it by its file.
-  {
-    of: 'src/actors/audio/probe.ts',
-    may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
-    builtins: 'net worker_threads',
-  },
   {
     of: 'src/actors/*/',
     may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
@@ -63,17 +57,24 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: SHARED,
     builtins: 'buffer fs net os path tty url worker_threads',
   },
+  // What speaks to the sound server is a thread that is no actor: `tonearm bench` starts it by its file.
+  {
+    of: 'src/cli/bench/',
+    may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
+    mayTypes: ['src/gateway/', 'src/supervisor/'],
+    builtins: 'fs net os url util worker_threads',
+  },
   // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
   {
-    of: 'src/trace',
+    of: 'src/cli/trace/',
     may: [...SHARED, 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
     builtins: 'child_process fs net os path stream util',
   },
+  { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'fs net os util' },
   {
     of: 'src/*.ts',
-    may: [...SHARED, 'src/*.ts', 'src/gateway/', 'src/supervisor/'],
-    mayTypes: ['src/actors/audio/probe.ts'],
-    builtins: 'fs net os path url util worker_threads',
+    may: [...SHARED, 'src/*.ts', 'src/cli/', 'src/gateway/', 'src/supervisor/'],
+    builtins: 'fs os url',
   },
 ];
 
@@ -116,7 +117,7 @@ export const LAZY: readonly string[] = [
 ];
 
 /** Programs of their own, which main.ts may load, late, instead of running the daemon. */
-export const PROGRAMS: readonly string[] = ['src/trace.ts'];
+export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 
 /** What the main thread never holds, not even through others: it decodes nothing. */
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
@@ -130,8 +131,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
   'src/actors/bus/link.ts': 'connects and waits',
   'src/actors/bus/stream-guard.ts': 'bounds each message',
-  'src/progress.ts': 'bounds the wait for the daemon',
-  'src/actors/audio/probe.ts': 'measures how long things take',
+  'src/cli/progress.ts': 'bounds the wait for the daemon',
+  'src/cli/bench/probe.ts': 'measures how long things take',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': "reckons the node's time from this device's",
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const HELD = ['src', 'test', 'bench', 'packaging'];
 /** A path below one of the folders, or below one of src's, anywhere; a file or a folder in backticks. */
 const NAMED =
-  /(?<![\w/.~-])(?:src|test|bench|packaging|actors|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
+  /(?<![\w/.~-])(?:src|test|bench|packaging|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
 
 const PATHS = HELD.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map((entry) => {

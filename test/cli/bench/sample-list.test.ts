@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sampleWork } from '../../../src/actors/audio/sample-list.js';
+import { sampleWork } from '../../../src/cli/bench/sample-list.js';
 
 test('the list is decoded whole, and encoded as what clients see', () => {
   const { streams, decode, encode } = sampleWork();

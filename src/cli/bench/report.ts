@@ -2,8 +2,8 @@
 // Pure but for the names of the machine.
 
 import { availableParallelism } from 'node:os';
-import type { ProbeFigures } from './actors/audio/probe.js';
-import { VERSION } from './version.js';
+import { VERSION } from '../../version.js';
+import type { ProbeFigures } from './probe.js';
 
 /** At rest, for a while: audio alone, nobody listens. */
 export interface Rest {

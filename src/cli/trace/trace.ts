@@ -6,13 +6,13 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { candidatePaths, otherServer, readMachineId } from './actors/audio/server-files.js';
-import { type Clock, within } from './clock.js';
-import { jsonLine, textLine } from './protocol/pulse/trace/lines.js';
-import { Capture } from './trace-capture.js';
-import { messageOf, TraceOutput } from './trace-output.js';
-import { TraceProxy } from './trace-proxy.js';
-import { runtimeDirectory, type Variables } from './user-directories.js';
+import { candidatePaths, otherServer, readMachineId } from '../../actors/audio/server-files.js';
+import { type Clock, within } from '../../clock.js';
+import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
+import { runtimeDirectory, type Variables } from '../../user-directories.js';
+import { Capture } from './capture.js';
+import { messageOf, TraceOutput } from './output.js';
+import { TraceProxy } from './proxy.js';
 
 const TRACE_HELP = `Usage: tonearm trace [--raw FILE] [--data] [--json] [-- COMMAND...]
 

@@ -4,15 +4,21 @@
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
+import {
+  CookieReader,
+  candidatePaths,
+  cookiePaths,
+  readCookie,
+  readMachineId,
+} from '../../actors/audio/server-files.js';
+import { kindOfServer } from '../../actors/audio/view.js';
+import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { homeDirectory } from '../../user-directories.js';
-import { Link } from '../dial.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
-import { CookieReader, candidatePaths, cookiePaths, readCookie, readMachineId } from './server-files.js';
-import { kindOfServer } from './view.js';
 
 /** Of a service on 127.0.0.1; how long all may take; how many listen beside the first one while their cost is measured. */
 export interface ProbeTask {

@@ -4,9 +4,9 @@
 
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { HEADER_BYTES } from './protocol/pulse/frame.js';
-import type { Conversation, Side } from './protocol/pulse/trace/conversation.js';
-import type { FrameEntry } from './protocol/pulse/trace/tap.js';
+import { HEADER_BYTES } from '../../protocol/pulse/frame.js';
+import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
+import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
 
 /** Of one file's frames so many are listed, the first. */
 const LISTED_MAX = 10_000;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CommandLine, HELP, parseArguments } from '../src/arguments.js';
+import { type CommandLine, HELP, parseArguments } from '../../src/cli/arguments.js';
 
 function check(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')}`, () => assert.deepEqual(parseArguments(argv), expected));

@@ -1,16 +1,16 @@
 // `tonearm bench`: what this machine and its sound server can carry. A service of its own, with audio only, on a port of its own; what
-// speaks to the sound server is actors/audio/probe.ts, in another thread. The running service is not asked and not touched.
+// speaks to the sound server is probe.ts, in another thread. The running service is not asked and not touched.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import type { ProbeFigures, ProbeTask } from './actors/audio/probe.js';
-import { MORE_LISTENERS, type Rest, reportOf, table } from './bench-report.js';
-import { systemClock, within } from './clock.js';
-import type { Gateway } from './gateway/gateway.js';
-import type { Settings } from './protocol/actor/settings.js';
-import type { Supervisor } from './supervisor/supervisor.js';
+import { systemClock, within } from '../../clock.js';
+import type { Gateway } from '../../gateway/gateway.js';
+import type { Settings } from '../../protocol/actor/settings.js';
+import type { Supervisor } from '../../supervisor/supervisor.js';
+import type { ProbeFigures, ProbeTask } from './probe.js';
+import { MORE_LISTENERS, type Rest, reportOf, table } from './report.js';
 
 const BENCH_HELP = `Usage: tonearm bench [--seconds N] [--json]
 
@@ -138,7 +138,7 @@ function wakeUps(): number {
 }
 
 async function probed(root: URL, task: ProbeTask): Promise<ProbeFigures> {
-  const worker = new Worker(fileURLToPath(new URL('actors/audio/probe.js', root)), { workerData: task });
+  const worker = new Worker(fileURLToPath(new URL('cli/bench/probe.js', root)), { workerData: task });
   const said = new Promise<ProbeFigures>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

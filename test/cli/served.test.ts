@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
-import { servedSentences } from '../src/served.js';
-import { DEFAULT_SETTINGS } from './supervisor/config/full.js';
+import { servedSentences } from '../../src/cli/served.js';
+import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 
 const v4 = (address: string): NetworkInterfaceInfo => {
   const internal = address.startsWith('127.');

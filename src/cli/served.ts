@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
-import { type InterfaceAddresses, resolveBind } from './gateway/bind.js';
-import type { Settings } from './protocol/actor/settings.js';
+import { type InterfaceAddresses, resolveBind } from '../gateway/bind.js';
+import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {
   readonly interfaces: InterfaceAddresses;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseTrace, type TraceTask } from '../src/trace.js';
+import { parseTrace, type TraceTask } from '../../../src/cli/trace/trace.js';
 
 function traces(args: readonly string[], task: Partial<TraceTask>): void {
   test(`trace ${args.join(' ')}`, () => {

@@ -3,12 +3,12 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline, Transform } from 'node:stream';
-import type { Clock } from './clock.js';
-import { TextCache } from './protocol/pulse/text-cache.js';
-import { Conversation, type Side } from './protocol/pulse/trace/conversation.js';
-import type { Line, What } from './protocol/pulse/trace/lines.js';
-import { Tap } from './protocol/pulse/trace/tap.js';
-import type { Capture, CapturedSide } from './trace-capture.js';
+import type { Clock } from '../../clock.js';
+import { TextCache } from '../../protocol/pulse/text-cache.js';
+import { Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
+import type { Line, What } from '../../protocol/pulse/trace/lines.js';
+import { Tap } from '../../protocol/pulse/trace/tap.js';
+import type { Capture, CapturedSide } from './capture.js';
 
 /** At a time, as many as both servers take. */
 const CLIENTS_MAX = 64;

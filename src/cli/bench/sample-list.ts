@@ -1,6 +1,7 @@
 // A list of streams as a sound server sends it, and the work that an actor does with one: what `tonearm bench` times where it asks how
 // fast the codec is. Pure.
 
+import { clientRecord, ShownProps } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
 import { Framer } from '../../protocol/pulse/frame.js';
 import { Reader } from '../../protocol/pulse/reader.js';
@@ -8,7 +9,6 @@ import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
-import { clientRecord, ShownProps } from './view.js';
 
 const STREAMS = 30;
 /** PA_SAMPLE_S16LE, and PA_CHANNEL_POSITION_FRONT_LEFT and _RIGHT. */

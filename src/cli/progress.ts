@@ -3,7 +3,7 @@
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
-import { runtimeDirectory } from './user-directories.js';
+import { runtimeDirectory } from '../user-directories.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
        tonearm progress step --percent P --current C --step NAME

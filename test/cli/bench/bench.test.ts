@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseBench } from '../src/bench.js';
-import { MORE_LISTENERS, reportOf, table } from '../src/bench-report.js';
+import { parseBench } from '../../../src/cli/bench/bench.js';
+import { MORE_LISTENERS, reportOf, table } from '../../../src/cli/bench/report.js';
 
 function measures(args: readonly string[], seconds: number, json: boolean): void {
   test(`bench ${args.join(' ')} measures`, () => {

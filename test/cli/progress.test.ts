@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../src/progress.js';
+import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../../src/cli/progress.js';
 
 const DEFAULTS = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
 const SOCKET = '/run/here/tonearm/upgrade.sock';
