@@ -9,24 +9,18 @@ import type { BridgeActor, NodeLink } from '../runtime.js';
 import { type AskedTopic, Branch } from './branch.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
-import { clientIdOf, type OtherOwner, otherOwner } from './node-identity.js';
+import { lookAround } from './look.js';
+import { clientIdOf, otherClaimant } from './node-identity.js';
 import { OFFLINE, OwnTopics } from './own-topics.js';
 import { RetainedTree } from './retained-tree.js';
 import { Serving } from './serving.js';
 
 /** A connection that has lasted so long was a good one: after it the first attempt is at once. */
 const STEADY_MS = 10_000;
-/** A branch that is another's is looked at again after so long; a process that has died is noticed by the broker within 45 s. */
-const OCCUPIED_MS: Readonly<Record<OtherOwner['who'], number>> = {
-  'another node': 60_000,
-  'another process': 5_000,
-};
+/** A branch that is another's is looked at again after so long (contract, section 8). */
+const OCCUPIED_MS = 60_000;
 /** What nobody announces is asked for again after so long (contract, section 8). */
 const ASK_AGAIN_MS = 600_000;
-
-/** Far above what a node publishes; a branch that holds more is not a node's. */
-const LOOK_TOPICS_MAX = 10_000;
-const LOOK_BYTES_MAX = 16 << 20;
 
 const ASKED: Readonly<Record<AskedTopic, string>> = { server: '/server', power: '/power/' };
 
@@ -113,14 +107,17 @@ export class MqttBridge implements BridgeActor {
     const read = await brokerAddress(settings, this.#parts.clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
-    const look = await lookAround(this.#dialler(read.address, `${clientId}-look`), this.#topics.filters);
+    const own = { identifier, instance: this.#instance };
+    const look = await lookAround({
+      ...{ clock: this.#parts.clock, topics: this.#topics, identifier },
+      dial: this.#dialler(read.address, `${clientId}-look`),
+      claimedBy: (claim) => otherClaimant(claim, own),
+    });
     if (!look.ok) return look;
-    const claim = this.#topics.claimIn(look.held);
-    const owner = otherOwner(claim, { identifier, instance: this.#instance });
-    if (owner !== undefined) return { reason: owner.reason, waitMs: OCCUPIED_MS[owner.who] };
+    if (look.owner !== undefined) return { reason: look.owner, waitMs: OCCUPIED_MS };
     const held = new Map([...look.held].map(([topic, { text }]) => [topic, text]));
     // Said once more, so that it is this process that has said it.
-    if (claim.instance !== this.#instance) held.delete(this.#topics.status);
+    if (this.#topics.claimIn(look.held).instance !== this.#instance) held.delete(this.#topics.status);
     this.#tree.begin(held);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
   }
@@ -209,35 +206,4 @@ export class MqttBridge implements BridgeActor {
       node.log('warn', 'the broker is away', { reason });
     }
   }
-}
-
-/** Retained messages by topic, or why they cannot be had. */
-type Look =
-  | { readonly ok: true; readonly held: ReadonlyMap<string, BrokerMessage> }
-  | { readonly ok: false; readonly reason: string };
-
-/**
- * One look at what the broker keeps of this node: over a connection of its own, which has no will and publishes nothing, so that it does
- * no harm where the branch turns out to be another node's. `dial` begins it.
- */
-async function lookAround(
-  dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection,
-  filters: readonly string[],
-): Promise<Look> {
-  const held = new Map<string, BrokerMessage>();
-  let bytes = 0;
-  const connection = dial((message) => {
-    if (!message.retained) return;
-    held.set(message.topic, message);
-    bytes += message.text.length;
-    if (held.size > LOOK_TOPICS_MAX || bytes > LOOK_BYTES_MAX)
-      connection.cut('the branch holds more than a node publishes');
-  });
-  // What is retained comes between the two answers, at QoS 0 in one sequence with them.
-  const done =
-    (await connection.ready) &&
-    (await connection.subscribe(filters, { qos: 0 })) &&
-    (await connection.unsubscribe(filters));
-  await connection.end('the look is over');
-  return done ? { ok: true, held } : { ok: false, reason: await connection.ended };
 }

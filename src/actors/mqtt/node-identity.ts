@@ -3,6 +3,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { clipped } from '../text.js';
 
 const MACHINE_ID = '/etc/machine-id';
 
@@ -42,26 +43,18 @@ export interface BranchClaim {
   readonly instance: string | undefined;
 }
 
-/** Whose a branch is, and why, for people. */
-export interface OtherOwner {
-  readonly who: 'another node' | 'another process';
-  readonly reason: string;
-}
-
 /**
- * Undefined: the branch is ours to take. One of ours that is online is a leftover of this process, or another process on this machine,
- * unless that has died and the broker has not noticed yet.
+ * Who else claims the branch, in words for people; undefined: nobody. The claim may be a leftover: of a node that lost its power, or from
+ * before a broker was cut off. So its owner is asked (look.ts).
  */
-export function otherOwner(
+export function otherClaimant(
   { node, status, instance }: BranchClaim,
   own: { readonly identifier: string; readonly instance: string },
-): OtherOwner | undefined {
+): string | undefined {
   if (status !== 'online' || node === '') return undefined;
   if (node !== own.identifier) {
-    const name = node.slice(0, NAME_CHARS_MAX);
-    const reason = `this branch is that of another node, ${name}: give mqtt.topic a value of its own`;
-    return { who: 'another node', reason };
+    const name = clipped(node, NAME_CHARS_MAX);
+    return `this branch is that of another node, ${name}: give mqtt.topic a value of its own`;
   }
-  if (instance === undefined || instance === own.instance) return undefined;
-  return { who: 'another process', reason: 'this branch is that of another tonearm on this machine' };
+  return instance === own.instance ? undefined : 'this branch is that of another tonearm on this machine';
 }

@@ -10,7 +10,7 @@ import { deviceMessage, deviceTopic } from './home-assistant.js';
 import type { BranchClaim } from './node-identity.js';
 import { isTooLong } from './topics.js';
 
-const ONLINE = 'online';
+export const ONLINE = 'online';
 export const OFFLINE = 'offline';
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
@@ -18,6 +18,8 @@ type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 
 export class OwnTopics {
   readonly status: string;
   readonly node: string;
+  /** Where whoever wants the branch asks whether its owner lives. */
+  readonly who: string;
   /** Home Assistant's. */
   readonly device: string;
   readonly #settings: TopicSettings;
@@ -30,6 +32,7 @@ export class OwnTopics {
     this.#branch = branch;
     this.status = this.full('status');
     this.node = this.full('node');
+    this.who = this.full('who');
     this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
   }
 

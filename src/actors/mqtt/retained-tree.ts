@@ -53,6 +53,11 @@ export class RetainedTree {
     this.touch(topic);
   }
 
+  /** It is published once more, though the broker holds it, and though it may be under way just now. */
+  again(topic: string): void {
+    this.published(topic, '');
+  }
+
   /** Something to publish now; it is under way until it is acknowledged. `nowMs` is monotonic. */
   next(nowMs: number): Publication | undefined {
     for (const topic of this.#touched) {

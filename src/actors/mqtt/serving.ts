@@ -56,7 +56,7 @@ export class Serving {
       // Commands at QoS 0: of a flood at QoS 1 mosquitto drops what is above 1000, and so the last ones (measured); a connection that is
       // lost loses commands either way.
       const isOpen =
-        (await this.#connection.subscribe([topics.node, topics.status], { qos: 1 })) &&
+        (await this.#connection.subscribe([topics.node, topics.status, topics.who], { qos: 1 })) &&
         (commands.length === 0 || (await this.#connection.subscribe(commands, { qos: 0, rap: true })));
       if (isOpen) this.#open();
     }
@@ -84,8 +84,12 @@ export class Serving {
     this.#cancelPump();
     const { tree, clock } = this.#parts;
     let isMore = true;
-    while (isMore && this.#inFlight < this.#connection.window) {
-      isMore = this.#publishPassing() || this.#publishNext();
+    // In turn: neither a flood of refusals nor one of changes keeps the other waiting.
+    for (let turn = 0; isMore && this.#inFlight < this.#connection.window; turn += 1) {
+      isMore =
+        turn % 2 === 0
+          ? this.#publishPassing() || this.#publishNext()
+          : this.#publishNext() || this.#publishPassing();
     }
     if (this.#inFlight > 0) return;
     const now = clock.monotonic();
@@ -164,6 +168,9 @@ export class Serving {
     } else if (topic === topics.status && (!retained || text === OFFLINE)) {
       // Ours, but also the will of an earlier connection of ours, which this one may just have ended, or somebody's hand.
       tree.published(topic, text);
+      this.pump();
+    } else if (!retained && topic === topics.who) {
+      tree.again(topics.status);
       this.pump();
     } else if (!retained && topic === topics.node && text !== topics.wanted(topic, '')) {
       // Whose it is then is seen by looking: by the last word on it, of which both know the same.

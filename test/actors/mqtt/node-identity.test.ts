@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { identifierOf, otherOwner, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
+import { identifierOf, otherClaimant, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const MACHINE = '0123456789abcdef0123456789abcdef';
@@ -30,18 +30,21 @@ for (const [text, expected] of [
   });
 }
 
-for (const [node, status, instance, who] of [
+for (const [node, status, instance, claimant] of [
   ['', '', undefined, undefined],
   ['me', 'online', 'i', undefined],
-  ['me', 'online', undefined, undefined],
+  ['me', 'online', undefined, /another tonearm on this machine/],
   ['me', 'offline', 'j', undefined],
-  ['me', 'online', 'j', 'another process'],
+  ['me', 'online', 'j', /another tonearm on this machine/],
   ['you', 'offline', 'j', undefined],
   ['you', '', undefined, undefined],
-  ['you', 'online', undefined, 'another node'],
+  ['you', 'online', undefined, /another node, you: give mqtt\.topic/],
+  [`${'x'.repeat(63)}🎵`, 'online', undefined, /another node, x{63}\.\.\.: give/],
   ['', 'online', undefined, undefined],
 ] as const) {
-  test(`T/node ${node}, T/status ${status} by ${instance}: ${who ?? 'ours'}`, () => {
-    assert.equal(otherOwner({ node, status, instance }, OWN)?.who, who);
+  test(`T/node ${node}, T/status ${status} by ${instance}: ${claimant ?? 'ours'}`, () => {
+    const found = otherClaimant({ node, status, instance }, OWN);
+    if (claimant === undefined) assert.equal(found, undefined);
+    else assert.match(found ?? '', claimant);
   });
 }

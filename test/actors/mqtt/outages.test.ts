@@ -211,20 +211,6 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     });
   });
 
-  test('is shared with another process of this machine: it stays away, until the first is gone', async (t) => {
-    const there = await broker(t);
-    const first = await nodeOn(t, { url: there.url });
-    await first.up();
-    const second = await nodeOn(t, { url: there.url });
-    await second.connecting(/another tonearm on this machine/);
-    assert.deepEqual(
-      first.statuses.map(({ state }) => state),
-      ['up'],
-    );
-    await first.stop();
-    await second.up();
-  });
-
   test('loses a node without a word, and says so by its will', async (t) => {
     const there = await broker(t);
     const spy = await Spy.on(there.url, 'tonearm/living/status');

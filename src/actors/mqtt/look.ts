@@ -1,0 +1,82 @@
+// The first connection of an attempt: what the broker keeps of this node, and whether whoever claims its branch lives. It has no will and
+// publishes nothing but that question, so that it does no harm to a branch that is another's.
+
+import { type Clock, within } from '../../clock.js';
+import type { BrokerConnection, BrokerMessage } from './broker.js';
+import type { BranchClaim } from './node-identity.js';
+import { ONLINE, type OwnTopics } from './own-topics.js';
+
+/** Far above what a node publishes; a branch that holds more is not a node's. */
+const TOPICS_MAX = 10_000;
+const CHARS_MAX = 16 << 20;
+const TOO_MUCH = 'the branch holds more than a node publishes';
+/** A bridge that serves a branch answers within so long (contract, section 8). */
+const ANSWER_MS = 5_000;
+
+/** Retained messages by topic and whose the branch is (undefined: ours to take), or why they cannot be had. */
+export type Look =
+  | {
+      readonly ok: true;
+      readonly held: ReadonlyMap<string, BrokerMessage>;
+      readonly owner: string | undefined;
+    }
+  | { readonly ok: false; readonly reason: string };
+
+export interface LookParts {
+  readonly clock: Clock;
+  readonly topics: OwnTopics;
+  /** What the question says; nobody reads it but people. */
+  readonly identifier: string;
+  /** Begins the connection. */
+  readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
+  /** Who else claims the branch, for people. */
+  readonly claimedBy: (claim: BranchClaim) => string | undefined;
+}
+
+export async function lookAround(parts: LookParts): Promise<Look> {
+  const { topics, dial, claimedBy } = parts;
+  const held = new Map<string, BrokerMessage>();
+  let chars = 0;
+  let isTooMuch = false;
+  let hearOwner = (): void => undefined;
+  const answer = new Promise<'lives'>((resolve) => {
+    hearOwner = () => resolve('lives');
+  });
+  const connection = dial((message) => {
+    const { topic, text, retained } = message;
+    if (!retained) {
+      if (topic === topics.status && text === ONLINE) hearOwner();
+      return;
+    }
+    chars += text.length;
+    isTooMuch ||= held.size >= TOPICS_MAX || chars > CHARS_MAX;
+    if (isTooMuch) connection.cut(TOO_MUCH);
+    else held.set(topic, message);
+  });
+  // What is retained comes between the two answers, at QoS 0 in one sequence with them.
+  const isRead =
+    (await connection.ready) &&
+    (await connection.subscribe(topics.filters, { qos: 0 })) &&
+    (await connection.unsubscribe(topics.filters));
+  const claimant = isRead ? claimedBy(topics.claimIn(held)) : undefined;
+  const owner = claimant === undefined ? 'silent' : await ownerOf(connection, parts, answer);
+  await connection.end('the look is over');
+  // All of it may have come at one time with the answers, which are no sign then.
+  if (isTooMuch) return { ok: false, reason: TOO_MUCH };
+  if (!isRead || owner === 'lost') return { ok: false, reason: await connection.ended };
+  return { ok: true, held, owner: owner === 'lives' ? claimant : undefined };
+}
+
+/** Asks whoever claims the branch whether it lives. A node that lost its power, or a broker that was cut off, leaves a claim behind. */
+async function ownerOf(
+  connection: BrokerConnection,
+  { clock, topics, identifier }: LookParts,
+  answer: Promise<'lives'>,
+): Promise<'lives' | 'silent' | 'lost'> {
+  const isAsked =
+    (await connection.subscribe([topics.status], { qos: 1 })) &&
+    (await connection.publish(topics.who, identifier, false));
+  if (!isAsked) return 'lost';
+  const lost = connection.ended.then(() => 'lost' as const);
+  return (await within(clock, ANSWER_MS, Promise.race([answer, lost]))) ?? 'silent';
+}

@@ -1,0 +1,132 @@
+// Whose a branch is, against a real broker: two who want one, and what a life before has left there.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Broker, startBroker } from '../../broker/mosquitto.js';
+import { type NodeOptions, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { retained, Spy } from '../../broker/spy.js';
+import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+
+/** Looks again at another's branch after a twentieth of a second. */
+const IMPATIENT: Clock = clockWith(60_000, 50);
+/** Waits a twentieth of a second for an answer of whoever claims the branch. */
+const HASTY: Clock = clockWith(5_000, 50);
+
+function clockWith(waitMs: number, insteadMs: number): Clock {
+  return {
+    ...systemClock,
+    after: (ms, callback) => systemClock.after(ms === waitMs ? insteadMs : ms, callback),
+  };
+}
+
+describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+  let broker: Broker;
+  before(async () => {
+    broker = await startBroker();
+  });
+  after(() => broker.stop());
+
+  function nodeOn(t: TestContext, topic: string, identifier: string, options: Partial<NodeOptions> = {}) {
+    const settings = { topic, ...options.settings };
+    const node = new SimulatedNode({ url: broker.url, identifier, ...options, settings });
+    t.after(() => node.stop());
+    node.tell(...WHOLE_NODE);
+    return node;
+  }
+
+  async function spyOn(t: TestContext, topic: string, url = broker.url): Promise<Spy> {
+    const spy = await Spy.on(url, `${topic}/#`);
+    t.after(() => spy.end());
+    return spy;
+  }
+
+  for (const [who, topic, identifiers, settings, reason] of [
+    ['another node', 'house/a', ['first', 'second'], {}, /another node, first: give mqtt\.topic/],
+    ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
+    ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
+  ] as const) {
+    test(`is that of ${who}: the second only asks, and takes it when the first is gone`, async (t) => {
+      const first = nodeOn(t, topic, identifiers[0], { settings });
+      await first.up();
+      const spy = await spyOn(t, topic);
+      const second = nodeOn(t, topic, identifiers[1], { clock: IMPATIENT });
+      await second.connecting(reason);
+      const asked = () => spy.texts(`${topic}/who`).length;
+      const before = asked();
+      await until('it has asked again', () => asked() > before + 1);
+      const told = spy.seen
+        .filter(({ retained: kept }) => !kept)
+        .map(({ topic: each, text }) => [each, text]);
+      assert.deepEqual(
+        told.filter(([each]) => each !== `${topic}/who`),
+        told.filter(([each, text]) => each === `${topic}/status` && text === 'online'),
+        'nothing but questions and answers was published',
+      );
+      assert.equal(second.logged.length, 1, 'it has said so once');
+      assert.deepEqual(
+        first.statuses.map(({ state }) => state),
+        ['up'],
+      );
+      assert.ok(!(await retained(broker.url, `${topic}/who`)).has(`${topic}/who`));
+      await first.stop();
+      await second.up();
+      const held = await retained(broker.url, `${topic}/+`);
+      assert.deepEqual([held.get(`${topic}/node`), held.get(`${topic}/status`)], [identifiers[1], 'online']);
+    });
+  }
+
+  test('is answered for each time, and not for a question that is retained', async (t) => {
+    const topic = 'house/asked';
+    const spy = await spyOn(t, topic);
+    await spy.publish(`${topic}/who`, 'long ago', { retain: true });
+    await nodeOn(t, topic, 'first').up();
+    const answers = () => spy.texts(`${topic}/status`).length;
+    assert.equal(answers(), 1);
+    for (const count of [2, 3]) {
+      await spy.publish(`${topic}/who`, '');
+      await until('it is answered', () => answers() === count);
+    }
+    assert.deepEqual(new Set(spy.texts(`${topic}/status`)), new Set(['online']));
+  });
+
+  for (const [what, identifier] of [
+    ['another node', 'other'],
+    ['an older tonearm of this node', 'me'],
+  ] as const) {
+    test(`is claimed by ${what} that says nothing: it is taken`, async (t) => {
+      const topic = `house/${identifier}`;
+      const spy = await spyOn(t, topic);
+      await spy.publish(`${topic}/node`, identifier, { retain: true });
+      await spy.publish(`${topic}/status`, 'online', { retain: true });
+      await nodeOn(t, topic, 'me', { clock: HASTY }).up();
+      await spy.holds(`${topic}/node`, (text) => text === 'me');
+      assert.deepEqual(spy.texts(`${topic}/who`), ['me']);
+      assert.ok(spy.tree.has(`${topic}/audio/outputs/alsa`));
+    });
+  }
+
+  test('is claimed by what a broker kept whose power was cut: it is taken, and ours are not asked', async (t) => {
+    const there = await startBroker({ lines: ['autosave_on_changes true', 'autosave_interval 1'] });
+    t.after(() => there.stop());
+    const topic = 'tonearm/living';
+    const before = nodeOn(t, topic, 'me', { url: there.url });
+    await before.up();
+    await until('it is on the disk', () => there.log().includes('Saving in-memory database'));
+    await there.end('SIGKILL');
+    await before.stop();
+    await there.start();
+    const held = await retained(there.url, `${topic}/status`);
+    assert.equal(held.get(`${topic}/status`), 'online', 'nobody has said the will');
+    const spy = await spyOn(t, topic, there.url);
+    const node = nodeOn(t, topic, 'me', { url: there.url, clock: HASTY });
+    await node.up();
+    assert.deepEqual(spy.texts(`${topic}/who`), ['me']);
+    await there.end('SIGKILL');
+    await node.connecting(/./);
+    await there.start();
+    await node.up();
+    assert.equal(spy.texts(`${topic}/who`).length, 1, 'it knows its own claim');
+  });
+});
