@@ -34,6 +34,8 @@ export interface Live {
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** From now on with, or without, the peaks of the outputs. */
   setLevels(wanted: boolean): void;
+  /** Tries now, where the connection is lost, and does not wait until the next attempt is due. */
+  reconnect(): void;
   /** Milliseconds since the epoch by the node's clock, as far as its players' events tell it; else by this device's. */
   nodeTime(): number;
   close(): void;
@@ -95,6 +97,10 @@ class LiveNode implements Live {
     this.#forgetLevels();
     this.#tell();
     this.#stream.renew();
+  }
+
+  reconnect(): void {
+    this.#stream.retry();
   }
 
   nodeTime(): number {

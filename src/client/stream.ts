@@ -60,6 +60,8 @@ export class ReconnectingStream {
   #hurry: () => void = () => undefined;
   /** The attempt under way is given up for one with another query. */
   #renewing = false;
+  /** The attempt under way has been answered. */
+  #isOpen = false;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -72,6 +74,12 @@ export class ReconnectingStream {
     this.#renewing = true;
     this.#attempt.abort();
     this.#hurry();
+  }
+
+  /** Now, unless there is a stream. */
+  retry(): void {
+    this.#failures = 0;
+    if (!this.#isOpen) this.renew();
   }
 
   close(): void {
@@ -112,6 +120,7 @@ export class ReconnectingStream {
     } catch (error) {
       return asProblem(attempt.signal.reason ?? error);
     } finally {
+      this.#isOpen = false;
       clearTimeout(watchdog);
       attempt.abort();
     }
@@ -134,6 +143,7 @@ export class ReconnectingStream {
     const reader = response.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       heard();
+      this.#isOpen = true;
       this.#failures = 0;
       this.#take(parser, decoder.decode(piece.value, { stream: true }));
       this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);

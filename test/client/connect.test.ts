@@ -420,6 +420,28 @@ describe('a browser', () => {
   });
 });
 
+describe('told to reconnect', () => {
+  test('it does not wait for the next attempt, and gives one up that has no answer', async (t) => {
+    const scripted = await live(t);
+    await scripted.stream().end();
+    await settled();
+    assert.equal(scripted.live.state.connection.status, 'lost');
+    scripted.live.reconnect();
+    await settled();
+    assert.equal(scripted.streams.length, 2);
+    scripted.live.reconnect();
+    await settled();
+    assert.deepEqual([scripted.streams.length, scripted.streams[1]?.aborted], [3, true]);
+  });
+
+  test('it keeps a stream that it has', async (t) => {
+    const scripted = await live(t);
+    scripted.live.reconnect();
+    await settled();
+    assert.deepEqual([scripted.streams.length, scripted.stream().aborted], [1, false]);
+  });
+});
+
 describe('levels', () => {
   test('are switched while it is connected, which nobody notices', async (t) => {
     const scripted = await live(t);
