@@ -3,6 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
+import type { Farewell } from './absence.js';
+import { Header } from './connection.js';
 import { Reporting } from './controls.js';
 import { say } from './language.js';
 import { type Levels, Metering } from './meter.js';
@@ -18,26 +20,36 @@ import { System } from './system.js';
 import type { Turns } from './turns.js';
 import { UpgradeCard } from './upgrade.js';
 
-/** As `power.action` names it. */
-export type Leaving = 'reboot' | 'poweroff';
-
 interface AppProps {
   readonly live: Live;
   readonly state: NodeState;
   /** It answers, whatever the stream says. */
   readonly isBeating: boolean;
-  /** Why it will be lost, or is. */
-  readonly leaving: Leaving | undefined;
+  readonly farewell: Farewell | undefined;
   readonly levels: Levels;
   readonly turns: Turns;
 }
 
-export function App({ live, state, isBeating, leaving, levels, turns }: AppProps) {
+/** A network that falters for less takes nothing out of a hand. */
+const HICCUP_MS = 1500;
+
+/** Whether it has been so for `ms`. */
+function useLasting(is: boolean, ms: number): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLasts(is), is ? ms : 0);
+    return () => clearTimeout(timer);
+  }, [is, ms]);
+  return is && lasts;
+}
+
+export function App({ live, state, isBeating, farewell, levels, turns }: AppProps) {
   const { notices, report, dismiss } = useNotices();
   const unfolding = useState(false);
-  const { connection, server } = state;
+  const { connection, server, upgrade } = state;
   const node = server?.hostname ?? location.hostname;
   const status = connection.status === 'live' && !isBeating ? 'lost' : connection.status;
+  const isGone = useLasting(status === 'lost', connection.status === 'lost' ? 0 : HICCUP_MS);
   useEffect(() => {
     document.title = node;
   }, [node]);
@@ -47,50 +59,24 @@ export function App({ live, state, isBeating, leaving, levels, turns }: AppProps
         <a class="skip" href="#now">
           {say('skip')}
         </a>
-        <Header node={node} status={status} leaving={leaving} />
-        <main class={status === 'lost' ? 'stale' : ''}>
-          <Pacing.Provider value={turns}>
-            <Unfolding.Provider value={unfolding}>
-              {status === 'connecting' ? null : <Sections live={live} state={state} />}
-            </Unfolding.Provider>
-          </Pacing.Provider>
+        <Header
+          {...{ node, status, upgrade, farewell }}
+          since={connection.since}
+          retry={() => live.reconnect()}
+        />
+        <main>
+          {/* What cannot be sent cannot be set. */}
+          <fieldset disabled={isGone}>
+            <Pacing.Provider value={turns}>
+              <Unfolding.Provider value={unfolding}>
+                {status === 'connecting' ? null : <Sections live={live} state={state} />}
+              </Unfolding.Provider>
+            </Pacing.Provider>
+          </fieldset>
         </main>
         <Notices notices={notices} dismiss={dismiss} />
       </Metering.Provider>
     </Reporting.Provider>
-  );
-}
-
-const STATUS = {
-  connecting: ['connecting', 'busy'],
-  live: ['live', 'good'],
-  lost: ['lost', 'bad'],
-  closed: ['lost', 'bad'],
-} as const;
-
-const LOST = { reboot: 'rebooting', poweroff: 'poweringOff' } as const;
-
-interface HeaderProps extends Pick<AppProps, 'leaving'> {
-  readonly node: string;
-  readonly status: NodeState['connection']['status'];
-}
-
-function Header({ node, status, leaving }: HeaderProps) {
-  const [text, tone] = STATUS[status];
-  const lost = leaving === undefined ? 'lostLong' : LOST[leaving];
-  return (
-    <header>
-      <div class="bar">
-        <h1 class="clip">
-          <bdi>{node}</bdi>
-        </h1>
-        <p class={`state ${tone}`} role="status">
-          <span class="dot" aria-hidden="true" />
-          {say(text)}
-        </p>
-      </div>
-      {status === 'lost' ? <p class="banner wrap">{say(lost, { node: `\u2068${node}\u2069` })}</p> : null}
-    </header>
   );
 }
 

@@ -1,49 +1,66 @@
 // The page's entry: connects to the node that it came from, and draws what is known of it, once per frame at most.
 
 import { options, render } from 'preact';
-import { connect, tonearm } from '../client/client.js';
-import { App, type Leaving } from './app.js';
+import { connect, type NodeEvent, tonearm } from '../client/client.js';
+import type { Farewell } from './absence.js';
+import { App } from './app.js';
+import { keepFocus } from './focus.js';
 import { language } from './language.js';
 import { Levels } from './meter.js';
-import { watchPulse } from './pulse.js';
+import { watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
+
+/** What an event says of why the node will be away. */
+function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
+  if (type === 'power.action') return { errand: data.action, at: Date.now() };
+  return type === 'server.info' && data === 'bye' ? { errand: 'restart', at: Date.now() } : undefined;
+}
 
 function open(place: Element, turns: Turns): void {
   const levels = new Levels();
   let isBeating = true;
-  /** What the node has been told to do with itself, until it is heard again. */
-  let leaving: Leaving | undefined;
+  let farewell: Farewell | undefined;
+  let wasLive = false;
   // A proxy may have the node below a path of its own.
   const node = tonearm(new URL('.', location.href));
   const live = connect(node, {
     levels: !document.hidden,
-    onChange: (state, changed) => {
-      if (changed.includes('levels')) for (const [output, peaks] of state.levels) levels.put(output, peaks);
+    onChange: ({ connection, levels: told }, changed) => {
+      if (changed.includes('levels')) for (const [output, peaks] of told) levels.put(output, peaks);
+      const isLive = connection.status === 'live';
+      // A stream may be renewed before the node leaves: only who was lost has come back.
+      if (isLive && !wasLive) farewell = undefined;
+      wasLive = isLive;
       if (changed.some((slice) => slice !== 'levels')) drawSoon();
     },
-    onEvent: ({ type, data }) => {
+    onEvent: (event) => {
       heard();
-      if (type === 'power.action') leaving = data.action;
-      else if (type === 'server.info' && data === 'connected') leaving = undefined;
-      else return;
+      const said = farewellOf(event);
+      // A service that ends says so behind the reason.
+      if (said === undefined || (said.errand === 'restart' && farewell !== undefined)) return;
+      farewell = said;
       drawSoon();
     },
   });
   const draw = (): void => {
     const { state } = live;
-    render(
-      <App live={live} state={state} isBeating={isBeating} leaving={leaving} levels={levels} turns={turns} />,
-      place,
-    );
+    render(<App {...{ live, state, isBeating, farewell, levels, turns }} />, place);
   };
   const drawSoon = (): void => turns.soon(draw);
+  const hasHand = watchHands(document);
   const heard = watchPulse({
     ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
-    isWatched: () => !document.hidden && live.state.connection.status === 'live',
+    attention: () => {
+      const { status } = live.state.connection;
+      if (document.hidden || status === 'connecting') return 'resting';
+      if (status !== 'live') return 'lost';
+      return hasHand() ? 'watched' : 'resting';
+    },
     onChange: (now) => {
       isBeating = now;
       drawSoon();
     },
+    onReturn: () => live.reconnect(),
   });
   // What nobody sees costs the node nothing.
   document.addEventListener('visibilitychange', () => live.setLevels(!document.hidden));
@@ -53,7 +70,7 @@ function open(place: Element, turns: Turns): void {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 document.documentElement.lang = language;
-const turns = new Turns((call) => requestAnimationFrame(call));
+const turns = new Turns((call) => requestAnimationFrame(call), keepFocus(page));
 options.debounceRendering = (work) => turns.soon(work);
 // To read this module has been one task.
 turns.soon(() => open(page, turns));

@@ -78,15 +78,16 @@ interface OutputPartProps {
 
 function DefaultButton({ node, output, name }: OutputPartProps) {
   const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id));
-  if (shown) return <span class="tag tag-on">{say('defaultOutput')}</span>;
+  // One button in both states: it keeps the focus.
   return (
     <button
       type="button"
       class="button small plain"
       aria-label={say('makeDefaultOf', { name })}
-      onClick={() => set(true)}
+      aria-pressed={shown}
+      onClick={() => shown || set(true)}
     >
-      {say('makeDefault')}
+      {say(shown ? 'defaultOutput' : 'makeDefault')}
     </button>
   );
 }

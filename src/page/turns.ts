@@ -8,6 +8,7 @@ const TURN_MS = 1;
 
 export class Turns {
   readonly #atFrame: (call: () => void) => unknown;
+  readonly #behind: () => void;
   readonly #now = new Set<() => void>();
   /** What is to be drawn first, and what has more time. */
   readonly #pieces = [new Set<() => void>(), new Set<() => void>()] as const;
@@ -16,9 +17,10 @@ export class Turns {
   #isComing = false;
   #endedAt = 0;
 
-  /** `atFrame` calls when the browser is about to lay out and paint. */
-  constructor(atFrame: (call: () => void) => unknown) {
+  /** `atFrame` calls when the browser is about to lay out and paint; `behind` is called at the end of each turn. */
+  constructor(atFrame: (call: () => void) => unknown, behind: () => void = () => undefined) {
     this.#atFrame = atFrame;
+    this.#behind = behind;
   }
 
   /** In the next turn, once, however often it is asked for until then. */
@@ -58,6 +60,7 @@ export class Turns {
         piece();
         this.#draw();
       }
+      this.#behind();
     } finally {
       // Also behind a work that has thrown.
       this.#endedAt = performance.now();

@@ -102,6 +102,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
       await until('pactl agrees', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
       await output('Kitchen').getByText('Default', { exact: true }).waitFor();
+      const focused = await page.evaluate('document.activeElement.getAttribute("aria-label")');
+      assert.equal(focused, 'Make default: Kitchen');
       await page.getByRole('button', { name: 'Make default: Living room' }).press('Enter');
       await until('and back', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
     });
@@ -208,7 +210,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('the daemon is restarted: the page says so, and comes back by itself', async () => {
       const restarted = daemon.restart();
-      await page.getByText('Connection lost').waitFor();
+      await page.getByText('Restarting', { exact: true }).waitFor();
       await restarted;
       await page.getByText('Connected', { exact: true }).waitFor();
       await sound.pactl('set-sink-volume', 'living', '52%');

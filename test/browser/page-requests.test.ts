@@ -197,7 +197,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('Connection lost').waitFor();
     await page.getByText('Trying again').waitFor();
     node.change('power', { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
-    await page.getByText('living-room\u2069 is restarting.').waitFor();
+    await page.getByText('living-room\u2069 is restarting').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected', { exact: true }).waitFor();
   });

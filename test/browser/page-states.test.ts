@@ -176,9 +176,15 @@ export const STATES: Readonly<Record<string, State>> = {
     },
   },
   lost: {
+    act: async (page) => {
+      await page.route('**/server', (route) => route.abort());
+      await page.getByText('Connection lost').waitFor();
+    },
+  },
+  restarting: {
     act: async (page, node) => {
       await node.close();
-      await page.getByText('Connection lost').waitFor();
+      await page.getByText('Restarting', { exact: true }).waitFor();
     },
   },
 };
@@ -246,7 +252,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
           }
           assert.deepEqual(await misfits(page), [], String(width));
           assert.equal(await page.title(), 'living-room');
-          if (name !== 'lost' && name !== 'refused') assert.deepEqual(faults, []);
+          if (!['lost', 'restarting', 'refused'].includes(name)) assert.deepEqual(faults, []);
         } finally {
           await page.close();
           await node.close();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { watchPulse } from '../../src/page/pulse.js';
+import { type Attention, watchHands, watchPulse } from '../../src/page/pulse.js';
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setInterval', 'Date'] });
@@ -15,14 +15,23 @@ afterEach(() => {
 
 /** A pulse whose questions are answered while `answers` says so; `after` turns the clock and lets the answers come. */
 function pulseOf() {
-  const state = { answers: true, isWatched: true, asked: 0, told: [] as boolean[] };
+  const state = {
+    answers: true,
+    attention: 'watched' as Attention,
+    asked: 0,
+    told: [] as boolean[],
+    returned: 0,
+  };
   const heard = watchPulse({
     ask: () => {
       state.asked += 1;
       return state.answers ? Promise.resolve() : Promise.reject(new Error('no answer'));
     },
-    isWatched: () => state.isWatched,
+    attention: () => state.attention,
     onChange: (isBeating) => state.told.push(isBeating),
+    onReturn: () => {
+      state.returned += 1;
+    },
   });
   const after = async (ms: number, each: () => void = () => undefined): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 50) {
@@ -42,10 +51,10 @@ test('it asks two or three times a second, and is content with the answers', asy
   assert.deepEqual(state.told, []);
 });
 
-test('it asks nothing while something comes, nor while nobody looks', async () => {
+test('it asks nothing while something comes, nor while the page rests', async () => {
   const { state, heard, after } = pulseOf();
   await after(5000, heard);
-  state.isWatched = false;
+  state.attention = 'resting';
   await after(5000);
   assert.equal(state.asked, 0);
 });
@@ -69,4 +78,32 @@ test('a page that stood still itself asks first', async () => {
   mock.timers.setTime(Date.now() + 60_000);
   await after(200);
   assert.deepEqual(state.told, []);
+});
+
+test('a node that is lost is asked once a second, and its first answer is told once', async () => {
+  const { state, after } = pulseOf();
+  state.attention = 'lost';
+  state.answers = false;
+  await after(10_000);
+  assert.ok(state.asked >= 8 && state.asked <= 11, `${state.asked}`);
+  assert.equal(state.returned, 0);
+  state.answers = true;
+  await after(10_000);
+  assert.equal(state.returned, 1);
+  state.answers = false;
+  await after(2000);
+  state.answers = true;
+  await after(2000);
+  assert.equal(state.returned, 2);
+});
+
+test('a page rests a minute after the last hand', () => {
+  const page = new EventTarget();
+  const hasHand = watchHands(page);
+  mock.timers.tick(59_000);
+  assert.equal(hasHand(), true);
+  mock.timers.tick(2000);
+  assert.equal(hasHand(), false);
+  page.dispatchEvent(new Event('pointerdown'));
+  assert.equal(hasHand(), true);
 });

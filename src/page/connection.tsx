@@ -1,0 +1,77 @@
+// The head of the page: the node's name and how the connection to it is; while it is lost, why, and a way not to wait.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { NodeState } from '../client/client.js';
+import { type Errand, errandOf, type Farewell } from './absence.js';
+import { say } from './language.js';
+import type { TextKey } from './texts.js';
+
+/** How often it is looked whether an errand takes too long. */
+const LOOK_MS = 1000;
+
+const STATUS = {
+  connecting: ['connecting', 'busy'],
+  live: ['live', 'good'],
+  lost: ['lost', 'bad'],
+  closed: ['lost', 'bad'],
+} as const;
+
+/** What is said of each, in short and at length. */
+const ERRANDS: Readonly<Record<Errand, readonly [text: TextKey, long: TextKey]>> = {
+  reboot: ['rebootingShort', 'rebooting'],
+  poweroff: ['poweredOff', 'poweringOff'],
+  upgrade: ['upgrading', 'upgradingAway'],
+  restart: ['rebootingShort', 'restartingAway'],
+};
+
+interface HeaderProps {
+  readonly node: string;
+  readonly status: NodeState['connection']['status'];
+  readonly since: number;
+  readonly upgrade: NodeState['upgrade'];
+  /** What the node has said last of leaving. */
+  readonly farewell: Farewell | undefined;
+  readonly retry: () => void;
+}
+
+export function Header({ node, status, since, upgrade, farewell, retry }: HeaderProps) {
+  const isLost = status === 'lost';
+  useTicks(isLost || farewell !== undefined);
+  // While it is there, the card of the upgrade says what is under way.
+  const errand = errandOf(farewell, isLost ? upgrade : undefined, since, Date.now());
+  const [text, tone] = errand === undefined ? STATUS[status] : ([ERRANDS[errand][0], 'busy'] as const);
+  const long = errand === undefined ? 'lostLong' : ERRANDS[errand][1];
+  return (
+    <header>
+      <div class="bar">
+        <h1 class="clip">
+          <bdi>{node}</bdi>
+        </h1>
+        <p class={`state ${tone}`} role="status">
+          <span class="dot" aria-hidden="true" />
+          {say(text)}
+        </p>
+      </div>
+      {isLost || errand !== undefined ? (
+        <div class={`banner ${errand === undefined ? 'bad' : ''}`}>
+          <p class="wrap">{say(long, { node: `\u2068${node}\u2069` })}</p>
+          {isLost ? (
+            <button type="button" class="button small" onClick={retry}>
+              {say('tryNow')}
+            </button>
+          ) : null}
+        </div>
+      ) : null}
+    </header>
+  );
+}
+
+/** Draws again each second while `runs`. */
+function useTicks(runs: boolean): void {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = setInterval(() => draw((times) => times + 1), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [runs]);
+}

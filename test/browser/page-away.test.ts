@@ -1,0 +1,166 @@
+// A node that goes away: what the page says of it when that was asked for and when it was not, what can be done meanwhile, where the
+// focus is, and that it comes back.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { NodeWithPage, ORDINARY, upgrade } from './node-with-page.js';
+import { type SeverableProxy, startProxy } from './severable-proxy.js';
+
+const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
+
+/** What happens before the connection ends, and what the page says of it. */
+const ROWS: readonly (readonly [
+  what: string,
+  happen: (node: NodeWithPage) => void,
+  short: string,
+  long: string,
+])[] = [
+  ['nothing', () => undefined, 'Connection lost', 'Trying again'],
+  ['a reboot', (node) => node.change('power', action('reboot')), 'Restarting', 'is restarting'],
+  ['power off', (node) => node.change('power', action('poweroff')), 'Switched off', 'is switched off'],
+  ['an upgrade', (node) => node.change('upgrade', ...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
+];
+
+function action(what: string) {
+  return { kind: 'event', type: 'power.action', json: `{"action":"${what}"}` } as const;
+}
+
+describe('while its node is away the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let proxy: SeverableProxy;
+  let page: Page;
+  const connected = () => page.getByText('Connected', { exact: true }).waitFor();
+  const focused = (): Promise<unknown> =>
+    page.evaluate('(({ activeElement: at }) => at.ariaLabel ?? at.className)(document)');
+
+  before(async () => {
+    browser = await openChromium({ locale: 'en-GB' });
+  });
+  beforeEach(async () => {
+    node = new NodeWithPage().up();
+    proxy = await startProxy(node.port);
+    page = await browser.context.newPage();
+    await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
+    await connected();
+    await page.locator('#system .button').first().waitFor();
+  });
+  afterEach(async () => {
+    await page.close();
+    await proxy.close();
+    await node.close();
+  });
+  after(() => browser.close());
+
+  for (const [what, happen, short, long] of ROWS) {
+    test(`says "${short}" behind ${what}, takes no command, and comes back`, async () => {
+      happen(node);
+      if (what !== 'nothing') await page.getByText(short, { exact: true }).waitFor();
+      const { port } = proxy;
+      await proxy.close();
+      await page.getByRole('button', { name: 'Try now' }).waitFor();
+      await page.locator('header .state').getByText(short, { exact: true }).waitFor();
+      await page.locator('.banner').getByText(long).waitFor();
+      assert.equal(await page.locator('header .bad').count(), what === 'nothing' ? 2 : 0);
+      const buttons = page.locator('main button');
+      assert.ok((await buttons.count()) > 10);
+      for (const button of await buttons.all()) await until('it is disabled', () => button.isDisabled());
+      proxy = await startProxy(node.port, port);
+      await connected();
+      await until('it takes commands', () =>
+        page.getByRole('button', { name: 'Mute Living room' }).isEnabled(),
+      );
+    });
+  }
+
+  test('keeps the focus near what had it, and gives it back', async () => {
+    const mute = page.getByRole('button', { name: 'Mute Living room' });
+    await mute.focus();
+    const { port } = proxy;
+    await proxy.close();
+    await until('the card has it', async () => String(await focused()).startsWith('card output'));
+    proxy = await startProxy(node.port, port);
+    await connected();
+    await until('the button has it', async () => (await focused()) === 'Mute Living room');
+  });
+
+  test('tries at once when it is told to', async () => {
+    const { port } = proxy;
+    await proxy.close();
+    await page.getByText('Connection lost').waitFor();
+    // What it asks by itself never comes through.
+    await page.route('**/server', (route) =>
+      route.request().method() === 'HEAD' ? route.abort() : route.continue(),
+    );
+    proxy = await startProxy(node.port, port);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await connected();
+  });
+});
+
+describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  before(async () => {
+    browser = await openChromium({ locale: 'en-GB' });
+    page = await browser.context.newPage();
+    node = new NodeWithPage().up();
+  });
+  after(async () => {
+    await browser.close();
+    await node.close();
+  });
+
+  test('asks nothing a minute after the last hand, and again when one comes', async () => {
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'HEAD') asked += 1;
+    });
+    await page.clock.install();
+    await page.goto(node.url);
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await until('it asks', () => asked > 0);
+    // So long without a byte is a loss: it comes back by itself.
+    await page.clock.fastForward(61_000);
+    await page.getByText('Connected', { exact: true }).waitFor();
+    const before = asked;
+    await page.clock.runFor(5000);
+    assert.equal(asked, before);
+    await page.mouse.move(100, 100);
+    await until('it asks again', () => asked > before);
+  });
+
+  test('where a control becomes a text the focus stays in its card', async () => {
+    await page.goto(node.url);
+    const button = page.getByRole('button', { name: /^Upgrade to/ });
+    await button.focus();
+    node.change('upgrade', ...upgrade({}, RUNNING));
+    await page.getByRole('progressbar').waitFor();
+    const within = () => page.evaluate("document.activeElement.closest('#upgrade') !== null");
+    await until('the card has it', within);
+    node.change('upgrade', ...(ORDINARY['upgrade'] ?? []));
+    await button.waitFor();
+    assert.equal(await within(), true);
+  });
+
+  test('forced colours tell on from off, and show what opens a list', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    await page.goto(node.url);
+    const style = (selector: string, property: string): Promise<string> =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+    await page.locator('.switch').nth(1).waitFor();
+    for (const [on, off] of [
+      ['[aria-checked=true] .switch-track', '[aria-checked=false] .switch-track'],
+      ['.output [aria-pressed=true].icon-button', '.output [aria-pressed=false].icon-button'],
+    ] as const)
+      assert.notEqual(await style(on, 'backgroundColor'), await style(off, 'backgroundColor'), on);
+    assert.match(await style('.choice', 'backgroundImage'), /gradient/);
+    assert.match(await style('.slider input', 'forcedColorAdjust'), /none/);
+    await page.emulateMedia({ forcedColors: 'none' });
+  });
+});
