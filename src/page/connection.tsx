@@ -3,8 +3,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 import { type Errand, errandOf, type Farewell } from './absence.js';
+import type { TextKey } from './english.js';
 import { say } from './language.js';
-import type { TextKey } from './texts.js';
 
 /** How often it is looked whether an errand takes too long. */
 const LOOK_MS = 1000;

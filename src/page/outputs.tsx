@@ -2,10 +2,10 @@
 
 import type { OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, Slider, Toggle, useControl } from './controls.js';
+import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
 import { Cards, Empty, Name, still } from './parts.js';
-import type { TextKey } from './texts.js';
 
 interface OutputsProps {
   readonly node: Tonearm;

@@ -4,8 +4,8 @@
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
+import type { TextKey } from './english.js';
 import { say } from './language.js';
-import type { TextKey } from './texts.js';
 import { Turns } from './turns.js';
 
 /** Which turns a part's pieces are drawn in. */

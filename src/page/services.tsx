@@ -2,9 +2,9 @@
 
 import type { ServiceRecord, Tonearm } from '../client/client.js';
 import { ActionButton, Switch, useControl } from './controls.js';
+import type { TextKey } from './english.js';
 import { say } from './language.js';
 import { Cards, Empty, Name, still } from './parts.js';
-import type { TextKey } from './texts.js';
 
 interface ServicesProps {
   readonly node: Tonearm;

@@ -3,10 +3,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
 import { useAction } from './controls.js';
+import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
 import { sayState, still } from './parts.js';
-import type { TextKey } from './texts.js';
 
 interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
   readonly node: Tonearm;
