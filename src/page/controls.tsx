@@ -1,4 +1,4 @@
-// What a hand can set: sliders, switches, choices and buttons. Each shows at once what was set, and takes it back with the
+// What a hand can set: switches, choices and buttons. Each shows at once what was set, and takes it back with the
 // problem's words when the node refuses it.
 
 import { type ComponentChildren, createContext } from 'preact';
@@ -71,75 +71,6 @@ export function useAction(send: () => Promise<unknown>): readonly [isUnderWay: b
       .finally(() => setUnderWay(false));
   };
   return [isUnderWay, begin];
-}
-
-interface SliderProps {
-  readonly label: string;
-  readonly value: number;
-  readonly min?: number;
-  readonly max?: number;
-  readonly step?: number;
-  /** What stands beside it and is read out. */
-  readonly text: (value: number) => string;
-  readonly send: (value: number) => Promise<unknown>;
-  readonly class?: string;
-  readonly disabled?: boolean;
-  readonly dim?: boolean;
-  /** Sent when the hand lets go: each value on the way would be heard as a jump. */
-  readonly late?: boolean;
-}
-
-export function Slider(props: SliderProps) {
-  const {
-    label,
-    value,
-    min = 0,
-    max = 1,
-    step: by = 0.01,
-    text,
-    send,
-    disabled = false,
-    late = false,
-  } = props;
-  const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
-  const { shown, set, hold, release } = useControl(value, send, alike);
-  const [preview, setPreview] = useState<number>();
-  const grip = (): void => {
-    hold();
-    const ended = new AbortController();
-    const letGo = (): void => {
-      ended.abort();
-      release();
-    };
-    for (const end of ['pointerup', 'pointercancel', 'blur']) addEventListener(end, letGo, ended);
-  };
-  const seen = preview ?? shown;
-  const part = Math.min(1, Math.max(0, (seen - min) / (max - min)));
-  const valueIn = (input: HTMLInputElement): number => Number((min + input.valueAsNumber * by).toFixed(4));
-  return (
-    <div class={`slider ${props.class ?? ''} ${props.dim ? 'dim' : ''}`}>
-      <input
-        type="range"
-        aria-label={label}
-        aria-valuetext={text(seen)}
-        min={0}
-        max={Math.round((max - min) / by)}
-        value={Math.round((seen - min) / by)}
-        disabled={disabled}
-        style={{ '--part': part }}
-        onPointerDown={grip}
-        onInput={({ currentTarget }) => (late ? setPreview : set)(valueIn(currentTarget))}
-        onChange={({ currentTarget }) => {
-          if (!late) return;
-          set(valueIn(currentTarget));
-          setPreview(undefined);
-        }}
-      />
-      <span class="slider-text" aria-hidden="true">
-        {text(seen)}
-      </span>
-    </div>
-  );
 }
 
 interface ToggleProps {

@@ -1,11 +1,12 @@
 // The outputs: volume, mute, level, which one is the default, port and balance.
 
 import type { OutputRecord, Tonearm } from '../client/client.js';
-import { Choice, Slider, Toggle, useControl } from './controls.js';
+import { Choice, Toggle, useControl } from './controls.js';
 import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
 import { Cards, Empty, Name, still } from './parts.js';
+import { Slider } from './slider.js';
 
 interface OutputsProps {
   readonly node: Tonearm;

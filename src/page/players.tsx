@@ -2,11 +2,12 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { type ClientRecord, type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
-import { ActionButton, Slider, Toggle, useControl } from './controls.js';
+import { ActionButton, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Cards, Name, still } from './parts.js';
 import { clockOf, lengthOf } from './position.js';
+import { Slider } from './slider.js';
 
 interface PlayersProps {
   readonly node: Tonearm;

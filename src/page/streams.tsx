@@ -4,11 +4,12 @@
 import { createContext } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
-import { ChoiceOf, type Option, Slider, Toggle, useControl } from './controls.js';
+import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Empty, Name, Pacing, still, useGrowing } from './parts.js';
 import { Rows } from './rows.js';
+import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
 const TITLES_AT_ONCE = 5;

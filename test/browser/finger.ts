@@ -1,0 +1,67 @@
+// A finger on a page of Chromium, by the touch events of its own protocol: it scrolls, taps and drags as on a phone.
+
+import type { Locator, Page } from 'playwright-core';
+
+export type Spot = readonly [x: number, y: number];
+
+export const PHONE = { locale: 'en-GB', viewport: { width: 360, height: 740 }, hasTouch: true } as const;
+
+export interface Finger {
+  down(at: Spot): Promise<void>;
+  /** In so many steps. */
+  move(to: Spot, steps?: number): Promise<void>;
+  up(): Promise<void>;
+  /** As when a call comes in. */
+  cancel(): Promise<void>;
+  tap(at: Spot): Promise<void>;
+}
+
+export async function fingerOn(page: Page): Promise<Finger> {
+  const protocol = await page.context().newCDPSession(page);
+  let spot: Spot = [0, 0];
+  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd' | 'touchCancel', at?: Spot) =>
+    protocol.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: at === undefined ? [] : [{ x: at[0], y: at[1] }],
+    });
+  const down = async (at: Spot): Promise<void> => {
+    spot = at;
+    await send('touchStart', at);
+  };
+  const up = async (): Promise<void> => {
+    await send('touchEnd');
+  };
+  return {
+    down,
+    up,
+    move: async (to, steps = 8) => {
+      const [x, y] = spot;
+      for (let step = 1; step <= steps; step += 1)
+        await send('touchMove', [x + ((to[0] - x) * step) / steps, y + ((to[1] - y) * step) / steps]);
+      spot = to;
+    },
+    cancel: async () => {
+      await send('touchCancel');
+    },
+    tap: async (at) => {
+      await down(at);
+      await up();
+    },
+  };
+}
+
+/** Where on the screen a slider is at `part` of its way; its thumb has a width. */
+export async function spotOn(slider: Locator, part: number): Promise<Spot> {
+  await slider.scrollIntoViewIfNeeded();
+  const box = await slider.boundingBox();
+  if (box === null) throw new Error('the slider is not on the screen');
+  return [box.x + 11 + (box.width - 22) * part, box.y + box.height / 2];
+}
+
+/** The middle of what is on the screen. */
+export async function middleOf(what: Locator): Promise<Spot> {
+  await what.scrollIntoViewIfNeeded();
+  const box = await what.boundingBox();
+  if (box === null) throw new Error('it is not on the screen');
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}

@@ -1,0 +1,115 @@
+// What a thumb does on a phone: by Chromium's own touch events, 360 pixels wide. What it comes to is read from what the node is asked.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { type Finger, fingerOn, PHONE, type Spot, spotOn } from './finger.js';
+import { NodeWithPage, ORDINARY, stream } from './node-with-page.js';
+
+const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
+
+describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  let finger: Finger;
+  before(async () => {
+    browser = await openChromium(PHONE);
+  });
+  beforeEach(async () => {
+    node = new NodeWithPage().up({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
+    page = await browser.context.newPage();
+    finger = await fingerOn(page);
+    await page.goto(node.url);
+    await page.locator('#system .button').first().waitFor();
+    node.backends.asked.length = 0;
+  });
+  afterEach(async () => {
+    await page.close();
+    await node.close();
+  });
+  after(() => browser.close());
+
+  const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });
+  const volume = (): Locator => slider('Volume of Living room').first();
+  const scrolled = (): Promise<number> => page.evaluate('scrollY');
+  /** The volumes and positions that the node was asked for, in order. */
+  const asked = (): number[] =>
+    node.backends.asked.flatMap(({ command }) => {
+      if (command.do === 'volume' && 'volume' in command) return [command.volume ?? Number.NaN];
+      return command.do === 'position' ? [command.position] : [];
+    });
+
+  const SCROLLS: readonly (readonly [what: string, dx: number, dy: number])[] = [
+    ['upwards', 0, -200],
+    ['upwards at a slant of 20 degrees', 73, -200],
+  ];
+  for (const [what, dx, dy] of SCROLLS) {
+    for (const name of ['Volume of Living room', /^Position in/]) {
+      test(`a scroll ${what} that begins on "${name}" sets nothing`, async () => {
+        const before = await slider(name).first().inputValue();
+        const at = await spotOn(slider(name).first(), 0.6);
+        const from = await scrolled();
+        await finger.down(at);
+        await finger.move([at[0] + dx, at[1] + dy], 12);
+        await finger.up();
+        await until('the page has scrolled', async () => (await scrolled()) > from + 50);
+        assert.deepEqual(asked(), []);
+        if (name === 'Volume of Living room') assert.equal(await slider(name).first().inputValue(), before);
+      });
+    }
+  }
+
+  test('a finger that moves sideways takes the volume along, wherever it came down', async () => {
+    const [x, y] = await spotOn(volume(), 0.8);
+    await finger.down([x, y]);
+    await finger.move([x + 6, y]);
+    assert.deepEqual(asked(), [], 'it may still scroll');
+    await finger.move([x - 40, y]);
+    await finger.up();
+    await until('it was asked', () => asked().length > 0);
+    const shown = Number(await volume().inputValue());
+    assert.ok(shown < 42 && shown > 15, `${shown}`);
+    await until('the last value arrives', () => asked().at(-1) === shown / 100);
+  });
+
+  test('a finger that is taken away puts the volume back', async () => {
+    const [x, y] = await spotOn(volume(), 0.42);
+    await finger.down([x, y]);
+    await finger.move([x + 60, y]);
+    await until('it was asked', () => asked().some((each) => each > 0.5));
+    await finger.cancel();
+    await until('it is as it was', () => asked().at(-1) === 0.42);
+  });
+
+  test('a tap far up is a rise of ten points at most at a time', async () => {
+    await finger.tap(await spotOn(volume(), 0.95));
+    await until('it is there', () => (asked().at(-1) ?? 0) > 0.9);
+    const values = [0.42, ...asked()];
+    for (const [index, value] of values.slice(1).entries())
+      assert.ok(value - (values[index] ?? 0) <= 0.1001, values.join());
+  });
+
+  test('a tap below is at once', async () => {
+    await finger.tap(await spotOn(volume(), 0.1));
+    await until('it is there', () => asked().length > 0);
+    assert.equal(asked().length, 1);
+    assert.ok((asked()[0] ?? 1) < 0.13);
+  });
+
+  test('a tap on the position jumps there at once, and a drag when the finger lifts', async () => {
+    const position = slider(/^Position in/).first();
+    const [x, y]: Spot = await spotOn(position, 0.5);
+    await finger.tap([x, y]);
+    await until('it is asked', () => asked().length === 1);
+    assert.ok(Math.abs((asked()[0] ?? 0) - 131_500_000) < 4_000_000, asked().join());
+    await finger.down([x, y]);
+    await finger.move([x + 60, y]);
+    assert.equal(asked().length, 1);
+    await finger.up();
+    await until('it is asked again', () => asked().length === 2);
+  });
+});
