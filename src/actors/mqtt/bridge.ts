@@ -6,6 +6,7 @@ import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
 import type { NoticeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { BridgeActor, NodeLink } from '../runtime.js';
+import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
@@ -21,6 +22,10 @@ const STEADY_MS = 10_000;
 const OCCUPIED_MS = 60_000;
 /** What nobody announces is asked for again after so long (contract, section 8). */
 const ASK_AGAIN_MS = 600_000;
+
+/** In `/health` and in the log. */
+const LEFT_OUT_NAMED_MAX = 3;
+const LEFT_OUT_CHARS_MAX = 512;
 
 const ASKED: Readonly<Record<AskedTopic, string>> = { server: '/server', power: '/power/' };
 
@@ -93,7 +98,7 @@ export class MqttBridge implements BridgeActor {
     for (let attempt = 1; !this.#isStopped; attempt += 1) {
       const { reason, waitMs } = await this.#attempt();
       if (this.#isStopped) return;
-      this.#say(reason);
+      this.#sayAway(reason);
       if (waitMs !== undefined) attempt = 0;
       await this.#wait(waitMs ?? backoffMs(attempt, this.#parts.clock.random()));
     }
@@ -125,12 +130,15 @@ export class MqttBridge implements BridgeActor {
   async #serve(topics: OwnTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
     const { settings, node, clock } = this.#parts;
     let settledAt = Number.POSITIVE_INFINITY;
+    const named = new Set<string>();
     this.#serving = new Serving({
       ...{ node, clock, topics, tree: this.#tree, control: settings.control },
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
-      onSettled: () => {
-        settledAt = clock.monotonic();
-        this.#say(undefined);
+      onSettled: (leftOut) => {
+        const isNews = settledAt === Number.POSITIVE_INFINITY || leftOut.some((topic) => !named.has(topic));
+        for (const topic of leftOut) named.add(topic);
+        settledAt = Math.min(settledAt, clock.monotonic());
+        this.#sayServed(leftOut, isNews);
       },
     });
     this.#askAll();
@@ -193,17 +201,28 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** One line per change of state, never per attempt. Undefined: all is well. */
-  #say(reason: string | undefined): void {
+  /** `isNews`: it is logged. */
+  #sayServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
-    if (reason === undefined) {
-      this.#reason = '';
+    this.#reason = '';
+    if (leftOut.length === 0) {
       node.status('up');
-      node.log('info', 'the broker has all of this node');
-    } else if (reason !== this.#reason) {
-      this.#reason = reason;
-      node.status('connecting', reason);
-      node.log('warn', 'the broker is away', { reason });
+      if (isNews) node.log('info', 'the broker has all of this node');
+      return;
     }
+    const more =
+      leftOut.length > LEFT_OUT_NAMED_MAX ? ` and ${leftOut.length - LEFT_OUT_NAMED_MAX} more` : '';
+    const names = clipped(leftOut.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
+    const reason = `larger than the broker takes, and left out: ${names}${more}`;
+    node.status('up', reason);
+    if (isNews) node.log('warn', 'the broker does not take all of this node', { reason });
+  }
+
+  /** One line per change of state, never per attempt. */
+  #sayAway(reason: string): void {
+    if (reason === this.#reason) return;
+    this.#reason = reason;
+    this.#parts.node.status('connecting', reason);
+    this.#parts.node.log('warn', 'the broker is away', { reason });
   }
 }

@@ -17,6 +17,9 @@ const END_DEADLINE_MS = 200;
 /** As many of our messages may be without acknowledgement, or fewer if the broker says so. */
 const IN_FLIGHT_MAX = 16;
 
+/** Above what a packet holds besides topic and text: lengths, the packet's identifier, and who says it. */
+const PACKET_HEAD_BYTES_MAX = 64;
+
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 export interface BrokerAddress {
@@ -52,7 +55,7 @@ export interface Subscription {
   readonly rap?: boolean;
 }
 
-/** Whatever fails ends the connection: `ended` says why. */
+/** Whatever fails ends the connection, unless it is said otherwise: `ended` says why. */
 export interface BrokerConnection {
   /** False: it never came about. */
   readonly ready: Promise<boolean>;
@@ -62,7 +65,10 @@ export interface BrokerConnection {
   /** False: it was refused, or not answered. So for all three. */
   subscribe(filters: readonly string[], how: Subscription): Promise<boolean>;
   unsubscribe(filters: readonly string[]): Promise<boolean>;
+  /** Also false where it is larger than the broker takes: then nothing is sent, and nothing ends. */
   publish(topic: string, text: string, retain: boolean): Promise<boolean>;
+  /** Whether the message is as small as the broker wants it. */
+  takes(topic: string, text: string): boolean;
   /** Takes leave, so that the will is not published. */
   end(reason: string): Promise<void>;
   /** At once, and without a word. */
@@ -82,6 +88,7 @@ class MqttConnection implements BrokerConnection {
   readonly #client: MqttClient;
   readonly #options: BrokerOptions;
   readonly #clock: Clock;
+  /** In bytes, of a packet. */
   #largest = Number.POSITIVE_INFINITY;
   /** The first that was heard of. */
   #reason: string | undefined;
@@ -149,16 +156,16 @@ class MqttConnection implements BrokerConnection {
   }
 
   publish(topic: string, text: string, retain: boolean): Promise<boolean> {
-    const payload = Buffer.from(text);
-    if (payload.length + Buffer.byteLength(topic) > this.#largest) {
-      this.cut(`the broker takes no messages above ${this.#largest} bytes, and ${topic} needs more`);
-      return Promise.resolve(false);
-    }
+    if (!this.takes(topic, text)) return Promise.resolve(false);
     const { will, instance } = this.#options;
     const properties = topic === will?.topic ? { properties: { userProperties: { instance } } } : {};
     return this.#answered(topic, (done) =>
-      this.#client.publish(topic, payload, { qos: 1, retain, ...properties }, done),
+      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain, ...properties }, done),
     );
+  }
+
+  takes(topic: string, text: string): boolean {
+    return packetBytesMax(topic, text) <= this.#largest;
   }
 
   async end(reason: string): Promise<void> {
@@ -207,6 +214,10 @@ class MqttConnection implements BrokerConnection {
     });
     return socket;
   }
+}
+
+function packetBytesMax(topic: string, text: string): number {
+  return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text);
 }
 
 function settled<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {

@@ -1,6 +1,7 @@
 // What a command's topic and payload ask for, as a table: the routes that have the same effect (contract, section 8). Pure. It judges
 // nothing: what makes no sense is asked for as it is, and the route's refusal says why.
 
+import { boundedJson } from './bounded-json.js';
 import { segmentOf } from './topics.js';
 
 /** One `POST` to a route. */
@@ -37,8 +38,6 @@ interface Commanded {
   readonly queue: 'one' | 'each';
 }
 
-/** What a route takes as a body, which is left to it to say. */
-const PAYLOAD_CHARS_MAX = 65_536;
 /** More of a word than any has. */
 const WORD_CHARS_MAX = 32;
 
@@ -143,7 +142,7 @@ export function asksOf(topic: string, payload: string): readonly CommandAsk[] {
   const levels = topic.split('/').slice(0, -1);
   const base = `/${levels.map(segmentOf).join('/')}`;
   const queue = row.queue === 'each' ? base : `/${levels[0]}`;
-  const json = parsed(payload);
+  const json = boundedJson(payload);
   const words = wordsFor(row, json, payload);
   if (words !== undefined) return [wordAsk(row, base, queue, words)];
   return fieldAsks(row.fields ?? {}, base, queue, json, payload);
@@ -161,7 +160,8 @@ function commandedBy(topic: string): Commanded | undefined {
 /** The payload as a word, written bare or as JSON; undefined where it is to be taken for an object. */
 function wordsFor({ words, fields }: Commanded, json: unknown, payload: string): string | undefined {
   if (words === undefined) return undefined;
-  if (fields !== undefined && typeof json === 'object') return undefined;
+  // What is no object, or a larger one than is looked at, but was meant for one.
+  if (fields !== undefined && (typeof json === 'object' || payload.startsWith('{'))) return undefined;
   return typeof json === 'string' ? json : payload;
 }
 
@@ -185,7 +185,7 @@ function fieldAsks(
   const [first] = members;
   const both = Object.hasOwn(given, 'volume') && Object.hasOwn(given, 'delta');
   const isWrong = first === undefined || both || members.length !== Object.keys(given).length;
-  if (isWrong || payload.length > PAYLOAD_CHARS_MAX) {
+  if (isWrong) {
     // Nothing of it is carried out: one route is given the whole, and says what is wrong with it.
     const path = `${base}/${(first?.field ?? VOLUME).path}`;
     return [{ path, body: payload === '' ? '{}' : payload, queue }];
@@ -207,12 +207,4 @@ function fieldAsks(
 /** In whole characters: half of one cannot be part of a path. */
 function pathText(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toString();
-}
-
-function parsed(payload: string): unknown {
-  try {
-    return JSON.parse(payload);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 // What each thing becomes stands in entities.ts; here is what the message is made of, and how entities leave.
 
 import { VERSION } from '../../version.js';
+import { boundedJson } from './bounded-json.js';
 import { type Component, type Entities, type EntityOwner, ownerOf } from './entities.js';
 
 export interface DeviceFacts {
@@ -20,14 +21,21 @@ export function deviceTopic(prefix: string, identifier: string): string {
   return `${prefix}/device/tonearm_${identifier}/config`;
 }
 
+/** A message, and the entities that it tells of. */
+export interface DeviceMessage {
+  readonly text: string;
+  readonly entities: Entities;
+}
+
 /**
- * The text to publish while the broker holds `held`. An entity leaves by its platform alone, once, and only then may the key be used for
- * another: so the answer to the answer may be another one, until both are the same.
+ * What to publish while the broker holds a message of `held`. An entity leaves by its platform alone, once, and only then may the key be
+ * used for another: so the answer to the answer may be another one, until both are the same.
  */
-export function deviceMessage(facts: DeviceFacts, held: string): string {
+export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage {
   const { identifier, hostname, platform, port } = facts;
   const address = hostname.includes('.') ? hostname : `${hostname}.local`;
-  return JSON.stringify({
+  const entities = entitiesToTell(facts, held);
+  const text = JSON.stringify({
     device: {
       identifiers: [`tonearm_${identifier}`],
       name: hostname,
@@ -40,10 +48,9 @@ export function deviceMessage(facts: DeviceFacts, held: string): string {
     origin: { name: 'tonearm', sw_version: VERSION },
     availability_mode: 'all',
     qos: 1,
-    components: Object.fromEntries(
-      [...entitiesToTell(facts, componentsIn(held))].sort(([a], [b]) => (a < b ? -1 : 1)),
-    ),
+    components: Object.fromEntries([...entities].sort(([a], [b]) => (a < b ? -1 : 1))),
   });
+  return { text, entities };
 }
 
 function entitiesToTell(facts: DeviceFacts, held: Entities): Map<string, Component> {
@@ -62,16 +69,11 @@ function isLeaving(component: Component): boolean {
   return Object.keys(component).length === 1;
 }
 
-/** Whatever else a broker holds there is overwritten. */
-function componentsIn(held: string): Entities {
-  try {
-    const { components = {} } = JSON.parse(held === '' ? '{}' : held) as { components?: object };
-    return new Map(
-      Object.entries(components).filter(
-        (entry): entry is [string, Component] => typeof entry[1]?.platform === 'string',
-      ),
-    );
-  } catch {
-    return new Map();
-  }
+/** The entities of a message, out of whatever hands: what else a broker holds there is overwritten. */
+export function entitiesIn(text: string): Entities {
+  const { components } = (boundedJson(text) ?? {}) as { readonly components?: unknown };
+  const entries = Object.entries(typeof components === 'object' ? (components ?? {}) : {});
+  return new Map(
+    entries.filter((entry): entry is [string, Component] => typeof entry[1]?.platform === 'string'),
+  );
 }

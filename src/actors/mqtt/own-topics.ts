@@ -1,12 +1,12 @@
-// Every retained topic that is this node's own, and what each ought to hold: its branch, and Home Assistant's message beside it. Pure.
+// Every retained topic that is this node's own, and what each ought to hold: its branch, and Home Assistant's message beside it.
 
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import type { BrokerMessage } from './broker.js';
 import { isCommand } from './commands.js';
-import { type EntityOwner, entitiesOf, type Things } from './entities.js';
-import { deviceMessage, deviceTopic } from './home-assistant.js';
+import { type Entities, type EntityOwner, entitiesOf, type Things } from './entities.js';
+import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
 import type { BranchClaim } from './node-identity.js';
 import { isTooLong } from './topics.js';
 
@@ -25,6 +25,8 @@ export class OwnTopics {
   readonly #settings: TopicSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
+  /** Home Assistant's message, as it was made last. */
+  #made: DeviceMessage | undefined;
 
   constructor(settings: TopicSettings, identifier: string, branch: Branch) {
     this.#settings = settings;
@@ -85,7 +87,14 @@ export class OwnTopics {
     const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
     const isKnown = (owner: EntityOwner): boolean => this.#isKnown(owner);
     const entities = entitiesOf(this.#things());
-    return deviceMessage({ identifier: this.#identifier, hostname, platform, port, entities, isKnown }, held);
+    const facts = { identifier: this.#identifier, hostname, platform, port, entities, isKnown };
+    this.#made = deviceMessage(facts, this.#entitiesTold(held));
+    return this.#made.text;
+  }
+
+  /** Our own message may be larger than what is read of a broker's. */
+  #entitiesTold(held: string): Entities {
+    return held === this.#made?.text ? this.#made.entities : entitiesIn(held);
   }
 
   /** Of a backend that is not enabled nothing will ever be known, so there is nothing. */

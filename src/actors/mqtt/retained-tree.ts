@@ -13,6 +13,9 @@ export interface Publication {
 /** What a topic ought to hold while the broker holds `held`: '' is nothing, undefined means that nobody knows. */
 export type Wanted = (topic: string, held: string) => string | undefined;
 
+/** What may be published of it, or instead of it; undefined is nothing. */
+export type Fitted = (publication: Publication) => string | undefined;
+
 export class RetainedTree {
   readonly #wanted: Wanted;
   /** What the broker holds, as far as it has said so. */
@@ -59,12 +62,13 @@ export class RetainedTree {
   }
 
   /** Something to publish now; it is under way until it is acknowledged. `nowMs` is monotonic. */
-  next(nowMs: number): Publication | undefined {
+  next(nowMs: number, fitted: Fitted): Publication | undefined {
     for (const topic of this.#touched) {
       if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
       this.#touched.delete(topic);
       const held = this.#held.get(topic) ?? '';
-      const text = this.#wanted(topic, held);
+      const wanted = this.#wanted(topic, held);
+      const text = wanted === undefined ? undefined : fitted({ topic, text: wanted });
       if (text === undefined || text === held) continue;
       this.#underWay.set(topic, text);
       this.#publishedAt.set(topic, nowMs);

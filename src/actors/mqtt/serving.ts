@@ -8,7 +8,7 @@ import type { BrokerConnection, BrokerMessage } from './broker.js';
 import { CommandQueues, type WaitingAsk } from './command-queues.js';
 import { asksOf, COMMAND_FILTERS, isCommand } from './commands.js';
 import { OFFLINE, type OwnTopics } from './own-topics.js';
-import type { RetainedTree } from './retained-tree.js';
+import type { Publication, RetainedTree } from './retained-tree.js';
 
 /** Messages that are not retained and wait for the broker: then the oldest give way. */
 const PASSING_MAX = 256;
@@ -23,8 +23,8 @@ export interface ServingParts {
   readonly tree: RetainedTree;
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
-  /** All that differed has been published. */
-  readonly onSettled: () => void;
+  /** All that differed has been published, but the topics whose states are larger than the broker takes. Said again when these are others. */
+  readonly onSettled: (leftOut: readonly string[]) => void;
 }
 
 interface Passing {
@@ -39,7 +39,9 @@ export class Serving {
   readonly #passing: Passing[] = [];
   #passingChars = 0;
   #inFlight = 0;
-  #isSettled = false;
+  /** Topics of states that are larger than the broker takes; and as that was said last. */
+  readonly #leftOut = new Set<string>();
+  #settledWithout: string | undefined;
   #cancelPump: () => void = () => undefined;
   #state: 'opening' | 'open' | 'ended' = 'opening';
 
@@ -94,18 +96,20 @@ export class Serving {
     if (this.#inFlight > 0) return;
     const now = clock.monotonic();
     tree.tidy(now);
-    if (!this.#isSettled) {
-      this.#isSettled = true;
-      this.#parts.onSettled();
+    const leftOut = [...this.#leftOut].sort();
+    if (this.#settledWithout !== leftOut.join()) {
+      this.#settledWithout = leftOut.join();
+      this.#parts.onSettled(leftOut);
     }
     const due = tree.dueAt();
     if (due !== undefined) this.#cancelPump = clock.after(Math.max(1, due - now), () => this.pump());
   }
 
-  /** Not retained; `topic` is below the node's. Lost when there is no connection: it is of this moment. */
+  /** Not retained; `topic` is below the node's. Lost when there is no connection, as it is of this moment, or when it is too large. */
   say(topic: string, text: string): void {
-    if (this.#state !== 'open') return;
-    this.#passing.push({ topic: this.#parts.topics.full(topic), text });
+    const full = this.#parts.topics.full(topic);
+    if (this.#state !== 'open' || !this.#connection.takes(full, text)) return;
+    this.#passing.push({ topic: full, text });
     this.#passingChars += text.length;
     while (this.#passing.length > PASSING_MAX || this.#passingChars > PASSING_CHARS_MAX) this.#shift();
     this.pump();
@@ -136,10 +140,20 @@ export class Serving {
 
   #publishNext(): boolean {
     const { tree, clock } = this.#parts;
-    const next = tree.next(clock.monotonic());
+    const next = tree.next(clock.monotonic(), (publication) => this.#fitted(publication));
     if (next === undefined) return false;
     void this.#publish(next.topic, next.text, true, () => tree.acknowledged(next.topic));
     return true;
+  }
+
+  /** A state that is too large is emptied: the last one would be taken for true. Home Assistant's device stays as it was, and does not vanish. */
+  #fitted({ topic, text }: Publication): string | undefined {
+    if (this.#connection.takes(topic, text)) {
+      this.#leftOut.delete(topic);
+      return text;
+    }
+    this.#leftOut.add(topic);
+    return topic === this.#parts.topics.device ? undefined : '';
   }
 
   /** What is refused has ended the connection, and is different still when the next one begins. */

@@ -10,6 +10,11 @@ type Row = readonly [
   ...asks: readonly (readonly [path: string, body?: string])[],
 ];
 
+/** Lists in a member, so many levels deep. */
+function deep(levels: number): string {
+  return `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+}
+
 const ROWS: readonly Row[] = [
   ['audio/server/set', '{"volume": 0.5}', ['/audio/server/volume', '{"volume":0.5}']],
   ['audio/server/set', '{"delta": -0.1}', ['/audio/server/volume', '{"delta":-0.1}']],
@@ -58,6 +63,10 @@ const ROWS: readonly Row[] = [
   ['services/user/x.service/set', 'constructor', ['/services/user/x.service/constructor']],
   ['players/mpv/set', '{}', ['/players/mpv/volume', '{}']],
   ['audio/server/set', '{"__proto__": 1}', ['/audio/server/volume', '{"__proto__": 1}']],
+  ['players/mpv/set', '{"volume": 1', ['/players/mpv/volume', '{"volume": 1']],
+  ['audio/server/set', deep(31), ['/audio/server/volume', deep(31)]],
+  ['audio/server/set', deep(32), ['/audio/server/volume', deep(32)]],
+  ['audio/server/set', '{"output": "[[[\\"{{{"}', ['/audio/outputs/%5B%5B%5B%22%7B%7B%7B/default']],
   // No command's topic.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],

@@ -191,3 +191,15 @@ test('rubbish that is retained there is overwritten', () => {
     assert.deepEqual(faultsOf(new Node().text(held)), [], held);
   }
 });
+
+test("an entity leaves also a message that is larger than what is read of a broker's", () => {
+  const many = Array.from({ length: 200 }, (_, i) =>
+    put('systemd.services', `user/${i}.service`, service('user', `${i}.service`)),
+  );
+  const node = new Node({}, [...WHOLE_NODE, ...many]);
+  const held = node.text();
+  assert.ok(held.length > 65_536);
+  node.tell(drop('systemd.services', 'user/7.service'));
+  const [first = ''] = node.sequence(held);
+  assert.deepEqual(JSON.parse(first).components.unit_user_7_service, { platform: 'switch' });
+});

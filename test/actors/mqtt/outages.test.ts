@@ -179,10 +179,38 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     assert.equal(node.statuses.length, length, 'it has not been up in between');
   });
 
-  test('takes only small messages', async (t) => {
+  test('takes only small messages: a larger state is left out and named, and stops no other', async (t) => {
     const there = await broker(t, { lines: ['max_packet_size 3000'] });
     const node = await nodeOn(t, { url: there.url });
-    await node.connecting(/takes no messages above 3000 bytes, and homeassistant\/device\//);
+    await node.up();
+    const large = 'tonearm/living/audio/outputs/alsa';
+    const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
+    assert.equal(node.reason, `larger than the broker takes, and left out: ${device}`);
+    const withProps = (chars: number) =>
+      put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
+    node.tell(withProps(3000));
+    await until('it is named', () => node.reason.endsWith(`left out: ${device}, ${large}`));
+    assert.ok(!(await retained(there.url, large)).has(large), 'its last state is not taken for true');
+    node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
+    await until('both are true', async () => {
+      const tree = await retained(there.url, `${OUTPUTS}#`);
+      return tree.has(large) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
+    });
+    await until('it is named no more', () => node.reason.endsWith(`left out: ${device}`));
+    const spy = await Spy.on(there.url, 'tonearm/living/error');
+    t.after(() => spy.end());
+    await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
+    await spy.publish('tonearm/living/audio/outputs/x/set', '{}', { retain: true });
+    await until(
+      'a problem that is too large stops no other',
+      () => spy.texts('tonearm/living/error').length > 0,
+    );
+    assert.deepEqual(
+      new Set(node.statuses.map(({ state }) => state)),
+      new Set(['up']),
+      'no connection has ended',
+    );
+    assert.equal(node.logged.length, 2, 'one line for each that is left out');
   });
 
   const strangers: readonly (readonly [what: string, said: string | Buffer, reason: RegExp])[] = [

@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PUBLICATION_GAP_MS, RetainedTree } from '../../../src/actors/mqtt/retained-tree.js';
+import {
+  PUBLICATION_GAP_MS,
+  type Publication,
+  RetainedTree,
+} from '../../../src/actors/mqtt/retained-tree.js';
+
+/** The broker takes all of it. */
+const whole = ({ text }: Publication): string => text;
 
 /** `wanted` is what each topic ought to hold. */
 function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTree {
@@ -12,7 +19,7 @@ function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}):
 }
 
 function all(tree: RetainedTree, nowMs: number): readonly string[] {
-  const next = tree.next(nowMs);
+  const next = tree.next(nowMs, whole);
   return next === undefined ? [] : [`${next.topic}=${next.text}`, ...all(tree, nowMs)];
 }
 
@@ -37,7 +44,7 @@ test('a topic that changes all the time is published at most each gap, the last 
       wanted.set('a', `${now}`);
       tree.touch('a');
     }
-    const next = tree.next(now);
+    const next = tree.next(now, whole);
     if (next !== undefined) {
       published.push([now, next.text]);
       tree.acknowledged('a');
@@ -55,13 +62,13 @@ test('it says when the next one is due, and that nothing is', () => {
   const wanted = new Map([['a', '1']]);
   const tree = treeOf(wanted);
   tree.touch('a');
-  tree.next(7);
+  tree.next(7, whole);
   wanted.set('a', '2');
   tree.touch('a');
   assert.equal(tree.dueAt(), undefined, 'it is under way');
   tree.acknowledged('a');
   assert.equal(tree.dueAt(), 7 + PUBLICATION_GAP_MS);
-  assert.equal(tree.next(7 + PUBLICATION_GAP_MS - 1), undefined);
+  assert.equal(tree.next(7 + PUBLICATION_GAP_MS - 1, whole), undefined);
   assert.deepEqual(all(tree, 7 + PUBLICATION_GAP_MS), ['a=2']);
 });
 
@@ -81,5 +88,27 @@ test('what was under way when a connection ended is different still', () => {
   assert.deepEqual(all(tree, 0), ['a=1']);
   tree.begin(new Map());
   tree.touch('a');
+  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
+});
+
+test('what does not fit is replaced, or left as it is', () => {
+  const tree = treeOf(
+    new Map([
+      ['a', 'too large'],
+      ['b', 'too large'],
+    ]),
+    { a: 'old', b: 'old' },
+  );
+  const fitted = ({ topic }: Publication) => (topic === 'a' ? '' : undefined);
+  assert.deepEqual(tree.next(0, fitted), { topic: 'a', text: '' });
+  assert.equal(tree.next(0, fitted), undefined);
+});
+
+test('what is to be said again is, though it is held or under way', () => {
+  const tree = treeOf(new Map([['a', '1']]), { a: '1' });
+  tree.again('a');
+  assert.deepEqual(all(tree, 0), ['a=1']);
+  tree.again('a');
+  tree.acknowledged('a');
   assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
 });

@@ -35,6 +35,7 @@ class ScriptedBroker {
         this.published.push(topic);
         return true;
       },
+      takes: () => true,
       end: async (reason) => end(reason),
       cut: (reason) => end(reason),
     };
@@ -121,5 +122,36 @@ test('what a broker keeps of others is not emptied, however it comes to be told'
   assert.deepEqual(
     broker.published.filter((topic) => topic.startsWith('house/attic_')),
     [],
+  );
+});
+
+test("a branch that holds more than a node has is nobody's, also where all of it comes at one time", async (t) => {
+  const broker = new ScriptedBroker();
+  broker.kept = Array.from({ length: 10_001 }, (_, i) => ({
+    ...{ topic: `${T}/x/${i}`, text: 'x', retained: true, instance: undefined },
+  }));
+  const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } });
+  t.after(() => node.stop());
+  node.tell(...WHOLE_NODE);
+  await node.connecting(/the branch holds more than a node publishes/);
+  assert.deepEqual(broker.published, []);
+});
+
+const DEEP = '['.repeat(16_000);
+
+test('what is nested without end, retained or as a command, ends nothing', async (t) => {
+  const broker = new ScriptedBroker();
+  const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
+  const text = `{"components":{"a":{"platform":"x","y":${DEEP}${']'.repeat(16_000)}}}}`;
+  broker.kept = [{ topic: device, text, retained: true, instance: undefined }];
+  const node = await serving(t, broker);
+  assert.ok(broker.published.includes(device), 'it is overwritten');
+  const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
+  for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.say(topic, payload);
+  broker.say(...FENCE);
+  await until('all are asked for', () => node.commands.length === 3);
+  assert.deepEqual(
+    new Set(node.commands.map(([path]) => path)),
+    new Set([...['/audio/server/volume', '/players/mpv/volume', '/audio/server/mute']]),
   );
 });
