@@ -94,6 +94,28 @@ for (const [what, args, status, output] of rows) {
   });
 }
 
+/** Of 64 KiB, the most that a file may have: values that multiply by aliases, and what is nested as deeply as it is long. */
+const tenfold = (name: string): string => `[${Array(10).fill(name).join(', ')}]`;
+const HOSTILE: Readonly<Record<string, string>> = {
+  aliases: Array.from(
+    { length: 12 },
+    (_, at) => `k${at}: &a${at} ${tenfold(at > 0 ? `*a${at - 1}` : 'x')}`,
+  ).join('\n'),
+  brackets: '['.repeat(64 * 1024),
+  braces: '{'.repeat(64 * 1024),
+  keys: '? '.repeat(32 * 1024),
+};
+for (const [what, text] of Object.entries(HOSTILE)) {
+  test(`a configuration of hostile ${what} ends the start with one line, in bounded memory`, () => {
+    const path = file(`hostile-${what}.yaml`, text);
+    // Node ends itself with another status where this much does not do.
+    const args = ['--max-old-space-size=96', ENTRY, '--allow-root', '--config', path];
+    const ended = spawnSync(process.execPath, args, { env: ENV, encoding: 'utf8', timeout: 60_000 });
+    assert.equal(ended.status, 78, ended.stderr);
+    assert.match(ended.stderr, /^[^\n]*hostile-\w+\.yaml:1:\d+: syntax: [^\n]+\n$/);
+  });
+}
+
 test('problems end it although a thread boots for the audio backend meanwhile, and hangs', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });

@@ -1,8 +1,6 @@
 // What configuration has to say about itself: problems and warnings with the place that they came from, and which known key
 // somebody most likely meant. Pure; prints nothing.
 
-import type { ConfigValue } from './yaml.js';
-
 /** A location in a file; line and column count from 1, the column in UTF-16 units. */
 export interface Location {
   readonly file: string;
@@ -50,10 +48,10 @@ export function keyPath(parent: string, name: string): string {
 }
 
 /** What a value is, for a message: `the text "abc"`, `8018`, `a list`. */
-export function described(node: ConfigValue): string {
-  if (node.kind !== 'scalar') return `a ${node.kind}`;
-  if (node.value === null) return 'nothing';
-  return typeof node.value === 'string' ? `the text ${quoted(node.value)}` : String(node.value);
+export function described(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
+  return typeof value === 'string' ? `the text ${quoted(value)}` : String(value);
 }
 
 /** Collects what is found. `key` is the dotted path as the administrator spelled it. */

@@ -1,9 +1,9 @@
-// How each kind of value is read out of the tree: it is checked, made plain, or reported with its place. Pure.
+// How each kind of value is read: it is checked, made what it means, or reported with its place. Pure.
 
 import type { UnitEntry } from '../../protocol/actor/settings.js';
 import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
+import { type Given, isPlainMap } from './given.js';
 import { type TextCheck, unitName } from './texts.js';
-import type { ConfigMap, ConfigValue } from './yaml.js';
 
 /** What a reader knows besides the value. */
 export interface ReadingContext {
@@ -13,85 +13,80 @@ export interface ReadingContext {
 }
 
 /** Answers with nothing only after it has reported a problem. */
-export type ValueReader<T> = (node: ConfigValue, reading: ReadingContext) => T | undefined;
+export type ValueReader<T> = (given: Given, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-function expected(what: string, node: ConfigValue, { findings }: ReadingContext): undefined {
-  findings.problem(node.at, node.key, `must be ${what}, not ${described(node)}`);
+function expected(what: string, { at, key, value }: Given, { findings }: ReadingContext): undefined {
+  findings.problem(at, key, `must be ${what}, not ${described(value)}`);
   return undefined;
 }
 
-export function isNothing(node: ConfigValue): boolean {
-  return node.kind === 'scalar' && node.value === null;
+function textIn({ value }: Given): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
-function textIn(node: ConfigValue | undefined): string | undefined {
-  return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
-}
-
-export const flag: ValueReader<boolean> = (node, reading) =>
-  node.kind === 'scalar' && typeof node.value === 'boolean'
-    ? node.value
-    : expected('true or false', node, reading);
+export const flag: ValueReader<boolean> = (given, reading) =>
+  typeof given.value === 'boolean' ? given.value : expected('true or false', given, reading);
 
 export function integer(min: number, max: number): ValueReader<number> {
-  return (node, reading) => {
-    const value = node.kind === 'scalar' && Number.isInteger(node.value) ? Number(node.value) : Number.NaN;
-    return value >= min && value <= max
+  return (given, reading) => {
+    const { value } = given;
+    return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
       ? value
-      : expected(`a whole number from ${min} to ${max}`, node, reading);
+      : expected(`a whole number from ${min} to ${max}`, given, reading);
   };
 }
 
 /** One of a few words; upper and lower case are the same. */
 export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
-  return (node, reading) => {
-    const text = textIn(node)?.toLowerCase();
-    return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, node, reading);
+  return (given, reading) => {
+    const text = textIn(given)?.toLowerCase();
+    return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, given, reading);
   };
 }
 
 /** A text that `check` accepts; `what` names the kind, with its article. */
 export function checkedText(what: string, check: TextCheck): ValueReader<string> {
-  return (node, reading) => {
-    const value = textIn(node);
-    if (value === undefined) return expected(what, node, reading);
+  return (given, reading) => {
+    const value = textIn(given);
+    if (value === undefined) return expected(what, given, reading);
     const verdict = check(value, reading.home);
     if ('value' in verdict) return verdict.value;
-    reading.findings.problem(node.at, node.key, `${quoted(value)} is not ${what}: ${verdict.wrong}`);
+    reading.findings.problem(given.at, given.key, `${quoted(value)} is not ${what}: ${verdict.wrong}`);
     return undefined;
   };
 }
 
 /** As `checkedText`, where somebody may have written a secret by mistake: what is wrong is told without it. */
 export function hiddenText(what: string, check: TextCheck): ValueReader<string> {
-  return (node, reading) => {
-    const verdict = check(textIn(node) ?? '', reading.home);
+  return (given, reading) => {
+    const verdict = check(textIn(given) ?? '', reading.home);
     if ('value' in verdict) return verdict.value;
-    reading.findings.problem(node.at, node.key, `must be ${what}: ${verdict.wrong}`);
+    reading.findings.problem(given.at, given.key, `must be ${what}: ${verdict.wrong}`);
     return undefined;
   };
 }
 
 /** A list whose every item is read; an empty value is an empty list, as when all its lines are commented out. */
 export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (node, reading) => {
-    if (isNothing(node)) return [];
-    if (node.kind !== 'list') return expected('a list', node, reading);
-    const values = node.items.map((each) => item(each, reading)).filter((value) => value !== undefined);
-    return values.length === node.items.length ? values : undefined;
+  return (given, reading) => {
+    if (given.value === null) return [];
+    const { items } = given;
+    if (items === undefined) return expected('a list', given, reading);
+    const values = items.map((each) => item(each, reading)).filter((value) => value !== undefined);
+    return values.length === items.length ? values : undefined;
   };
 }
 
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (node, reading) => {
-    if (node.kind !== 'list') {
-      const value = item(node, reading);
+  return (given, reading) => {
+    if (given.items === undefined) {
+      const value = item(given, reading);
       return value === undefined ? undefined : [value];
     }
-    if (node.items.length > 0) return listOf(item)(node, reading);
-    reading.findings.problem(node.at, node.key, 'must not be an empty list');
+    if (given.items.length > 0) return listOf(item)(given, reading);
+    reading.findings.problem(given.at, given.key, 'must not be an empty list');
     return undefined;
   };
 }
@@ -105,33 +100,32 @@ const url: ValueReader<string> = checkedText('a URL', (value) =>
 );
 
 /** `mpd.service` or `{name, url}`. */
-const listedUnit: ValueReader<UnitEntry> = (node, reading) => {
-  if (node.kind === 'map') return unitWithUrl(node, reading);
-  if (node.kind === 'list') return expected('a unit name or a map of name and url', node, reading);
-  const name = unit(node, reading);
+const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
+  if (isPlainMap(given.value)) return unitWithUrl(given, reading);
+  if (given.items !== undefined) return expected('a unit name or a map of name and url', given, reading);
+  const name = unit(given, reading);
   return name === undefined ? undefined : { name };
 };
 
-function unitWithUrl({ entries, at, key }: ConfigMap, reading: ReadingContext): UnitEntry | undefined {
-  for (const [spelled, entry] of entries) {
+function unitWithUrl({ entries, at, key }: Given, reading: ReadingContext): UnitEntry | undefined {
+  for (const [spelled, { keyAt, key: shown }] of entries) {
     if (UNIT_KEYS.includes(spelled)) continue;
     const hint = `unknown key; the nearest known key is ${nearestKey([spelled], UNIT_KEYS)}`;
-    reading.findings.warning(entry.at, entry.key, hint);
+    reading.findings.warning(keyAt, shown, hint);
   }
-  const given = entries.get('name');
-  if (given === undefined) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
-  const name = given && unit(given.value, reading);
-  const link = entries.get('url');
-  const address = link && url(link.value, reading);
+  const [named, link] = UNIT_KEYS.map((wanted) => entries.find(([spelled]) => spelled === wanted)?.[1]);
+  if (named === undefined) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
+  const name = named && unit(named, reading);
+  const address = link && url(link, reading);
   if (name === undefined || (link !== undefined && address === undefined)) return undefined;
   return address === undefined ? { name } : { name, url: address };
 }
 
 /** Units of one scope, in their order; the same name twice is a problem. */
-export const units: ValueReader<readonly UnitEntry[]> = (node, reading) => {
-  const read = listOf(listedUnit)(node, reading);
+export const units: ValueReader<readonly UnitEntry[]> = (given, reading) => {
+  const read = listOf(listedUnit)(given, reading);
   const first = new Map<string, Location>();
-  for (const { name, at, key } of soundNames(node)) {
+  for (const { name, at, key } of soundNames(given)) {
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, at);
     else reading.findings.problem(at, key, `${name} is listed twice, first on line ${earlier.line}`);
@@ -141,13 +135,12 @@ export const units: ValueReader<readonly UnitEntry[]> = (node, reading) => {
 
 /** Every item of a list of units whose name is sound, with the place and key of the name. */
 export function soundNames(
-  node: ConfigValue,
+  given: Given,
 ): readonly { readonly name: string; readonly at: Location; readonly key: string }[] {
-  if (node.kind !== 'list') return [];
-  return node.items.flatMap((item) => {
-    const named = item.kind === 'map' ? item.entries.get('name')?.value : item;
+  return (given.items ?? []).flatMap((item) => {
+    const named = item.entries.find(([spelled]) => spelled === 'name')?.[1] ?? item;
     const name = textIn(named);
-    if (named === undefined || name === undefined || !('value' in unitName(name))) return [];
+    if (name === undefined || !('value' in unitName(name))) return [];
     return [{ name, at: named.at, key: named.key }];
   });
 }

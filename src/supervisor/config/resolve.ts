@@ -4,6 +4,7 @@
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { described, Findings, nearestKey } from './findings.js';
+import { type Given, isPlainMap } from './given.js';
 import {
   type Environment,
   isRow,
@@ -14,8 +15,7 @@ import {
   SECTION_ALIASES,
   settingsOf,
 } from './keys.js';
-import { isNothing, soundNames, type ValueReader } from './readers.js';
-import type { ConfigEntry, ConfigMap, ConfigValue } from './yaml.js';
+import { soundNames, type ValueReader } from './readers.js';
 
 export interface ConfigFile {
   /** As it is shown in messages. */
@@ -39,7 +39,7 @@ const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 export async function resolve(files: readonly ConfigFile[], environment: Environment): Promise<Resolved> {
   const findings = new Findings();
   const names = files.map(({ path }) => path);
-  const maps: ConfigMap[] = [];
+  const maps: Given[] = [];
   for (const { path, text } of files) {
     // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20): who has no file does without.
     const { parseConfig } = await import('./yaml.js');
@@ -55,7 +55,7 @@ export async function resolve(files: readonly ConfigFile[], environment: Environ
 }
 
 /** Complete when `findings` holds no problem. */
-function valuesFrom(files: readonly ConfigMap[], environment: Environment, findings: Findings): KeyValues {
+function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
   const walk = new Walk(environment, findings);
   // A section's values have the shape of its table, which the types of a walk over any table cannot say.
   const values = walk.section(KEYS, files, '') as unknown as KeyValues;
@@ -66,7 +66,7 @@ function valuesFrom(files: readonly ConfigMap[], environment: Environment, findi
 
 class Walk {
   /** What is given, by dotted path. */
-  readonly given = new Map<string, ConfigValue>();
+  readonly given = new Map<string, Given>();
   readonly #environment: Environment;
   readonly #findings: Findings;
 
@@ -76,14 +76,14 @@ class Walk {
   }
 
   /** The values of a section's keys, those without a value left out. `maps` are laid over each other. */
-  section(table: KeyTable, maps: readonly ConfigMap[], path: string): Record<string, unknown> {
+  section(table: KeyTable, maps: readonly Given[], path: string): Record<string, unknown> {
     const entries = this.#entries(maps, path === '');
     for (const [name, given] of entries) {
       if (!Object.hasOwn(table, name)) this.#reportUnknown(join(path, name), given);
     }
     const values: Record<string, unknown> = {};
     for (const [name, row] of Object.entries(table)) {
-      const given = laidOver((entries.get(name) ?? []).map(({ value }) => value));
+      const given = laidOver(entries.get(name) ?? []);
       const value = isRow(row)
         ? (this.#read(row.read, given.at(-1), join(path, name)) ?? row.byDefault(this.#environment))
         : this.section(row, this.#maps(given), join(path, name));
@@ -93,43 +93,42 @@ class Walk {
   }
 
   /** What is given by each name, in the order of the files; a section may have one spelling in all of them. */
-  #entries(maps: readonly ConfigMap[], isTop: boolean): ReadonlyMap<string, readonly ConfigEntry[]> {
-    const entries = new Map<string, readonly ConfigEntry[]>();
-    for (const [spelled, entry] of maps.flatMap((map) => [...map.entries])) {
+  #entries(maps: readonly Given[], isTop: boolean): ReadonlyMap<string, readonly Given[]> {
+    const entries = new Map<string, readonly Given[]>();
+    for (const [spelled, entry] of maps.flatMap((map) => map.entries)) {
       const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
       const others = entries.get(name) ?? [];
       const [first] = others;
       // Below, the keys differ by the section's spelling alone, of which this has told.
       if (isTop && first !== undefined && first.key !== entry.key) {
-        const place = `${first.key}, which is given at ${first.at.file}:${first.at.line}`;
-        this.#findings.problem(entry.at, entry.key, `is another spelling of ${place}; use one of them`);
+        const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
+        this.#findings.problem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
       }
       entries.set(name, [...others, entry]);
     }
     return entries;
   }
 
-  #read<T>(read: ValueReader<T>, value: ConfigValue | undefined, path: string): T | undefined {
-    if (value === undefined) return undefined;
-    this.given.set(path, value);
-    return read(value, { home: this.#environment.home, findings: this.#findings });
+  #read<T>(read: ValueReader<T>, given: Given | undefined, path: string): T | undefined {
+    if (given === undefined) return undefined;
+    this.given.set(path, given);
+    return read(given, { home: this.#environment.home, findings: this.#findings });
   }
 
   /** An empty section is an absent one. */
-  #maps(given: readonly ConfigValue[]): readonly ConfigMap[] {
-    return given.flatMap((value) => {
-      if (value.kind === 'map') return [value];
-      if (!isNothing(value))
-        this.#findings.problem(value.at, value.key, `must be a map of keys, not ${described(value)}`);
-      return [];
+  #maps(given: readonly Given[]): readonly Given[] {
+    return given.filter((each) => {
+      if (each.value !== null && !isPlainMap(each.value))
+        this.#findings.problem(each.at, each.key, `must be a map of keys, not ${described(each.value)}`);
+      return isPlainMap(each.value);
     });
   }
 
-  #reportUnknown(path: string, given: readonly ConfigEntry[]): void {
+  #reportUnknown(path: string, given: readonly Given[]): void {
     const last = given.at(-1);
     if (last === undefined) return;
     const near = nearestKey(path.split('.'), KNOWN_PATHS);
-    this.#findings.warning(last.at, last.key, `unknown key; the nearest known key is ${near}`);
+    this.#findings.warning(last.keyAt, last.key, `unknown key; the nearest known key is ${near}`);
   }
 }
 
@@ -141,17 +140,17 @@ function join(path: string, name: string): string {
  * What is left of values that are laid over each other, the first lowest (contract, section 1): maps merge, so all that do
  * are given; lists and scalars replace. An empty value takes nothing away from a map or a list.
  */
-function laidOver(values: readonly ConfigValue[]): readonly ConfigValue[] {
-  let left: ConfigValue[] = [];
-  for (const value of values) {
-    const last = left.at(-1);
-    if (value.kind === 'map' && last?.kind === 'map') left.push(value);
-    else if (last === undefined || last.kind === 'scalar' || !isNothing(value)) left = [value];
+function laidOver(values: readonly Given[]): readonly Given[] {
+  let left: Given[] = [];
+  for (const given of values) {
+    const below = left.at(-1)?.value;
+    if (isPlainMap(given.value) && isPlainMap(below)) left.push(given);
+    else if (given.value !== null || typeof below !== 'object') left = [given];
   }
   return left;
 }
 
-type GivenValues = ReadonlyMap<string, ConfigValue>;
+type GivenValues = ReadonlyMap<string, Given>;
 
 function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
@@ -200,7 +199,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, find
 function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = given.get(owner);
-    if (unit?.kind !== 'scalar') continue;
+    if (unit === undefined) continue;
     for (const list of ['systemd.system', 'systemd.user']) {
       const listed = given.get(list);
       for (const { name, at, key } of listed === undefined ? [] : soundNames(listed)) {

@@ -208,14 +208,14 @@ inFolder(
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
     utf16: Buffer.from('\ufeffbind: lo', 'utf16le'),
-    huge: Buffer.alloc(1024 * 1024 + 1, '#'),
-    largest: Buffer.alloc(1024 * 1024, '#'),
+    huge: Buffer.alloc(64 * 1024 + 1, '#'),
+    largest: Buffer.alloc(64 * 1024, '#'),
   },
   async ({ problems }) => {
     assert.deepEqual(await problems('latin1'), ['latin1:2:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('tail'), ['tail:2:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('utf16'), ['utf16:1:1: syntax: is not UTF-8']);
-    assert.deepEqual(await problems('huge'), ['huge:1:1: document: is larger than 1048576 bytes']);
+    assert.deepEqual(await problems('huge'), ['huge:1:1: document: is larger than 65536 bytes']);
     assert.deepEqual(await problems('largest'), []);
   },
 );
@@ -267,7 +267,7 @@ inFolder('things that are no files do not hold up the start', {}, async ({ root,
   ]);
   await new Promise((resolve) => server.close(resolve));
   assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
-  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero:1:1: document: is larger than 1048576 bytes']);
+  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero:1:1: document: is larger than 65536 bytes']);
 });
 
 inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
