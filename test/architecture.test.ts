@@ -145,6 +145,16 @@ describe('the rules', () => {
     assert.match(RULES.packages(holders).join(), /more than 2/);
   });
 
+  test('refuse circles, of types too', () => {
+    const [a, b, c] = [
+      headed('src/gateway/a.ts', "import type { B } from './b.js';"),
+      headed('src/gateway/b.ts', "export * from './c.js';"),
+      headed('src/gateway/c.tsx', "await import('./a.js');"),
+    ];
+    assert.equal(RULES['no circles']([a, b, c]).length, 3);
+    assert.deepEqual(RULES['no circles']([a, b]), []);
+  });
+
   test('follow the main thread through others, and not through types', () => {
     const codec = headed('src/protocol/pulse/a.ts', '');
     const through = (by: string): readonly SourceFile[] => [
@@ -179,7 +189,12 @@ describe('the rules', () => {
 
   test('are all shown a breach', () => {
     const shown = new Set<string>(BREACHES.map(([rule]) => rule));
-    const elsewhere = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
+    const elsewhere = [
+      'header',
+      'no circles',
+      'main thread decodes nothing',
+      'main thread starts without schemas',
+    ];
     assert.deepEqual(
       ruleNames.filter((name) => !shown.has(name) && !elsewhere.includes(name)),
       [],

@@ -4,8 +4,9 @@
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
-import type { ParsedBody } from './body.js';
-import { problem } from './problem.js';
+import { type Problem, problem } from './problem.js';
+
+export type ParsedBody<T> = { readonly ok: true; readonly value: T } | Problem;
 
 /** As much of JSON Schema as the bodies use. */
 interface PlainSchema {

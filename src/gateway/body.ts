@@ -2,6 +2,7 @@
 // The schemas are loaded with the first body that needs them: a node that never gets one never loads the validator.
 
 import type { BodyName, BodyOf } from '../protocol/actor/schemas.js';
+import type { ParsedBody } from './body-schemas.js';
 import { type Problem, problem } from './problem.js';
 
 /** A body as it arrived; `gone`: there is nobody left to answer. */
@@ -10,8 +11,6 @@ export type ReceivedBody =
   | { readonly kind: 'too-large' }
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
-
-export type ParsedBody<T> = { readonly ok: true; readonly value: T } | Problem;
 
 /** What a route takes as its body. */
 export interface Body<T> {

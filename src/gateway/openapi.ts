@@ -5,62 +5,13 @@ import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
-import * as schemas from '../protocol/actor/schemas.js';
+import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
 import type { Action, Route } from './routes.js';
 
 /** A JSON object of the document. */
 type JsonObject = Readonly<Record<string, unknown>>;
-
-type BodyComponent = `${Capitalize<schemas.BodyName>}Body`;
-
-/** `volume` -> `VolumeBody`. */
-function bodyComponent(name: string): string {
-  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
-}
-
-const BODY_COMPONENTS = Object.fromEntries(
-  Object.entries(schemas.BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
-) as Record<BodyComponent, TSchema>;
-
-/** Where one of these stands within another, the document has a reference. */
-const COMPONENTS = {
-  Server: schemas.ServerRecord,
-  Health: schemas.HealthRecord,
-  BackendHealth: schemas.BackendHealthRecord,
-  Service: schemas.ServiceRecord,
-  Services: Type.Array(schemas.ServiceRecord),
-  Audio: schemas.AudioRecord,
-  SoundServerKind: schemas.SoundServerKind,
-  AudioServer: schemas.AudioServerRecord,
-  Output: schemas.OutputRecord,
-  Port: schemas.PortRecord,
-  Outputs: Type.Array(schemas.OutputRecord),
-  Client: schemas.ClientRecord,
-  Clients: Type.Array(schemas.ClientRecord),
-  AudioLevel: schemas.AudioLevelRecord,
-  Power: schemas.PowerRecord,
-  Upgrade: schemas.UpgradeRecord,
-  UpgradeStatus: schemas.UpgradeStatus,
-  UpgradeRun: schemas.UpgradeRun,
-  UpgradeInfo: Type.Union([schemas.UpgradeStatus, schemas.UpgradeRun]),
-  UpgradeProgress: Type.Object({ event: Type.String() }),
-  PowerAction: Type.Object({ action: schemas.oneOf('reboot', 'poweroff') }),
-  Player: schemas.PlayerRecord,
-  Players: Type.Array(schemas.PlayerRecord),
-  PlayerEvent: schemas.PlayerEvent,
-  PlayerRemoval: schemas.PlayerRemoval,
-  PlayerPosition: schemas.PlayerPosition,
-  PlayerPositions: Type.Array(schemas.PlayerPosition),
-  BackendUpdate: schemas.BackendUpdateRecord,
-  ServerInfo: schemas.oneOf('connected', 'love', 'bye'),
-  ...BODY_COMPONENTS,
-  OpenApi: Type.Object({ openapi: Type.String() }),
-  Problem: schemas.ProblemRecord,
-} as const satisfies Record<string, TSchema>;
-
-export type ComponentName = keyof typeof COMPONENTS;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
@@ -95,7 +46,7 @@ const EVENT_QUERY: readonly JsonObject[] = [
   queryParameter('backend', 'Events of these backends, separated by commas; together with types: both', TEXT),
   queryParameter('exclude', 'Not these events, separated by commas; server.info is always sent', TEXT),
   queryParameter('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
-  queryParameter('snapshot', '1: begin with the current state', schemas.oneOf('0', '1')),
+  queryParameter('snapshot', '1: begin with the current state', oneOf('0', '1')),
   queryParameter('lastEventId', 'As the header Last-Event-ID, for clients that cannot set one', TEXT),
 ];
 
@@ -242,7 +193,7 @@ function eventTable(): JsonObject {
 }
 
 function pathParameter(name: string): JsonObject {
-  const schema = name === 'scope' ? schemas.oneOf('user', 'system') : Type.String({ minLength: 1 });
+  const schema = name === 'scope' ? oneOf('user', 'system') : Type.String({ minLength: 1 });
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 

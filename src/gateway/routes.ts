@@ -11,9 +11,9 @@ import type {
 } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import type { Resource } from '../protocol/actor/resources.js';
+import type { ComponentName } from '../protocol/actor/schemas.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
-import type { ComponentName } from './openapi.js';
 import type { PagePart } from './page.js';
 import { type Problem, problem } from './problem.js';
 

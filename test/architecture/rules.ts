@@ -85,13 +85,16 @@ const holders: Check = each('src/', (file) =>
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
 );
 
+/** A file as imports name it, whatever its ending. */
+const asImported = (path: string): string => path.replace(/\.tsx$/, '.ts');
+
 /** Files that are loaded together with the first one. `how` says which imports count. */
 function reach(
   files: readonly SourceFile[],
   first: string,
   how: (each: Import) => boolean,
 ): ReadonlySet<string> {
-  const byPath = new Map(files.map((file) => [file.path, file]));
+  const byPath = new Map(files.map((file) => [asImported(file.path), file]));
   const reached = new Set<string>();
   const queue = [first];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
@@ -103,6 +106,14 @@ function reach(
   }
   return reached;
 }
+
+/** Files that lead back to themselves, by imports of any kind: of such files none can be understood, or moved, alone. */
+const circles: Check = (files) => {
+  const inSome = files.filter(({ path, imports }) =>
+    imports.some(({ target }) => reach(files, target, () => true).has(asImported(path))),
+  );
+  return inSome.map(({ path }) => `${path}: its imports lead back to it`);
+};
 
 const mainDecodesNothing: Check = (files) =>
   [
@@ -163,6 +174,7 @@ export const RULES = {
   boundaries,
   packages,
   'who holds what': holders,
+  'no circles': circles,
   'main thread decodes nothing': mainDecodesNothing,
   'main thread starts without schemas': mainStartsWithoutSchemas,
   'time at the edges': timeAtTheEdges,

@@ -39,7 +39,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      }),
      @`,
   ],
-  ['src/gateway/openapi.ts', 'const COMPONENTS = {', '@\n Bell: schemas.BellRecord,'],
+  ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
 ];
 

@@ -165,7 +165,7 @@ export const AudioRecord = Type.Object(
   Closed,
 );
 
-export const AudioLevelRecord = Type.Object(
+const AudioLevelRecord = Type.Object(
   {
     outputs: Type.Array(
       Type.Object(
@@ -250,9 +250,9 @@ export const PlayerRecord = Type.Object(
   Closed,
 );
 
-export const PlayerEvent = Type.Object({ data: PlayerRecord, emitted_at: EmittedAt }, Closed);
+const PlayerEvent = Type.Object({ data: PlayerRecord, emitted_at: EmittedAt }, Closed);
 
-export const PlayerRemoval = Type.Object({ bus_name: BusName }, Closed);
+const PlayerRemoval = Type.Object({ bus_name: BusName }, Closed);
 
 export const PlayerPosition = Type.Object(
   { bus_name: BusName, position: Microseconds, emitted_at: EmittedAt },
@@ -292,6 +292,53 @@ export const BODIES = {
   shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
 } as const satisfies Record<string, TSchema>;
 
+type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
+
+/** `volume` -> `VolumeBody`. */
+export function bodyComponent(name: string): string {
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
+}
+
+const BODY_COMPONENTS = Object.fromEntries(
+  Object.entries(BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
+) as Record<BodyComponent, TSchema>;
+
+/** By their names in the OpenAPI document, where one has a reference to another that stands within it. */
+export const COMPONENTS = {
+  Server: ServerRecord,
+  Health: HealthRecord,
+  BackendHealth: BackendHealthRecord,
+  Service: ServiceRecord,
+  Services: Type.Array(ServiceRecord),
+  Audio: AudioRecord,
+  SoundServerKind: SoundServerKind,
+  AudioServer: AudioServerRecord,
+  Output: OutputRecord,
+  Port: PortRecord,
+  Outputs: Type.Array(OutputRecord),
+  Client: ClientRecord,
+  Clients: Type.Array(ClientRecord),
+  AudioLevel: AudioLevelRecord,
+  Power: PowerRecord,
+  Upgrade: UpgradeRecord,
+  UpgradeStatus: UpgradeStatus,
+  UpgradeRun: UpgradeRun,
+  UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
+  UpgradeProgress: Type.Object({ event: Type.String() }),
+  PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
+  Player: PlayerRecord,
+  Players: Type.Array(PlayerRecord),
+  PlayerEvent: PlayerEvent,
+  PlayerRemoval: PlayerRemoval,
+  PlayerPosition: PlayerPosition,
+  PlayerPositions: Type.Array(PlayerPosition),
+  BackendUpdate: BackendUpdateRecord,
+  ServerInfo: oneOf('connected', 'love', 'bye'),
+  ...BODY_COMPONENTS,
+  OpenApi: Type.Object({ openapi: Type.String() }),
+  Problem: ProblemRecord,
+} as const satisfies Record<string, TSchema>;
+
 export type BackendUpdateRecord = Static<typeof BackendUpdateRecord>;
 export type ServerRecord = Static<typeof ServerRecord>;
 export type HealthRecord = Static<typeof HealthRecord>;
@@ -311,3 +358,4 @@ export type PlayerPosition = Static<typeof PlayerPosition>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;
+export type ComponentName = keyof typeof COMPONENTS;
