@@ -3,7 +3,9 @@
 
 type Check = (value: unknown) => boolean;
 
-const isText: Check = (value) => typeof value === 'string' && value !== '';
+/** Whole characters: its parser refuses half of one, and with it the message. */
+const isText: Check = (value) =>
+  typeof value === 'string' && value !== '' && Buffer.from(value).toString() === value;
 const isTemplate: Check = (value) => typeof value === 'string' && balanced(value);
 const isNumber: Check = (value) => typeof value === 'number';
 const isBoolean: Check = (value) => typeof value === 'boolean';

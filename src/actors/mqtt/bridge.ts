@@ -65,7 +65,7 @@ export class MqttBridge implements BridgeActor {
     this.#parts = parts;
     this.#timers = new Timers(parts.clock);
     this.#instance = parts.clock.random().toString(36).slice(2);
-    this.#tree = new RetainedTree((topic, held) => this.#topics?.wanted(topic, held));
+    this.#tree = new RetainedTree((topic, heldAt) => this.#topics?.wanted(topic, heldAt));
     this.#branch = new Branch({
       touched: (topic) => this.#touch((topics) => topics.full(topic)),
       membersTouched: () => this.#touch((topics) => topics.device),

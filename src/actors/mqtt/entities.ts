@@ -9,6 +9,7 @@ import type {
   PlayerRecord,
   ServiceRecord,
 } from '../../protocol/actor/schemas.js';
+import { capped } from '../text.js';
 import { playerName, topicLevel } from './topics.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
@@ -35,11 +36,13 @@ export interface Things {
   readonly canUpgrade: boolean;
 }
 
+const DEFAULT_OUTPUT = 'default_output';
+
 /** How keys begin, and whose they are. */
 const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['backend_', undefined],
   ['output_', 'audio'],
-  ['default_output', 'audio'],
+  [DEFAULT_OUTPUT, 'audio'],
   ['unit_', 'systemd'],
   ['player_', 'players'],
   ['reboot', 'power'],
@@ -70,6 +73,17 @@ export function entitiesOf(things: Things): Entities {
   return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));
 }
 
+/** Whether the entities of a message read the topic. */
+export function isRead(topic: string, entities: Entities): boolean {
+  return [...entities.values()].some((component) => component['state_topic'] === topic);
+}
+
+/** Whether the default output is one that a select of a message does not offer. */
+export function isNotOffered(output: string, entities: Entities): boolean {
+  const options = entities.get(DEFAULT_OUTPUT)?.['options'];
+  return Array.isArray(options) && !options.includes(output);
+}
+
 interface Draft {
   readonly key: string;
   readonly platform: string;
@@ -97,7 +111,7 @@ function componentOf({ identifier, topic }: Things, { key, platform, name, rest 
   return {
     platform,
     unique_id: `tonearm_${identifier}_${key}`,
-    name: name.slice(0, NAME_CHARS_MAX),
+    name: shownName(name),
     ...up,
     ...rest,
   };
@@ -146,7 +160,7 @@ function defaultOutput({ topic, control, server, outputs }: Things): readonly Dr
   // A select without options is none.
   if (server === undefined || outputs.length === 0) return [];
   const state = { state_topic: `${topic}/audio/server`, value_template: '{{ value_json.default_sink }}' };
-  const key = 'default_output';
+  const key = DEFAULT_OUTPUT;
   if (!control) return [{ key, platform: 'sensor', name: 'Output', rest: state }];
   const rest = {
     ...state,
@@ -269,6 +283,11 @@ function childEntity({ topic }: Things, child: ChildName): Draft {
   };
   const name = `${child.charAt(0).toUpperCase()}${child.slice(1)} backend`;
   return { key: `backend_${child}`, platform: 'sensor', name, rest };
+}
+
+/** In whole characters: half of one, cut off or from elsewhere, makes Home Assistant refuse all of the device. */
+function shownName(name: string): string {
+  return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
 }
 
 const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -16,22 +16,23 @@ const TOPIC_CHARS = 6;
 /** Of another node's, in a message. */
 const NAME_CHARS_MAX = 64;
 
-/** Letters and digits. */
-export function identifierOf(machineId: string): string {
-  return createHmac('sha256', machineId).update(APPLICATION).digest('hex').slice(0, IDENTIFIER_CHARS);
+/** Letters and digits. Two users of one machine are two nodes: each has a sound server, units and a configuration of its own. */
+export function identifierOf(machineId: string, userId: number): string {
+  const hash = createHmac('sha256', machineId).update(`${APPLICATION} ${userId}`);
+  return hash.digest('hex').slice(0, IDENTIFIER_CHARS);
 }
 
 /** Undefined: the machine has no id (yet). */
-export function readIdentifier(file = MACHINE_ID): string | undefined {
+export function readIdentifier(userId: number, file = MACHINE_ID): string | undefined {
   try {
     const id = readFileSync(file, 'utf8').trim();
-    return /^[0-9a-f]{32}$/.test(id) ? identifierOf(id) : undefined;
+    return /^[0-9a-f]{32}$/.test(id) ? identifierOf(id, userId) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** One for each branch: two users of a machine with one each must not throw each other out. */
+/** One for each branch: two services of one user must not throw each other out. */
 export function clientIdOf(identifier: string, topic: string): string {
   return `tonearm-${identifier}-${createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_CHARS)}`;
 }

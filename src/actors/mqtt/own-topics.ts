@@ -5,13 +5,24 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import type { BrokerMessage } from './broker.js';
 import { isCommand } from './commands.js';
-import { type Entities, type EntityOwner, entitiesOf, type Things } from './entities.js';
+import {
+  type Entities,
+  type EntityOwner,
+  entitiesOf,
+  isNotOffered,
+  isRead,
+  type Things,
+} from './entities.js';
 import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
 import type { BranchClaim } from './node-identity.js';
+import type { HeldAt } from './retained-tree.js';
 import { isTooLong } from './topics.js';
 
 export const ONLINE = 'online';
 export const OFFLINE = 'offline';
+
+/** The one that the broker holds, and the one that is under way. */
+const MADE_KEPT = 2;
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
@@ -25,8 +36,11 @@ export class OwnTopics {
   readonly #settings: TopicSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
-  /** Home Assistant's message, as it was made last. */
-  #made: DeviceMessage | undefined;
+  readonly #audioServer: string;
+  /** Whether Home Assistant's message is larger than the broker takes: nothing waits for it then. */
+  isDeviceLeftOut = false;
+  /** Home Assistant's messages that were made last, the newest first. */
+  #made: readonly DeviceMessage[] = [];
 
   constructor(settings: TopicSettings, identifier: string, branch: Branch) {
     this.#settings = settings;
@@ -35,6 +49,7 @@ export class OwnTopics {
     this.status = this.full('status');
     this.node = this.full('node');
     this.who = this.full('who');
+    this.#audioServer = this.full('audio/server');
     this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
   }
 
@@ -70,16 +85,28 @@ export class OwnTopics {
   }
 
   /** As `Wanted` of retained-tree.ts. */
-  wanted(topic: string, held: string): string | undefined {
+  wanted(topic: string, heldAt: HeldAt): string | undefined {
     if (topic === this.node) return this.#identifier;
     if (topic === this.status) return ONLINE;
-    if (topic === this.device) return this.#device(held);
+    if (topic === this.device) return this.#deviceText(heldAt(topic));
     const below = this.below(topic);
     // Others' commands are not ours to take away; and a name that no topic can hold is not on the broker.
-    return isCommand(below) || isTooLong(topic) ? undefined : this.#branch.text(below);
+    if (isCommand(below) || isTooLong(topic)) return undefined;
+    const text = this.#branch.text(below);
+    return text !== undefined && this.#waits(topic, text, heldAt(this.device)) ? undefined : text;
   }
 
-  #device(held: string): string | undefined {
+  /** Home Assistant would log an error: what its entities read is emptied, and a default output is named, when its message has said so. */
+  #waits(topic: string, text: string, heldDevice: string): boolean {
+    if (this.isDeviceLeftOut) return false;
+    if (text === '') return isRead(topic, this.#entitiesTold(heldDevice));
+    if (topic !== this.#audioServer) return false;
+    const { outputs, server } = this.#things();
+    const isComing = outputs.some(({ name }) => name === server?.default_sink);
+    return isComing && isNotOffered(server?.default_sink ?? '', this.#entitiesTold(heldDevice));
+  }
+
+  #deviceText(held: string): string | undefined {
     if (!this.#settings.homeAssistant) return '';
     const branch = this.#branch;
     const [server, port] = [branch.asked('server'), branch.port];
@@ -88,13 +115,14 @@ export class OwnTopics {
     const isKnown = (owner: EntityOwner): boolean => this.#isKnown(owner);
     const entities = entitiesOf(this.#things());
     const facts = { identifier: this.#identifier, hostname, platform, port, entities, isKnown };
-    this.#made = deviceMessage(facts, this.#entitiesTold(held));
-    return this.#made.text;
+    const made = deviceMessage(facts, this.#entitiesTold(held));
+    this.#made = [made, ...this.#made.filter(({ text }) => text !== made.text)].slice(0, MADE_KEPT);
+    return made.text;
   }
 
   /** Our own message may be larger than what is read of a broker's. */
   #entitiesTold(held: string): Entities {
-    return held === this.#made?.text ? this.#made.entities : entitiesIn(held);
+    return this.#made.find(({ text }) => text === held)?.entities ?? entitiesIn(held);
   }
 
   /** Of a backend that is not enabled nothing will ever be known, so there is nothing. */

@@ -10,8 +10,11 @@ export interface Publication {
   readonly text: string;
 }
 
-/** What a topic ought to hold while the broker holds `held`: '' is nothing, undefined means that nobody knows. */
-export type Wanted = (topic: string, held: string) => string | undefined;
+/** What the broker holds at a topic, '' for nothing, as far as it has said so. */
+export type HeldAt = (topic: string) => string;
+
+/** What a topic ought to hold while the broker holds what it does: '' is nothing, undefined means that it is not to be touched now. */
+export type Wanted = (topic: string, heldAt: HeldAt) => string | undefined;
 
 /** What may be published of it, or instead of it; undefined is nothing. */
 export type Fitted = (publication: Publication) => string | undefined;
@@ -63,13 +66,13 @@ export class RetainedTree {
 
   /** Something to publish now; it is under way until it is acknowledged. `nowMs` is monotonic. */
   next(nowMs: number, fitted: Fitted): Publication | undefined {
+    const heldAt: HeldAt = (topic) => this.#held.get(topic) ?? '';
     for (const topic of this.#touched) {
       if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
       this.#touched.delete(topic);
-      const held = this.#held.get(topic) ?? '';
-      const wanted = this.#wanted(topic, held);
+      const wanted = this.#wanted(topic, heldAt);
       const text = wanted === undefined ? undefined : fitted({ topic, text: wanted });
-      if (text === undefined || text === held) continue;
+      if (text === undefined || text === heldAt(topic)) continue;
       this.#underWay.set(topic, text);
       this.#publishedAt.set(topic, nowMs);
       return { topic, text };

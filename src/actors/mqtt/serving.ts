@@ -69,10 +69,16 @@ export class Serving {
   }
 
   #open(): void {
-    const { topics, tree } = this.#parts;
     this.#state = 'open';
-    for (const topic of topics.all()) tree.touch(topic);
+    this.#parts.topics.isDeviceLeftOut = false;
+    this.#touchAll();
     this.pump();
+  }
+
+  #touchAll(): void {
+    const { topics, tree } = this.#parts;
+    for (const topic of topics.all()) tree.touch(topic);
+    tree.touchHeld();
   }
 
   /** Something about the topic may be different now. Before the connection is open everything is. */
@@ -139,21 +145,27 @@ export class Serving {
   }
 
   #publishNext(): boolean {
-    const { tree, clock } = this.#parts;
+    const { topics, tree, clock } = this.#parts;
     const next = tree.next(clock.monotonic(), (publication) => this.#fitted(publication));
     if (next === undefined) return false;
-    void this.#publish(next.topic, next.text, true, () => tree.acknowledged(next.topic));
+    void this.#publish(next.topic, next.text, true, () => {
+      tree.acknowledged(next.topic);
+      // Others may have waited for it.
+      if (next.topic === topics.device) this.#touchAll();
+    });
     return true;
   }
 
   /** A state that is too large is emptied: the last one would be taken for true. Home Assistant's device stays as it was, and does not vanish. */
   #fitted({ topic, text }: Publication): string | undefined {
-    if (this.#connection.takes(topic, text)) {
-      this.#leftOut.delete(topic);
-      return text;
-    }
-    this.#leftOut.add(topic);
-    return topic === this.#parts.topics.device ? undefined : '';
+    const { topics } = this.#parts;
+    const isTaken = this.#connection.takes(topic, text);
+    if (isTaken) this.#leftOut.delete(topic);
+    else this.#leftOut.add(topic);
+    if (topic !== topics.device) return isTaken ? text : '';
+    if (topics.isDeviceLeftOut === isTaken) this.#touchAll();
+    topics.isDeviceLeftOut = !isTaken;
+    return isTaken ? text : undefined;
   }
 
   /** What is refused has ended the connection, and is different still when the next one begins. */
@@ -186,7 +198,7 @@ export class Serving {
     } else if (!retained && topic === topics.who) {
       tree.again(topics.status);
       this.pump();
-    } else if (!retained && topic === topics.node && text !== topics.wanted(topic, '')) {
+    } else if (!retained && topic === topics.node && text !== topics.wanted(topic, () => '')) {
       // Whose it is then is seen by looking: by the last word on it, of which both know the same.
       this.#leave('another node has taken this branch');
     }

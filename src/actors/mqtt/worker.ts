@@ -1,5 +1,6 @@
 // The MQTT bridge's thread: wires the bridge to the runtime, and nothing else.
 
+import { userInfo } from 'node:os';
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -12,6 +13,9 @@ export default function work(task: ActorTask<MqttSettings>): Promise<void> {
   return runBridge<'mqtt'>(
     task,
     (settings, node) =>
-      new MqttBridge({ settings, node, clock: systemClock, identifier: readIdentifier, dial: dialBroker }),
+      new MqttBridge({
+        ...{ settings, node, clock: systemClock, dial: dialBroker },
+        identifier: () => readIdentifier(userInfo().uid),
+      }),
   );
 }

@@ -45,7 +45,7 @@ class Node {
   }
 
   text(held = ''): string {
-    return this.topics.wanted(this.topics.device, held) ?? assert.fail('there is no message');
+    return this.topics.wanted(this.topics.device, () => held) ?? assert.fail('there is no message');
   }
 
   message(held = ''): Message {
@@ -77,10 +77,16 @@ const PLAYER = {
   capabilities: {},
 };
 
+/** Whose last character has its first half at the end of what is shown. */
+const CUT = `${'x'.repeat(99)}🎵`;
+
 const EVERYTHING: readonly Notice[] = [
   ...WHOLE_NODE,
   health('players', 'up'),
-  put('players', PLAYER.bus_name, PLAYER),
+  put('players', PLAYER.bus_name, { ...PLAYER, identity: CUT }),
+  ...[CUT, '\ud83c', ''].map((description, i) =>
+    put('audio.outputs', `${20 + i}`, output(20 + i, `named-${i}`, { description })),
+  ),
   ...['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)].map((name, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, name)),
   ),

@@ -10,23 +10,24 @@ import { temporaryFolder } from '../../temporary-folder.js';
 const MACHINE = '0123456789abcdef0123456789abcdef';
 const OWN = { identifier: 'me', instance: 'i' };
 
-test('the identifier follows from the id of the machine and does not tell it', () => {
-  assert.match(identifierOf(MACHINE), /^[0-9a-f]{16}$/);
-  assert.equal(identifierOf(MACHINE), identifierOf(MACHINE));
-  assert.notEqual(identifierOf(MACHINE), identifierOf(MACHINE.replace('0', '1')));
-  assert.ok(!MACHINE.includes(identifierOf(MACHINE)));
+test('the identifier follows from the ids of the machine and of the user, and does not tell them', () => {
+  assert.match(identifierOf(MACHINE, 1000), /^[0-9a-f]{16}$/);
+  assert.equal(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1000));
+  assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE.replace('0', '1'), 1000));
+  assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1001), 'two users are two nodes');
+  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)));
 });
 
 for (const [text, expected] of [
-  [`${MACHINE}\n`, identifierOf(MACHINE)],
+  [`${MACHINE}\n`, identifierOf(MACHINE, 1000)],
   ['uninitialized\n', undefined],
   ['', undefined],
 ] as const) {
   test(`machine-id ${JSON.stringify(text)}`, (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'machine-id'), text);
-    assert.equal(readIdentifier(join(folder, 'machine-id')), expected);
-    assert.equal(readIdentifier(join(folder, 'none')), undefined);
+    assert.equal(readIdentifier(1000, join(folder, 'machine-id')), expected);
+    assert.equal(readIdentifier(1000, join(folder, 'none')), undefined);
   });
 }
 

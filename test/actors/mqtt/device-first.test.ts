@@ -1,0 +1,78 @@
+// The order in which a broker, and so Home Assistant, hears of what comes and goes: its device message before what would be an error without.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { type Broker, startBroker } from '../../broker/mosquitto.js';
+import { drop, output, put, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { type Seen, Spy } from '../../broker/spy.js';
+import { lacks } from '../../tools/requirements.js';
+
+const T = 'tonearm/living';
+const KITCHEN = `${T}/audio/outputs/kitchen`;
+const SERVER = `${T}/audio/server`;
+const DEVICE = 'homeassistant/device/tonearm_0123456789abcdef/config';
+
+const defaultOutput = (name: string) =>
+  put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
+
+describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+  let broker: Broker;
+  before(async () => {
+    broker = await startBroker();
+  });
+  after(() => broker.stop());
+
+  async function served(t: TestContext, homeAssistant = true): Promise<{ node: SimulatedNode; spy: Spy }> {
+    const spy = await Spy.on(broker.url);
+    const node = new SimulatedNode({ url: broker.url, settings: { homeAssistant } });
+    t.after(async () => {
+      await node.stop();
+      await spy.end();
+    });
+    node.tell(...WHOLE_NODE);
+    await node.up();
+    await spy.holds(SERVER);
+    return { node, spy };
+  }
+
+  const first = (seen: readonly Seen[], topic: string, fits: (text: string) => boolean): number =>
+    seen.findIndex((each) => each.topic === topic && fits(each.text));
+  const offers = (text: string): boolean =>
+    JSON.parse(text).components.default_output.options.includes('kitchen');
+  const names = (text: string): boolean =>
+    'state_topic' in (JSON.parse(text).components.output_kitchen_mute ?? {});
+
+  test('an output goes, and comes back as the default: the device message is first, both times', async (t) => {
+    const { node, spy } = await served(t);
+    await spy.holds(DEVICE, (text) => names(text) && offers(text));
+    const from = spy.seen.length;
+    node.tell(defaultOutput('alsa'), drop('audio.outputs', '2'));
+    await spy.empty(KITCHEN);
+    const going = spy.seen.slice(from);
+    const left = first(going, DEVICE, (text) => !names(text));
+    assert.ok(left >= 0 && left < first(going, KITCHEN, (text) => text === ''));
+    const back = spy.seen.length;
+    node.tell(
+      put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' })),
+      defaultOutput('kitchen'),
+    );
+    await spy.holds(SERVER, (text) => text.includes('kitchen'));
+    const coming = spy.seen.slice(back);
+    const offered = first(coming, DEVICE, offers);
+    assert.ok(offered >= 0 && offered < first(coming, SERVER, (text) => text.includes('kitchen')));
+  });
+
+  test('a default output that is none of the outputs, and goings without Home Assistant, wait for nothing', async (t) => {
+    const { node, spy } = await served(t, false);
+    node.tell(defaultOutput('nosuch'), drop('audio.outputs', '2'));
+    await spy.holds(SERVER, (text) => text.includes('nosuch'));
+    await spy.empty(KITCHEN);
+  });
+
+  test('a default output that none of the outputs is waits for nothing', async (t) => {
+    const { node, spy } = await served(t);
+    await spy.holds(DEVICE, offers);
+    node.tell(defaultOutput('nosuch'));
+    await spy.holds(SERVER, (text) => text.includes('nosuch'));
+  });
+});
