@@ -32,12 +32,19 @@ export async function copyCheckout(to: string, ...unwanted: readonly string[]): 
   await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', to, ...pack]);
 }
 
-/** Runs the package builder; resolves with what it printed. */
-export async function buildPackage(...args: readonly string[]): Promise<string> {
+/** Resolves with what it printed. */
+async function built(command: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(BUILD_TIME_S) };
-  const { stdout } = await run(process.execPath, [join(ROOT, 'packaging/package.mjs'), ...args], { env });
+  const { stdout } = await run(command, [...args], { env });
   return stdout;
 }
+
+export const buildPackage = (...args: readonly string[]): Promise<string> =>
+  built(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
+
+/** Makes `folder`, with all packages and their checksums. */
+export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> =>
+  built(join(ROOT, 'packaging/release.sh'), folder, ...args);
 
 /**
  * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in

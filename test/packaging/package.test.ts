@@ -1,5 +1,5 @@
-// The Debian packages as files: what they hold, what they leave out, that they can be built again, and in what the form that brings its own
-// Node differs.
+// The Debian packages as files, as a release has them: what they hold, what they leave out, that they can be built again, and in what the
+// form that brings its own Node differs.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { lacks } from '../tools/requirements.js';
 import {
   buildPackage,
+  buildRelease,
   extracted,
   type Folder,
   filesOf,
@@ -19,7 +20,7 @@ import {
   tempFolder,
 } from './built-package.js';
 
-const skip = lacks({ programs: ['dpkg-deb'] });
+const skip = lacks({ programs: ['dpkg-deb', 'npm'] });
 
 const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
   ['amd64', 'x64'],
@@ -73,33 +74,38 @@ const digest = (file: string): string => createHash('sha256').update(readFileSyn
 describe('the packages', { skip }, () => {
   let folder: Folder | undefined;
   let said = '';
-  const path = (): string => folder?.path ?? assert.fail('nothing was built');
-  const packageOf = (architecture: string, form = 'tonearm'): string =>
-    packageIn(join(path(), architecture), form, architecture);
+  const path = (): string => join(folder?.path ?? assert.fail('nothing was built'), 'release');
+  const packageOf = (architecture: string, form = 'tonearm'): string => packageIn(path(), form, architecture);
   const trees = new Map<string, Promise<string>>();
   /** Its files, unpacked once for all tests, which change none of them. */
   const treeOf = (architecture: string, form = 'tonearm'): Promise<string> => {
     const file = packageOf(architecture, form);
-    const tree = trees.get(file) ?? extracted(file, path());
+    const tree = trees.get(file) ?? extracted(file, folder?.path ?? path());
     trees.set(file, tree);
     return tree;
   };
 
   before(async () => {
     folder = tempFolder();
-    said = await buildPackage('--arch', 'all', '--out', folder.path);
+    // xz would take two minutes over two Nodes.
+    said = await buildRelease(path(), '--compress', 'gzip');
   });
   after(() => folder?.remove());
 
-  test('the build says size, installed size and number of files', () => {
-    assert.equal(said.match(SIZES)?.length, 3, said);
+  test('a release holds every form for every architecture, each with its checksum', async () => {
+    const packages = [
+      ...ARCHITECTURES.map(([architecture]) => `tonearm_0.1.0-1_${architecture}.deb`),
+      ...['amd64', 'arm64'].map((architecture) => `${WITH_NODE}_0.1.0-1_${architecture}.deb`),
+    ];
+    assert.deepEqual(readdirSync(path()).sort(), ['SHA256SUMS', ...packages].sort());
+    const sums = readFileSync(join(path(), 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
+    const wanted = packages.map((name) => `${digest(join(path(), name))}  ${name}`);
+    assert.deepEqual(sums.sort(), wanted.sort());
+    await assert.rejects(buildRelease(path()), /File exists/);
   });
 
-  test("each architecture has a folder, in which the README's line finds one package", () => {
-    for (const [architecture] of ARCHITECTURES) {
-      const found = readdirSync(join(path(), architecture)).filter((file) => /^tonearm_.*\.deb$/.test(file));
-      assert.equal(found.length, 1, architecture);
-    }
+  test('the build says size, installed size and number of files of each', () => {
+    assert.equal(said.match(SIZES)?.length, 5, said);
   });
 
   for (const [architecture, node] of ARCHITECTURES) {
@@ -227,9 +233,8 @@ describe('the packages', { skip }, () => {
   test('the same sources and time give the same bytes', async () => {
     const again = tempFolder();
     try {
-      await buildPackage('--arch', 'armhf', '--out', again.path);
-      const [name] = readdirSync(again.path);
-      assert.equal(digest(join(again.path, name ?? '')), digest(packageOf('armhf')));
+      await buildPackage('--arch', 'armhf', '--compress', 'gzip', '--out', again.path);
+      assert.equal(digest(packageIn(again.path, 'tonearm', 'armhf')), digest(packageOf('armhf')));
     } finally {
       again.remove();
     }
@@ -253,16 +258,7 @@ describe('the packages', { skip }, () => {
     await assert.rejects(buildPackage('--bogus'), refused);
   });
 
-  describe('in the form with a Node of its own', { skip: lacks({ programs: ['npm'] }) }, () => {
-    before(async () => {
-      // xz would take two minutes over two Nodes.
-      said = await buildPackage('--with-node', '--arch', 'all', '--compress', 'gzip', '--out', path());
-    });
-
-    test('the build says the sizes of both', () => {
-      assert.equal(said.match(SIZES)?.length, 2, said);
-    });
-
+  describe('in the form with a Node of its own', () => {
     for (const [architecture, node] of ARCHITECTURES.slice(0, 2)) {
       test(`${architecture} with Node holds Node 22, and else the same`, async () => {
         const [plain, own] = [
