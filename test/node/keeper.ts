@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { LAUNCH } from './launch-script.js';
 
-const CLOSE_DEADLINE_MS = 10_000;
+const CLOSE_DEADLINE_MS = 30_000;
 /** Enough of the end of the console to see why a boot failed. */
 const CONSOLE_CHARACTERS = 16_384;
 
@@ -19,7 +19,8 @@ export class Keeper {
   readonly #reports: Readable;
   readonly #orders: Writable;
   readonly #failure: Promise<never>;
-  #onEnded: (status: number) => void = () => undefined;
+  /** Of an end that somebody waits for. */
+  #onEnded: ((status: number) => void) | undefined;
 
   constructor(settings: Readonly<Record<string, string>>) {
     const [command, ...args] = LAUNCH;
@@ -38,17 +39,20 @@ export class Keeper {
     this.#orders = this.#child.stdio[4] as Writable;
     this.#orders.on('error', (error) => this.#orders.destroy(error));
     const lines = createInterface({ input: this.#reports });
+    let fail: (error: Error) => void = () => undefined;
     this.#failure = new Promise((_, reject) => {
-      this.#child.on('error', reject);
-      lines.on('close', () => reject(new Error('the node ended unasked')));
+      fail = reject;
     });
+    this.#child.on('error', fail);
+    lines.on('close', () => fail(new Error('the node ended unasked')));
     // After a close nobody may be left who waits for it.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {
         const [word, number] = line.split(' ');
         if (word === 'keeper') resolve(Number(number));
-        else this.#onEnded(Number(number));
+        else if (this.#onEnded !== undefined) this.#onEnded(Number(number));
+        else fail(new Error(`the node ended unasked, with status ${number}`));
       });
     });
   }
@@ -70,6 +74,7 @@ export class Keeper {
         deadlineMs,
       );
       this.#onEnded = (status) => {
+        this.#onEnded = undefined;
         clearTimeout(timer);
         resolve(status);
       };

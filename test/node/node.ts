@@ -23,7 +23,13 @@ export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
 /** Node as the node has it: of this machine, or of that Debian. */
 export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
 
-const BOOT_DEADLINE_MS = 30_000;
+/** It takes 2 s on a quiet machine. */
+const BOOT_DEADLINE_MS = 60_000;
+const SETTLE_S = 20;
+/** What a node that does not come up is asked. */
+const STATE =
+  'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
+const STATE_S = 5;
 const WAKE_INTERVAL_MS = 50;
 const NEEDED_COMMANDS = ['systemd-nspawn', 'unshare', 'nsenter', 'setpriv', 'systemctl', 'tar', 'useradd'];
 /** Whoever asks logind 257 for something from a cgroup outside of the node is refused: EUNATCH. */
@@ -59,10 +65,12 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
     await node.start();
     return node;
   } catch (error) {
+    const state = await node.state();
     await node.close();
     // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the machine's own root.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
-    throw new Error(`the node did not boot; its console said:\n${keeper.console}`, { cause: error });
+    const said = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
+    throw new Error(`the node did not boot; ${said}`, { cause: error });
   }
 }
 
@@ -92,17 +100,34 @@ export class Node {
   async #untilUp(): Promise<void> {
     // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
     const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
+    const wait = ['is-system-running', '--wait'];
+    const atMost = ['timeout', String(SETTLE_S), 'systemctl'];
     await until(
       'the system manager',
-      async () => settled(await this.root('systemctl', 'is-system-running', '--wait')),
+      async () => settled(await this.root(...atMost, ...wait)),
       BOOT_DEADLINE_MS,
     );
     this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
     await until(
       'the user manager',
-      async () => settled(await this.user('systemctl', '--user', 'is-system-running', '--wait')),
+      async () => settled(await this.user(...atMost, '--user', ...wait)),
       BOOT_DEADLINE_MS,
     );
+  }
+
+  /** What its systemd says of itself, of a node that does not come up. */
+  async state(): Promise<string> {
+    if (this.#leader === 0) return '(it does not run)';
+    const { stdout, stderr } = await this.root(
+      'timeout',
+      String(STATE_S),
+      'env',
+      'SYSTEMD_PAGER=',
+      'sh',
+      '-c',
+      STATE,
+    );
+    return `${stdout}${stderr}`;
   }
 
   /** Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside. */

@@ -1,5 +1,8 @@
 // Faults of the services around the daemon: each is killed, stands still, and is restarted.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NODE_ROOT } from '../node.js';
 import {
   type Child,
   type Fault,
@@ -36,6 +39,16 @@ export const CUT_MS = 60_000;
 /** PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen). */
 export const RTKIT_MS = 60_000;
 
+/**
+ * Where there is rtkit, PulseAudio asks it for each output that comes, and rtkit asks polkit, with calls that block: while polkit stands
+ * still PulseAudio 16.1 answers nobody, pactl neither (6 of 6). Without rtkit the bus answers at once, and nobody waits.
+ */
+const WITH_RTKIT: Pick<ServiceRow, 'mayGoStill' | 'upWithinMs'> = existsSync(
+  join(NODE_ROOT, 'usr/libexec/rtkit-daemon'),
+)
+  ? { mayGoStill: ['audio'], upWithinMs: RTKIT_MS }
+  : {};
+
 const ROWS: readonly ServiceRow[] = [
   {
     part: 'the session bus',
@@ -60,7 +73,7 @@ const ROWS: readonly ServiceRow[] = [
     mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
   },
   { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
-  { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true },
+  { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true, ...WITH_RTKIT },
   { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
   {
     part: 'the broker',

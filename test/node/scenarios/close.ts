@@ -1,10 +1,11 @@
-// What a node leaves behind: nothing, however its test process ends.
+// What a node leaves behind: nothing, however its test process ends; and what one that does not come up says.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
 const BOOT = new URL('../node.js', import.meta.url);
@@ -76,7 +77,18 @@ export function closeScenarios(): void {
       const gone = once(child, 'close');
       end(child);
       await gone;
-      await until('the last trace to go', () => traces(dir).length === 0, 10_000);
+      await until('the last trace to go', () => traces(dir).length === 0);
     });
   }
+
+  test('one that does not come up says with what its console ended, at once', async (t) => {
+    const env = { ...process.env, TONEARM_NODE_ROOT: temporaryFolder(t) };
+    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env,
+    });
+    const said = (await child.stderr.setEncoding('utf8').toArray()).join('');
+    assert.match(said, /^Error: the node did not boot; its console said:\nchroot: .*/m);
+    assert.match(said, /the node ended unasked/);
+  });
 }
