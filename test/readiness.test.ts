@@ -86,7 +86,7 @@ describe('the start is done', () => {
   });
 });
 
-describe('wait-listening', { timeout: 20_000 }, () => {
+describe('wait-listening', { timeout: 60_000 }, () => {
   /** `meanwhile`: a script that stands in for its `sleep`. Its status, and what that script said. */
   const waiting = async (directory: string, pid: number, meanwhile: string) => {
     writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });

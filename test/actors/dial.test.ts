@@ -10,7 +10,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { but, COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripted-server.js';
 
 /** What never ends fails its test. */
-const DEADLINE = { timeout: 20_000 };
+const DEADLINE = { timeout: 60_000 };
 
 interface Dialled {
   readonly link: Link;

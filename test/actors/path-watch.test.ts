@@ -8,7 +8,7 @@ import { fileIdentity, LazyWatch, PathWatch } from '../../src/actors/path-watch.
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 
 /** Watches `path`; the answer resolves when the file is another one than it was, and the watch has said so since. */

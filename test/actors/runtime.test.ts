@@ -15,7 +15,7 @@ import {
   unpacked,
 } from '../../src/protocol/actor/messages.js';
 
-const DEADLINE = { timeout: 30_000 };
+const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true };
 
 interface Bench {

@@ -10,7 +10,7 @@ import { type FileBytes, readSmallFile } from '../../src/actors/small-file.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 /** A read that does not end fails its test. */
-const DEADLINE = { timeout: 10_000 };
+const DEADLINE = { timeout: 60_000 };
 const MAX_BYTES = 100_000;
 
 const place = (t: TestContext) => join(temporaryFolder(t), 'file');

@@ -12,7 +12,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
-const BOUNDED = { timeout: 60_000 };
+const BOUNDED = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
 /** Everything that is the user's: what is set, and what is there. */

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Stage, stage } from './harness.js';
+import { QUICK_PULSE, type Stage, stage } from './harness.js';
 
-const QUICK_PULSE = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
 

@@ -6,10 +6,7 @@ import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
-import { type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
-
-/** Long enough for a thread that only lacks the processor, short enough for a test. */
-const QUICK_PULSE = { everyMs: 20, pongWithinMs: 2000, idleBeats: 3 };
+import { QUICK_PULSE, type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
 function textOf(answer: Answer): string {
   assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);

@@ -28,6 +28,9 @@ const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_
 /** For what comes next: a thread takes a second to start where twenty processes want two cores (measured). */
 const DEADLINE_MS = 60_000;
 
+/** Of the product the first two are 30 s and 10 s; a healthy thread on a busy machine may be silent for seconds as it starts. */
+export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
+
 /** One child per name, each with the fixture of that name. */
 export type Cast = { readonly [C in ChildName]?: string };
 

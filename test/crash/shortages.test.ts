@@ -13,7 +13,7 @@ import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
-import { stage, stageUp } from './harness.js';
+import { QUICK_PULSE, stage, stageUp } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
@@ -63,8 +63,11 @@ test('threads that are stuck in the kernel do not pile up, and the child is back
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
-  const heartbeat = { everyMs: 20, pongWithinMs: 1000, idleBeats: 3 };
-  const { witness, say } = stage(t, { audio: 'sticks', power: 'obedient' }, { restarts, heartbeat });
+  const { witness, say } = stage(
+    t,
+    { audio: 'sticks', power: 'obedient' },
+    { restarts, heartbeat: QUICK_PULSE },
+  );
   await witness.until(
     () => witness.now('audio')?.detail === 'thread ended: 3 threads of before are still stuck',
   );

@@ -188,4 +188,4 @@ async function turnsUntil(condition: () => boolean): Promise<void> {
   }
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;

@@ -6,7 +6,7 @@ import type { Environment } from './program.js';
 
 const run = promisify(execFile);
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** An entry of `pactl list sinks` or `pactl list sink-inputs`, as far as tests look at it. Text beyond ASCII reads `(null)`. */

@@ -77,7 +77,7 @@ function thread(t: TestContext) {
 
 const texts = (items: FromActor): string[] => items.map((item) => ('json' in item ? item.json : item.kind));
 const record = (json: string): Parcel => ['audio.clients', '1', json];
-const DEADLINE = { timeout: 30_000 };
+const DEADLINE = { timeout: 60_000 };
 
 test('what comes after a pause is told at once, a storm as one', DEADLINE, async (t) => {
   const { clock, told, until, say } = thread(t);

@@ -8,7 +8,7 @@ import { Recorder } from './recorder.js';
 import { type Handler, type ScriptedServer, scriptedServer } from './scripted-server.js';
 
 /** What never ends fails its test. */
-export const DEADLINE = { timeout: 20_000 };
+export const DEADLINE = { timeout: 60_000 };
 
 export interface Backed {
   readonly backend: AudioBackend;

@@ -10,7 +10,7 @@ import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/out
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 /** What does not end fails its test. */
-const DEADLINE = { timeout: 10_000 };
+const DEADLINE = { timeout: 60_000 };
 const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000, wakeMs: 3_000 };
 const MUTE: SoundCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
 const OK = { ok: true } as const;

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import type { BusOwner } from '../../../src/actors/bus/bus.js';
 import type { Signal } from '../../../src/protocol/dbus/method.js';
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 export class NotingOwner implements BusOwner {
   readonly notes: string[] = [];

@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { UnitsDirectory } from '../../../src/actors/systemd/units-directory.js';
 import { ManualClock } from '../../manual-clock.js';
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 function setUp(t: TestContext, exists: boolean) {
   const parent = mkdtempSync(join(tmpdir(), 'tonearm-units-'));
