@@ -233,13 +233,13 @@ function storm(
 }
 
 test(`whatever happens, every consumer ends with the true state (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  storm(600, CALM);
+  storm(150, CALM);
 });
 
 test(`so it does when ids expire (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  assert.ok(storm(120, RING_WRAPPING).resumed > 0, 'some consumer came back to a second snapshot');
+  assert.ok(storm(30, RING_WRAPPING).resumed > 0, 'some consumer came back to a second snapshot');
 });
 
 test(`so it does when consumers are closed as too slow (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  assert.ok(storm(10, QUEUE_FILLING).slow > 0, 'some stream was closed');
+  assert.ok(storm(3, QUEUE_FILLING).slow > 0, 'some stream was closed');
 });
