@@ -18,8 +18,11 @@ const oneOf =
   (value) =>
     values.includes(value);
 
+/** What is read of a payload is read only where there is JSON: topics that are emptied have none. */
 function balanced(template: string): boolean {
-  return template.split('{{').length === template.split('}}').length;
+  const texts = template.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const isGuarded = !texts.includes('value_json.') || texts.includes('value_json is defined');
+  return isGuarded && texts.split('{{').length === texts.split('}}').length;
 }
 
 const ENTITY: Readonly<Record<string, Check>> = {

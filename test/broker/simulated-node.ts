@@ -91,6 +91,7 @@ export class SimulatedNode {
       clock,
       identifier: () => identifier,
       dial,
+      interfaces: () => ({}),
       node: {
         status: (state, detail) => this.statuses.push({ state, detail }),
         log: (_level, message, fields) => this.logged.push(`${message} ${JSON.stringify(fields ?? {})}`),

@@ -8,7 +8,7 @@ import {
   type ChildName,
 } from '../../protocol/actor/backends.js';
 import { COLLECTIONS, type Collection } from '../../protocol/actor/collections.js';
-import type { Notice, NoticeBatch } from '../../protocol/actor/messages.js';
+import type { Notice, NoticeBatch, ServedNotice } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
 import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { playerName, topicLevel } from './topics.js';
@@ -72,15 +72,15 @@ export class Branch {
   readonly #topics = new Map<string, string>();
   readonly #asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
-  #port: number | undefined;
+  #served: ServedNotice | undefined;
 
   constructor(listener: BranchListener) {
     this.#listener = listener;
   }
 
   /** Where HTTP is served. */
-  get port(): number | undefined {
-    return this.#port;
+  get served(): ServedNotice | undefined {
+    return this.#served;
   }
 
   hear({ isWhole, notices }: NoticeBatch): void {
@@ -148,7 +148,7 @@ export class Branch {
     else if (notice.kind === 'forget') this.#forget(({ backend }) => backend === notice.backend);
     else if (notice.kind === 'health') this.#change(notice);
     else if (notice.kind === 'served') {
-      this.#port = notice.port;
+      this.#served = notice;
       this.#listener.membersTouched();
     }
   }

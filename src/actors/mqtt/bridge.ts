@@ -13,6 +13,7 @@ import { brokerAddress } from './broker-address.js';
 import { lookAround } from './look.js';
 import { clientIdOf, otherClaimant } from './node-identity.js';
 import { OFFLINE, OwnTopics } from './own-topics.js';
+import type { InterfaceAddresses } from './reach.js';
 import { RetainedTree } from './retained-tree.js';
 import { Serving } from './serving.js';
 
@@ -36,6 +37,8 @@ export interface BridgeParts {
   /** Undefined: the machine has none yet. */
   readonly identifier: () => string | undefined;
   readonly dial: (options: BrokerOptions) => BrokerConnection;
+  /** The machine's, now. */
+  readonly interfaces: () => InterfaceAddresses;
 }
 
 /** Why an attempt has ended, and how long to wait; without that it is longer each time. */
@@ -105,10 +108,10 @@ export class MqttBridge implements BridgeActor {
   }
 
   async #attempt(): Promise<Attempt> {
-    const { settings, identifier: identifierNow } = this.#parts;
+    const { settings, interfaces, identifier: identifierNow } = this.#parts;
     const identifier = identifierNow();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
-    this.#topics ??= new OwnTopics(settings, identifier, this.#branch);
+    this.#topics ??= new OwnTopics(settings, identifier, this.#branch, interfaces);
     const read = await brokerAddress(settings, this.#parts.clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
@@ -173,6 +176,9 @@ export class MqttBridge implements BridgeActor {
   #askAll(): void {
     void this.#ask('server');
     if (this.#branch.stateOf('power') === 'up') void this.#ask('power');
+    // Where all addresses are listened on, nobody says which there are.
+    this.#touch((topics) => topics.device);
+    this.#serving?.pump();
     this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
   }
 

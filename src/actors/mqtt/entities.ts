@@ -1,42 +1,24 @@
 // What each thing of the node becomes in Home Assistant, as a table: its entities, their keys and their settings. Pure.
 // Keys and unique ids follow from the node's identifier and the thing's own name, never from the host's name or address.
 
-import { createHash } from 'node:crypto';
 import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
-import type {
-  AudioServerRecord,
-  OutputRecord,
-  PlayerRecord,
-  ServiceRecord,
-} from '../../protocol/actor/schemas.js';
-import { capped } from '../text.js';
+import type { PlayerRecord, ServiceRecord } from '../../protocol/actor/schemas.js';
+import {
+  type Component,
+  type Draft,
+  type Entities,
+  SIMPLE,
+  SIMPLE_UNIT,
+  shownName,
+  slugOf,
+  type Things,
+} from './drafts.js';
+import { DEFAULT_OUTPUT, defaultOutput, outputEntities } from './output-entities.js';
+import { ofJson, onlineIf, UNKNOWN } from './templates.js';
 import { playerName, topicLevel } from './topics.js';
-
-export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
-
-/** By key. */
-export type Entities = ReadonlyMap<string, Component>;
 
 /** Whose records an entity stands for; undefined: the service's own. */
 export type EntityOwner = Backend | undefined;
-
-/** What there is, of backends that are up. */
-export interface Things {
-  readonly identifier: string;
-  /** The node's branch. */
-  readonly topic: string;
-  /** False: what can only be commanded is left out, and what can be seen is shown only. */
-  readonly control: boolean;
-  readonly children: readonly ChildName[];
-  readonly server: AudioServerRecord | undefined;
-  readonly outputs: readonly OutputRecord[];
-  readonly services: readonly ServiceRecord[];
-  readonly players: readonly PlayerRecord[];
-  readonly power: { readonly reboot: boolean; readonly power_off: boolean };
-  readonly canUpgrade: boolean;
-}
-
-const DEFAULT_OUTPUT = 'default_output';
 
 /** How keys begin, and whose they are. */
 const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
@@ -49,11 +31,6 @@ const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['power_off', 'power'],
   ['update', 'upgrade'],
 ];
-
-/** Of a name that is shown. */
-const NAME_CHARS_MAX = 100;
-const SLUG_CHARS_MAX = 64;
-const HASH_CHARS = 8;
 
 export function ownerOf(key: string): EntityOwner {
   return KEY_OWNERS.find(([prefix]) => key.startsWith(prefix))?.[1];
@@ -78,21 +55,8 @@ export function isRead(topic: string, entities: Entities): boolean {
   return [...entities.values()].some((component) => component['state_topic'] === topic);
 }
 
-/** Whether the default output is one that a select of a message does not offer. */
-export function isNotOffered(output: string, entities: Entities): boolean {
-  const options = entities.get(DEFAULT_OUTPUT)?.['options'];
-  return Array.isArray(options) && !options.includes(output);
-}
-
-interface Draft {
-  readonly key: string;
-  readonly platform: string;
-  readonly name: string;
-  readonly rest: Readonly<Record<string, unknown>>;
-}
-
 /** In the order of the message that was tried. */
-function componentOf({ identifier, topic }: Things, { key, platform, name, rest }: Draft): Component {
+function componentOf({ identifier, topic }: Things, { key, platform, name, rest, also }: Draft): Component {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
   const up =
@@ -103,8 +67,9 @@ function componentOf({ identifier, topic }: Things, { key, platform, name, rest 
             online,
             {
               topic: `${topic}/backends`,
-              value_template: `{{ 'online' if value_json.${owner}.state == 'up' else 'offline' }}`,
+              value_template: onlineIf(`value_json.${owner}.state == 'up'`),
             },
+            ...(also === undefined ? [] : [also]),
           ],
           availability_mode: 'all',
         };
@@ -117,71 +82,18 @@ function componentOf({ identifier, topic }: Things, { key, platform, name, rest 
   };
 }
 
-function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
-  const stem = `output_${slugOf(output.name, SIMPLE)}`;
-  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
-  const set = { command_topic: `${state.state_topic}/set` };
-  const percent = { unit_of_measurement: '%', icon: 'mdi:volume-high' };
-  const volume = { ...state, value_template: '{{ (value_json.volume * 100) | round }}' };
-  const mute = { ...state, value_template: "{{ 'ON' if value_json.muted else 'OFF' }}" };
-  const icon = { icon: 'mdi:volume-mute' };
-  const names = { volume: `${output.description} volume`, mute: `${output.description} mute` };
-  if (!control) {
-    return [
-      { key: `${stem}_volume`, platform: 'sensor', name: names.volume, rest: { ...volume, ...percent } },
-      { key: `${stem}_mute`, platform: 'binary_sensor', name: names.mute, rest: { ...mute, ...icon } },
-    ];
-  }
-  const slider = {
-    command_template: '{"volume": {{ value / 100 }}}',
-    min: 0,
-    max: 100,
-    step: 1,
-    mode: 'slider',
-  };
-  const onOff = { payload_on: '{"muted": true}', payload_off: '{"muted": false}' };
-  return [
-    {
-      key: `${stem}_volume`,
-      platform: 'number',
-      name: names.volume,
-      rest: { ...volume, ...set, ...slider, ...percent },
-    },
-    {
-      key: `${stem}_mute`,
-      platform: 'switch',
-      name: names.mute,
-      rest: { ...mute, state_on: 'ON', state_off: 'OFF', ...set, ...onOff, ...icon },
-    },
-  ];
-}
-
-function defaultOutput({ topic, control, server, outputs }: Things): readonly Draft[] {
-  // A select without options is none.
-  if (server === undefined || outputs.length === 0) return [];
-  const state = { state_topic: `${topic}/audio/server`, value_template: '{{ value_json.default_sink }}' };
-  const key = DEFAULT_OUTPUT;
-  if (!control) return [{ key, platform: 'sensor', name: 'Output', rest: state }];
-  const rest = {
-    ...state,
-    options: outputs.map(({ name }) => name),
-    command_topic: `${topic}/audio/server/set`,
-    command_template: '{"output": {{ value | tojson }}}',
-  };
-  return [{ key, platform: 'select', name: 'Output', rest }];
-}
-
 function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
   const state = { state_topic: `${topic}/services/${scope}/${topicLevel(name)}` };
+  const also = { topic: state.state_topic, value_template: onlineIf('value_json.exists') };
   if (scope === 'system' || !control) {
     const rest = {
       ...state,
-      value_template: "{{ 'ON' if value_json.running else 'OFF' }}",
+      value_template: ofJson("'ON' if value_json.running else 'OFF'"),
       device_class: 'running',
       entity_category: 'diagnostic',
     };
-    return [{ key, platform: 'binary_sensor', name, rest }];
+    return [{ key, platform: 'binary_sensor', name, rest, also }];
   }
   const set = { command_topic: `${state.state_topic}/set` };
   return [
@@ -191,15 +103,21 @@ function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord
       name,
       rest: {
         ...state,
-        value_template: "{{ 'start' if value_json.running else 'stop' }}",
+        value_template: ofJson("'start' if value_json.running else 'stop'"),
         state_on: 'start',
         state_off: 'stop',
         ...set,
         payload_on: 'start',
         payload_off: 'stop',
       },
+      also,
     },
-    button(`${key}_restart`, `Restart ${name}`, set.command_topic, 'restart', { device_class: 'restart' }),
+    {
+      ...button(`${key}_restart`, `Restart ${name}`, set.command_topic, 'restart', {
+        device_class: 'restart',
+      }),
+      also,
+    },
   ];
 }
 
@@ -215,25 +133,23 @@ const PLAYER_BUTTONS = [
 
 function playerEntities({ topic, control }: Things, player: PlayerRecord): readonly Draft[] {
   const name = playerName(player.bus_name);
+  const identity = player.identity === '' ? name : player.identity;
   const stem = `player_${slugOf(name, SIMPLE)}`;
   const state = `${topic}/players/${topicLevel(name)}`;
   const rest = {
     state_topic: state,
-    value_template: '{{ value_json.playback_status }}',
+    value_template: ofJson('value_json.playback_status', UNKNOWN),
     device_class: 'enum',
     options: ['Playing', 'Paused', 'Stopped'],
     json_attributes_topic: state,
-    json_attributes_template: `{{ {${PLAYER_ATTRIBUTES}} | to_json }}`,
+    json_attributes_template: ofJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
     icon: 'mdi:music',
   };
   const buttons = PLAYER_BUTTONS.map(([word, what, icon]) => {
     const look = { command_topic: `${state}/set`, payload_press: word, icon };
-    return { key: `${stem}_${word}`, platform: 'button', name: `${player.identity} ${what}`, rest: look };
+    return { key: `${stem}_${word}`, platform: 'button', name: `${identity} ${what}`, rest: look };
   });
-  return [
-    { key: `${stem}_state`, platform: 'sensor', name: player.identity, rest },
-    ...(control ? buttons : []),
-  ];
+  return [{ key: `${stem}_state`, platform: 'sensor', name: identity, rest }, ...(control ? buttons : [])];
 }
 
 function powerButtons({ topic, control, power }: Things): readonly Draft[] {
@@ -263,40 +179,32 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
+/** Without a result file nothing is known of versions. */
+const HAS_RESULT = 'value_json is defined and value_json.current is defined';
+
 function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
   if (!canUpgrade) return [];
+  const state = `${topic}/upgrade`;
   const rest = {
-    state_topic: `${topic}/upgrade`,
-    value_template: `{{ {${UPDATE_FIELDS}} | to_json }}`,
-    ...(control && { command_topic: `${topic}/upgrade/set`, payload_install: 'start' }),
+    state_topic: state,
+    value_template: `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`,
+    ...(control && { command_topic: `${state}/set`, payload_install: 'start' }),
   };
-  return [{ key: 'update', platform: 'update', name: 'Software', rest }];
+  const also = { topic: state, value_template: onlineIf('value_json.current is defined') };
+  return [{ key: 'update', platform: 'update', name: 'Software', rest, also }];
 }
+
+/** Names that are written otherwise than with a capital letter. */
+const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: Things, child: ChildName): Draft {
   const rest = {
     state_topic: `${topic}/backends`,
-    value_template: `{{ value_json.${child}.state }}`,
+    value_template: ofJson(`value_json.${child}.state`, UNKNOWN),
     device_class: 'enum',
     options: BACKEND_STATES,
     entity_category: 'diagnostic',
   };
-  const name = `${child.charAt(0).toUpperCase()}${child.slice(1)} backend`;
-  return { key: `backend_${child}`, platform: 'sensor', name, rest };
-}
-
-/** In whole characters: half of one, cut off or from elsewhere, makes Home Assistant refuse all of the device. */
-function shownName(name: string): string {
-  return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
-}
-
-const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
-const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
-
-/** A name as part of a key, which is letters, digits, _ and - only. What is not `simple` brings a hash, so that no two meet. */
-function slugOf(name: string, simple: RegExp): string {
-  const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
-  if (simple.test(name)) return slug;
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
-  return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
+  const name = CHILD_NAMES_SHOWN[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
+  return { key: `backend_${child}`, platform: 'sensor', name: `${name} backend`, rest };
 }

@@ -3,13 +3,15 @@
 
 import { VERSION } from '../../version.js';
 import { boundedJson } from './bounded-json.js';
-import { type Component, type Entities, type EntityOwner, ownerOf } from './entities.js';
+import type { Component, Entities } from './drafts.js';
+import { type EntityOwner, ownerOf } from './entities.js';
 
 export interface DeviceFacts {
   readonly identifier: string;
   readonly hostname: string;
   readonly platform: string;
-  readonly port: number;
+  /** Of the page. */
+  readonly url: string;
   /** By key. */
   readonly entities: Entities;
   /** Whether what `entities` has of this owner is all that there is; else what the message has of it stays as it is. */
@@ -32,8 +34,7 @@ export interface DeviceMessage {
  * used for another: so the answer to the answer may be another one, until both are the same.
  */
 export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage {
-  const { identifier, hostname, platform, port } = facts;
-  const address = hostname.includes('.') ? hostname : `${hostname}.local`;
+  const { identifier, hostname, platform, url } = facts;
   const entities = entitiesToTell(facts, held);
   const text = JSON.stringify({
     device: {
@@ -43,7 +44,7 @@ export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage
       model: 'Audio node',
       sw_version: VERSION,
       hw_version: platform,
-      configuration_url: `http://${address}:${port}/ui`,
+      configuration_url: url,
     },
     origin: { name: 'tonearm', sw_version: VERSION },
     availability_mode: 'all',

@@ -5,16 +5,12 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import type { BrokerMessage } from './broker.js';
 import { isCommand } from './commands.js';
-import {
-  type Entities,
-  type EntityOwner,
-  entitiesOf,
-  isNotOffered,
-  isRead,
-  type Things,
-} from './entities.js';
+import type { Entities, Things } from './drafts.js';
+import { type EntityOwner, entitiesOf, isRead } from './entities.js';
 import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
 import type { BranchClaim } from './node-identity.js';
+import { isNotOffered } from './output-entities.js';
+import { type InterfaceAddresses, pageUrl } from './reach.js';
 import type { HeldAt } from './retained-tree.js';
 import { isTooLong } from './topics.js';
 
@@ -36,13 +32,20 @@ export class OwnTopics {
   readonly #settings: TopicSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
+  readonly #interfaces: () => InterfaceAddresses;
   readonly #audioServer: string;
   /** Whether Home Assistant's message is larger than the broker takes: nothing waits for it then. */
   isDeviceLeftOut = false;
   /** Home Assistant's messages that were made last, the newest first. */
   #made: readonly DeviceMessage[] = [];
 
-  constructor(settings: TopicSettings, identifier: string, branch: Branch) {
+  constructor(
+    settings: TopicSettings,
+    identifier: string,
+    branch: Branch,
+    interfaces: () => InterfaceAddresses,
+  ) {
+    this.#interfaces = interfaces;
     this.#settings = settings;
     this.#identifier = identifier;
     this.#branch = branch;
@@ -101,20 +104,19 @@ export class OwnTopics {
     if (this.isDeviceLeftOut) return false;
     if (text === '') return isRead(topic, this.#entitiesTold(heldDevice));
     if (topic !== this.#audioServer) return false;
-    const { outputs, server } = this.#things();
-    const isComing = outputs.some(({ name }) => name === server?.default_sink);
-    return isComing && isNotOffered(server?.default_sink ?? '', this.#entitiesTold(heldDevice));
+    return isNotOffered(this.#things(), this.#entitiesTold(heldDevice));
   }
 
   #deviceText(held: string): string | undefined {
     if (!this.#settings.homeAssistant) return '';
     const branch = this.#branch;
-    const [server, port] = [branch.asked('server'), branch.port];
-    if (server === undefined || port === undefined) return undefined;
+    const [server, served] = [branch.asked('server'), branch.served];
+    if (server === undefined || served === undefined) return undefined;
     const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
+    const url = pageUrl({ ...served, hostname, interfaces: this.#interfaces() });
     const isKnown = (owner: EntityOwner): boolean => this.#isKnown(owner);
     const entities = entitiesOf(this.#things());
-    const facts = { identifier: this.#identifier, hostname, platform, port, entities, isKnown };
+    const facts = { identifier: this.#identifier, hostname, platform, url, entities, isKnown };
     const made = deviceMessage(facts, this.#entitiesTold(held));
     this.#made = [made, ...this.#made.filter(({ text }) => text !== made.text)].slice(0, MADE_KEPT);
     return made.text;

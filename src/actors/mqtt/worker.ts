@@ -1,6 +1,6 @@
 // The MQTT bridge's thread: wires the bridge to the runtime, and nothing else.
 
-import { userInfo } from 'node:os';
+import { networkInterfaces, userInfo } from 'node:os';
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -8,6 +8,7 @@ import { runBridge } from '../runtime.js';
 import { MqttBridge } from './bridge.js';
 import { dialBroker } from './broker.js';
 import { readIdentifier } from './node-identity.js';
+import type { InterfaceAddresses } from './reach.js';
 
 export default function work(task: ActorTask<MqttSettings>): Promise<void> {
   return runBridge<'mqtt'>(
@@ -15,7 +16,17 @@ export default function work(task: ActorTask<MqttSettings>): Promise<void> {
     (settings, node) =>
       new MqttBridge({
         ...{ settings, node, clock: systemClock, dial: dialBroker },
+        interfaces: interfacesNow,
         identifier: () => readIdentifier(userInfo().uid),
       }),
   );
+}
+
+/** None where the system does not say, as without a free descriptor: it is asked again. */
+function interfacesNow(): InterfaceAddresses {
+  try {
+    return networkInterfaces();
+  } catch {
+    return {};
+  }
 }

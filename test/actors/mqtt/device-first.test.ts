@@ -38,7 +38,7 @@ describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] })
   const first = (seen: readonly Seen[], topic: string, fits: (text: string) => boolean): number =>
     seen.findIndex((each) => each.topic === topic && fits(each.text));
   const offers = (text: string): boolean =>
-    JSON.parse(text).components.default_output.options.includes('kitchen');
+    JSON.parse(text).components.default_output.options.includes('Kitchen');
   const names = (text: string): boolean =>
     'state_topic' in (JSON.parse(text).components.output_kitchen_mute ?? {});
 

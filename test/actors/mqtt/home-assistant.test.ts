@@ -1,10 +1,12 @@
-// Home Assistant's device message: the one that a real Home Assistant took, the rules for any other, and how entities come and go.
+// Home Assistant's device message: that which a real Home Assistant took (with templates that have been rendered by Jinja2 since), the
+// rules for any other, and how entities come and go.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Branch } from '../../../src/actors/mqtt/branch.js';
 import { OwnTopics } from '../../../src/actors/mqtt/own-topics.js';
+import type { InterfaceAddresses } from '../../../src/actors/mqtt/reach.js';
 import type { Notice } from '../../../src/protocol/actor/messages.js';
 import { VERSION } from '../../../src/version.js';
 import { faultsOf } from '../../broker/home-assistant-rules.js';
@@ -31,9 +33,10 @@ class Node {
   constructor(
     { control = true, homeAssistant = true, topic = 'tonearm/living' }: Settings = {},
     told = WHOLE_NODE,
+    interfaces: InterfaceAddresses = {},
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
-    this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch);
+    this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
     this.branch.hear({ isWhole: true, notices: told });
     this.branch.answered('server', JSON.stringify(SERVER));
     this.branch.answered('power', '{"reboot":true,"power_off":false}');
@@ -156,7 +159,7 @@ test('an entity that is gone leaves by its platform alone, once; then it is omit
   const leaving = JSON.parse(first).components;
   assert.deepEqual(leaving.output_kitchen_volume, { platform: 'number' });
   assert.deepEqual(leaving.output_kitchen_mute, { platform: 'switch' });
-  assert.deepEqual(leaving.default_output.options, ['alsa']);
+  assert.deepEqual(leaving.default_output.options, ['Living room']);
   const { components } = JSON.parse(second) as Message;
   assert.equal(components['output_kitchen_volume'], undefined);
   assert.ok(components['output_alsa_volume']);
@@ -209,3 +212,51 @@ test("an entity leaves also a message that is larger than what is read of a brok
   const [first = ''] = node.sequence(held);
   assert.deepEqual(JSON.parse(first).components.unit_user_7_service, { platform: 'switch' });
 });
+
+test('the default output is chosen by the names that volumes show, and each has one of its own', () => {
+  const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
+    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
+  );
+  const { components } = new Node({}, [...WHOLE_NODE, ...told]).message();
+  const { options, value_template: shows, command_template: sets } = components['default_output'] ?? {};
+  const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall (sink-1)', 'sink-2', 'Say "}}" \\ %}'];
+  assert.deepEqual(options, labels);
+  assert.equal(components['output_sink-2_volume']?.['name'], 'sink-2 volume');
+  const tableIn = (template: unknown) =>
+    JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
+  const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
+  assert.deepEqual(tableIn(shows), Object.fromEntries(names.map((name, i) => [name, labels[i]])));
+  assert.deepEqual(tableIn(sets), Object.fromEntries(names.map((name, i) => [labels[i], name])));
+});
+
+test('backends are called what they are called', () => {
+  const { components } = new Node().message();
+  const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);
+  assert.deepEqual(names, ['Audio backend', 'systemd backend', 'MQTT backend']);
+});
+
+const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;
+const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
+const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
+const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
+const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
+const more = { netmask: '', mac: '', cidr: null };
+
+for (const [addresses, found, url] of [
+  [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
+  [['127.0.0.1', '192.168.1.5'], [HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['::'], [AUTOMATIC, LOCAL, GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [GLOBAL], 'http://living.local:8018/ui'],
+  [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
+  [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
+] as const) {
+  test(`listening on ${addresses}, with ${found.map(({ address }) => address)}: ${url}`, () => {
+    const interfaces: InterfaceAddresses = {
+      lo: [{ ...LOOPBACK, ...more }],
+      eth0: found.map((each) => ({ ...each, ...more })),
+    };
+    const node = new Node({}, WHOLE_NODE, interfaces).tell({ kind: 'served', port: 8018, addresses });
+    assert.equal(node.message().device['configuration_url'], url);
+  });
+}

@@ -1,0 +1,62 @@
+// An entity of Home Assistant before it has what all have: what it is made of, and how names become parts of keys and what is shown. Pure.
+
+import { createHash } from 'node:crypto';
+import type { ChildName } from '../../protocol/actor/backends.js';
+import type {
+  AudioServerRecord,
+  OutputRecord,
+  PlayerRecord,
+  ServiceRecord,
+} from '../../protocol/actor/schemas.js';
+import { capped } from '../text.js';
+
+export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
+
+/** By key. */
+export type Entities = ReadonlyMap<string, Component>;
+
+/** What there is, of backends that are up. */
+export interface Things {
+  readonly identifier: string;
+  /** The node's branch. */
+  readonly topic: string;
+  /** False: what can only be commanded is left out, and what can be seen is shown only. */
+  readonly control: boolean;
+  readonly children: readonly ChildName[];
+  readonly server: AudioServerRecord | undefined;
+  readonly outputs: readonly OutputRecord[];
+  readonly services: readonly ServiceRecord[];
+  readonly players: readonly PlayerRecord[];
+  readonly power: { readonly reboot: boolean; readonly power_off: boolean };
+  readonly canUpgrade: boolean;
+}
+
+export interface Draft {
+  readonly key: string;
+  readonly platform: string;
+  readonly name: string;
+  readonly rest: Readonly<Record<string, unknown>>;
+  /** What else must be so for it to be available. */
+  readonly also?: { readonly topic: string; readonly value_template: string };
+}
+
+/** Of a name that is shown. */
+const NAME_CHARS_MAX = 100;
+const SLUG_CHARS_MAX = 64;
+const HASH_CHARS = 8;
+
+/** In whole characters: half of one, cut off or from elsewhere, makes Home Assistant refuse all of the device. */
+export function shownName(name: string): string {
+  return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
+}
+
+export const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
+export const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
+
+/** A name as part of a key, which is letters, digits, _ and - only. What is not `simple` brings a hash, so that no two meet. */
+export function slugOf(name: string, simple: RegExp): string {
+  const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
+  if (simple.test(name)) return slug;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
+  return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
+}

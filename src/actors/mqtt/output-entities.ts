@@ -1,0 +1,92 @@
+// What outputs become in Home Assistant: a volume and a mute for each, and a list of them for the default. Pure.
+
+import type { OutputRecord } from '../../protocol/actor/schemas.js';
+import { type Draft, type Entities, SIMPLE, shownName, slugOf, type Things } from './drafts.js';
+import { named, ofJson, UNKNOWN } from './templates.js';
+import { topicLevel } from './topics.js';
+
+export const DEFAULT_OUTPUT = 'default_output';
+
+/** Whether the default output is one that a select of a message does not offer, though the node has it. */
+export function isNotOffered({ server, outputs }: Things, entities: Entities): boolean {
+  const label = outputLabels(outputs).get(server?.default_sink ?? '');
+  const options = entities.get(DEFAULT_OUTPUT)?.['options'];
+  return label !== undefined && Array.isArray(options) && !options.includes(label);
+}
+
+const PERCENT = '(value_json.volume * 100) | round';
+
+function outputName({ name, description }: OutputRecord): string {
+  return shownName(description === '' ? name : description);
+}
+
+export function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
+  const stem = `output_${slugOf(output.name, SIMPLE)}`;
+  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
+  const set = { command_topic: `${state.state_topic}/set` };
+  const percent = { unit_of_measurement: '%', icon: 'mdi:volume-high' };
+  const volume = { ...state, value_template: ofJson(PERCENT) };
+  const mute = { ...state, value_template: ofJson("'ON' if value_json.muted else 'OFF'") };
+  const icon = { icon: 'mdi:volume-mute' };
+  const names = { volume: `${outputName(output)} volume`, mute: `${outputName(output)} mute` };
+  if (!control) {
+    return [
+      { key: `${stem}_volume`, platform: 'sensor', name: names.volume, rest: { ...volume, ...percent } },
+      { key: `${stem}_mute`, platform: 'binary_sensor', name: names.mute, rest: { ...mute, ...icon } },
+    ];
+  }
+  // Above its most Home Assistant keeps the old value, and logs an error.
+  const value = { ...volume, value_template: ofJson(`[${PERCENT}, 100] | min`) };
+  const slider = {
+    command_template: '{"volume": {{ value / 100 }}}',
+    min: 0,
+    max: 100,
+    step: 1,
+    mode: 'slider',
+  };
+  const onOff = { payload_on: '{"muted": true}', payload_off: '{"muted": false}' };
+  return [
+    {
+      key: `${stem}_volume`,
+      platform: 'number',
+      name: names.volume,
+      rest: { ...value, ...set, ...slider, ...percent },
+    },
+    {
+      key: `${stem}_mute`,
+      platform: 'switch',
+      name: names.mute,
+      rest: { ...mute, state_on: 'ON', state_off: 'OFF', ...set, ...onOff, ...icon },
+    },
+  ];
+}
+
+/** What each output is called in the list of them, by name: as its volume is, and with its name where others are called so too. */
+function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, string> {
+  const shown = outputs.map(outputName);
+  const isAlone = (label: string): boolean => shown.filter((each) => each === label).length === 1;
+  return new Map(
+    outputs.map((output) => {
+      const label = outputName(output);
+      return [output.name, isAlone(label) ? label : `${label} (${slugOf(output.name, SIMPLE)})`];
+    }),
+  );
+}
+
+export function defaultOutput({ topic, control, server, outputs }: Things): readonly Draft[] {
+  // A select without options is none.
+  if (server === undefined || outputs.length === 0) return [];
+  const labels = outputLabels(outputs);
+  const label = named('value_json.default_sink', labels);
+  const state = { state_topic: `${topic}/audio/server`, value_template: ofJson(label, UNKNOWN) };
+  const key = DEFAULT_OUTPUT;
+  if (!control) return [{ key, platform: 'sensor', name: 'Output', rest: state }];
+  const names = new Map([...labels].map(([name, shown]) => [shown, name]));
+  const rest = {
+    ...state,
+    options: [...names.keys()],
+    command_topic: `${topic}/audio/server/set`,
+    command_template: `{"output": {{ ${JSON.stringify(Object.fromEntries(names))}[value] | tojson }}}`,
+  };
+  return [{ key, platform: 'select', name: 'Output', rest }];
+}
