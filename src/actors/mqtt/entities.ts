@@ -42,7 +42,7 @@ export function entitiesOf(things: Things): Entities {
     ...things.outputs.flatMap((output) => outputEntities(things, output)),
     ...defaultOutput(things),
     ...things.services.flatMap((service) => unitEntities(things, service)),
-    ...things.players.flatMap((player) => playerEntities(things, player)),
+    ...playerStems(things.players).flatMap(([player, stem]) => playerEntities(things, player, stem)),
     ...powerButtons(things),
     ...update(things),
     ...things.children.map((child) => childEntity(things, child)),
@@ -131,10 +131,26 @@ const PLAYER_BUTTONS = [
   ['previous', 'previous', 'mdi:skip-previous'],
 ] as const;
 
-function playerEntities({ topic, control }: Things, player: PlayerRecord): readonly Draft[] {
+/** What a player that may run several times puts behind its name: another number at each start. */
+const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
+
+/**
+ * How the keys of each begin, by what stays of its name: who is started anew has the entities that it had. Of those that run several times
+ * the next has the second ones, and so on.
+ */
+function playerStems(players: readonly PlayerRecord[]): readonly (readonly [PlayerRecord, string])[] {
+  const seen = new Map<string, number>();
+  return players.map((player) => {
+    const name = playerName(player.bus_name).replace(INSTANCE, '');
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return [player, `player_${slugOf(count === 1 ? name : `${name} ${count}`, SIMPLE)}`];
+  });
+}
+
+function playerEntities({ topic, control }: Things, player: PlayerRecord, stem: string): readonly Draft[] {
   const name = playerName(player.bus_name);
   const identity = player.identity === '' ? name : player.identity;
-  const stem = `player_${slugOf(name, SIMPLE)}`;
   const state = `${topic}/players/${topicLevel(name)}`;
   const rest = {
     state_topic: state,

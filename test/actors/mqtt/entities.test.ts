@@ -1,0 +1,105 @@
+// What is called how in Home Assistant, and what stays the same: a row per case.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InterfaceAddresses } from '../../../src/actors/mqtt/reach.js';
+import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
+import { drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+
+test('the default output is chosen by the names that volumes show, and each has one of its own', () => {
+  const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
+    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
+  );
+  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...told]).message();
+  const { options, value_template: shows, command_template: sets } = components['default_output'] ?? {};
+  const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall (sink-1)', 'sink-2', 'Say "}}" \\ %}'];
+  assert.deepEqual(options, labels);
+  assert.equal(components['output_sink-2_volume']?.['name'], 'sink-2 volume');
+  const tableIn = (template: unknown) =>
+    JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
+  const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
+  assert.deepEqual(tableIn(shows), Object.fromEntries(names.map((name, i) => [name, labels[i]])));
+  assert.deepEqual(tableIn(sets), Object.fromEntries(names.map((name, i) => [labels[i], name])));
+});
+
+test('backends are called what they are called', () => {
+  const { components } = new AnnouncedNode().message();
+  const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);
+  assert.deepEqual(names, ['Audio backend', 'systemd backend', 'MQTT backend']);
+});
+
+const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;
+const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
+const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
+const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
+const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
+const more = { netmask: '', mac: '', cidr: null };
+
+for (const [addresses, found, url] of [
+  [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
+  [['127.0.0.1', '192.168.1.5'], [HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['::'], [AUTOMATIC, LOCAL, GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [GLOBAL], 'http://living.local:8018/ui'],
+  [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
+  [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
+] as const) {
+  test(`listening on ${addresses}, with ${found.map(({ address }) => address)}: ${url}`, () => {
+    const interfaces: InterfaceAddresses = {
+      lo: [{ ...LOOPBACK, ...more }],
+      eth0: found.map((each) => ({ ...each, ...more })),
+    };
+    const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).tell({
+      kind: 'served',
+      port: 8018,
+      addresses,
+    });
+    assert.equal(node.message().device['configuration_url'], url);
+  });
+}
+
+for (const [names, keys] of [
+  [['vlc'], ['vlc']],
+  [['vlc.instance12345'], ['vlc']],
+  [['firefox.instance_1_84'], ['firefox']],
+  [['ShairportSync.i4711'], ['ShairportSync']],
+  [['io.github.Celluloid.instance-1'], [/^io_github_Celluloid_[0-9a-f]{8}$/]],
+  [
+    ['mpv.instances', 'radio.i'],
+    [/^mpv_instances_[0-9a-f]{8}$/, /^radio_i_[0-9a-f]{8}$/],
+  ],
+  [
+    ['vlc', 'vlc_2', 'vlc.instance7'],
+    ['vlc', 'vlc_2', /^vlc_2_[0-9a-f]{8}$/],
+  ],
+] as const) {
+  test(`players ${names}: ${keys}`, () => {
+    const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
+    const told = players.map((player) => put('players', player.bus_name, player));
+    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, health('players', 'up'), ...told]).message();
+    const found = Object.entries(components).filter(([key]) => /^player_.*_state$/.test(key));
+    const stemOf = new Map(
+      found.map(([key, { state_topic: topic }]) => [topic, /^player_(.*)_state$/.exec(key)?.[1] ?? '']),
+    );
+    names.forEach((name, i) => {
+      const [stem = '', expected = ''] = [stemOf.get(`tonearm/living/players/${name}`), keys[i]];
+      if (typeof expected === 'string') assert.equal(stem, expected);
+      else assert.match(stem, expected);
+    });
+  });
+}
+
+test('a player that is started anew has the entities that it had, and reads its new topic', () => {
+  const started = (pid: number) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.vlc.instance${pid}` });
+  const node = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    health('players', 'up'),
+    put('players', started(1).bus_name, started(1)),
+  ]);
+  const held = node.text();
+  node.tell(drop('players', started(1).bus_name), put('players', started(2).bus_name, started(2)));
+  const [next = '', ...others] = node.sequence(held);
+  assert.deepEqual(others, []);
+  const { components } = JSON.parse(next) as Message;
+  assert.equal(components['player_vlc_state']?.['state_topic'], 'tonearm/living/players/vlc.instance2');
+});

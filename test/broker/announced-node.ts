@@ -1,0 +1,65 @@
+// A node of which only Home Assistant's device message is of interest: made of the records that a test tells.
+
+import assert from 'node:assert/strict';
+import { Branch } from '../../src/actors/mqtt/branch.js';
+import { OwnTopics } from '../../src/actors/mqtt/own-topics.js';
+import type { InterfaceAddresses } from '../../src/actors/mqtt/reach.js';
+import type { Notice } from '../../src/protocol/actor/messages.js';
+import { SERVER, WHOLE_NODE } from './simulated-node.js';
+
+export type Message = {
+  device: Record<string, unknown>;
+  components: Record<string, Record<string, unknown>>;
+};
+
+interface Settings {
+  readonly control?: boolean;
+  readonly homeAssistant?: boolean;
+  readonly topic?: string;
+}
+
+export class AnnouncedNode {
+  readonly branch = new Branch({
+    touched: () => undefined,
+    membersTouched: () => undefined,
+    stateChanged: () => undefined,
+  });
+  readonly topics: OwnTopics;
+
+  constructor(
+    { control = true, homeAssistant = true, topic = 'tonearm/living' }: Settings = {},
+    told = WHOLE_NODE,
+    interfaces: InterfaceAddresses = {},
+  ) {
+    const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
+    this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
+    this.branch.hear({ isWhole: true, notices: told });
+    this.branch.answered('server', JSON.stringify(SERVER));
+    this.branch.answered('power', '{"reboot":true,"power_off":false}');
+  }
+
+  tell(...notices: readonly Notice[]): this {
+    this.branch.hear({ isWhole: false, notices });
+    return this;
+  }
+
+  text(held = ''): string {
+    return this.topics.wanted(this.topics.device, () => held) ?? assert.fail('there is no message');
+  }
+
+  message(held = ''): Message {
+    return JSON.parse(this.text(held));
+  }
+
+  /** What is published one after the other until it is what the broker holds. */
+  sequence(held: string): readonly string[] {
+    const next = this.text(held);
+    return next === held ? [] : [next, ...this.sequence(next)];
+  }
+}
+
+export const PLAYER = {
+  bus_name: 'org.mpris.MediaPlayer2.mpv.instance-1',
+  ...{ identity: 'mpv', playback_status: 'Playing', position_updated_at: '', tracklist_supported: false },
+  capabilities: {},
+};
