@@ -88,138 +88,82 @@ export class ResultFile {
   }
 }
 
-/** Key -> whether its JSON source is of the right type, and what that is. */
-const REQUIRED = {
-  current: { fits: isString, type: 'a string' },
-  latest: { fits: isString, type: 'a string' },
-  upgrade_available: { fits: (source: string) => source === 'true' || source === 'false', type: 'a boolean' },
-} as const;
+/** A text or a number of JSON. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
+const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
-const KNOWN: readonly string[] = [...Object.keys(REQUIRED), 'checked_at'];
+/**
+ * The same JSON, in which each number is a text that begins with `#`, and each text, keys too, begins with `$`: so that JSON.parse
+ * leaves numbers as they are spelled, and an object leaves its keys, `10` and `__proto__` too, in their order.
+ */
+function marked(json: string): string {
+  return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
+}
+
+/** The JSON of a part of what `marked` has made. */
+function unmarked(value: unknown): string {
+  return JSON.stringify(value).replace(TEXT, (text) =>
+    text.startsWith('"#') ? text.slice(2, -1) : `"${text.slice(2)}`,
+  );
+}
+
+/** Key -> whether its value is of the right type, and what that is. */
+const REQUIRED = {
+  $current: { fits: isText, type: 'a string' },
+  $latest: { fits: isText, type: 'a string' },
+  $upgrade_available: { fits: (value: unknown) => typeof value === 'boolean', type: 'a boolean' },
+} as const;
 
 /** Pure: the file's bytes -> the status, or what is wrong with them. */
 export function parseResult(bytes: Uint8Array): ResultReading {
   if (bytes.length > RESULT_MAX_BYTES) return invalidResult(`it is larger than ${RESULT_MAX_BYTES} bytes`);
   if (bytes.length === 0) return invalidResult('it is empty');
-  const text = utf8(bytes);
-  if (text === undefined) return invalidResult('it is not UTF-8');
-  const members = membersOf(text);
-  if (members === undefined) return invalidResult('it is not a JSON object');
-  const parts: string[] = [];
-  for (const [key, { fits, type }] of Object.entries(REQUIRED)) {
-    const source = members.get(key)?.source;
-    if (source === undefined) return invalidResult(`it has no ${key}`);
-    if (!fits(source)) return invalidResult(`${key} is not ${type}`);
-    parts.push(`"${key}":${source}`);
-  }
-  const checkedAt = members.get('checked_at')?.source;
-  if (checkedAt !== undefined && isDateTime(checkedAt)) parts.push(`"checked_at":${checkedAt}`);
-  const extra = [...members].filter(([key]) => !KNOWN.includes(key));
-  if (extra.length > 0) {
-    const sources = extra.map(([, { keySource, source }]) => `${keySource}:${source}`);
-    parts.push(`"extra":{${sources.join(',')}}`);
-  }
-  return { ok: true, body: parts.join(',') };
-}
-
-function isString(source: string): boolean {
-  return source.startsWith('"');
-}
-
-function isDateTime(source: string): boolean {
-  return isString(source) && isRfc3339(String(JSON.parse(source)));
-}
-
-/** The grammar of RFC 3339, section 5.6, but for days that do not exist and leap seconds at the wrong time. */
-const DATE_TIME =
-  /^(\d{4}-\d{2}-\d{2})T((?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60))(?:\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-
-/** Whether `text` is a date-time of a day that exists. A leap second is one only at 23:59:60 UTC. */
-export function isRfc3339(text: string): boolean {
-  const [, day = '', time = '', zone = ''] = DATE_TIME.exec(text) ?? [];
-  const midnight = Date.parse(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return false;
-  if (!time.endsWith('60')) return true;
-  const minute = Date.parse(`${day}T${time.slice(0, 5)}${zone.toUpperCase()}`);
-  return minute % DAY_MS === DAY_MS - MINUTE_MS || (minute % DAY_MS) + MINUTE_MS === 0;
-}
-
-function utf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined; // Not UTF-8: the caller says so.
+    return statusOf(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    // JSON.stringify recurses, JSON.parse does not.
+    if (error instanceof RangeError) return invalidResult('it is nested too deeply');
+    if (error instanceof SyntaxError) return invalidResult('it is not a JSON object');
+    if (error instanceof TypeError) return invalidResult('it is not UTF-8');
+    throw error;
   }
+}
+
+function statusOf(text: string): ResultReading {
+  const plain: unknown = JSON.parse(text);
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
+    return invalidResult('it is not a JSON object');
+  const { $checked_at: checkedAt, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(marked(text));
+  for (const [key, { fits, type }] of Object.entries(REQUIRED)) {
+    if (rest[key] === undefined) return invalidResult(`it has no ${key.slice(1)}`);
+    if (!fits(rest[key])) return invalidResult(`${key.slice(1)} is not ${type}`);
+  }
+  const { $current, $latest, $upgrade_available, ...extra } = rest;
+  const status = {
+    $current,
+    $latest,
+    $upgrade_available,
+    ...(isText(checkedAt) && isRfc3339(checkedAt.slice(1)) && { $checked_at: checkedAt }),
+    ...(Object.keys(extra).length > 0 && { $extra: extra }),
+  };
+  return { ok: true, body: unmarked(status).slice(1, -1) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.startsWith('$');
+}
+
+/** The grammar of RFC 3339, section 5.6, without leap seconds, but for days that do not exist. */
+const DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** Whether `text` is a date-time of a day that exists. */
+export function isRfc3339(text: string): boolean {
+  const day = DATE_TIME.exec(text)?.[1] ?? '';
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);
 }
 
 function invalidResult(problem: string): ResultReading {
   return { ok: false, problem };
-}
-
-/** One member of an object, with both its key and its value as they stand in the text: JSON.parse would turn 1.50 into 1.5. */
-interface Member {
-  readonly keySource: string;
-  /** Without the white space between tokens. */
-  readonly source: string;
-}
-
-/** A string, or a run of white space; whatever lies between is punctuation, numbers and words. */
-const STRING_OR_SPACE = /"(?:[^"\\]|\\.)*"|[ \t\n\r]+/gs;
-const STRING = /"(?:[^"\\]|\\.)*"/sy;
-
-/** The same JSON without white space between tokens, so that it fits one line. */
-function compact(json: string): string {
-  return json.replace(STRING_OR_SPACE, (found) => (found.startsWith('"') ? found : ''));
-}
-
-/**
- * The members of the object that `json` is by key, in their order. A key that stands twice has its last value, as with JSON.parse,
- * at its first place. Undefined when the text is no JSON, or JSON that is no object. Never recurses: any depth is harmless.
- */
-function membersOf(json: string): ReadonlyMap<string, Member> | undefined {
-  if (!isObject(json)) return undefined;
-  const text = compact(json);
-  const members = new Map<string, Member>();
-  // Behind the opening brace; each round ends behind a comma or the closing brace.
-  for (let at = 1; at < text.length - 1; ) {
-    const keyEnd = stringEnd(text, at);
-    const keySource = text.slice(at, keyEnd);
-    const end = valueEnd(text, keyEnd + 1);
-    members.set(String(JSON.parse(keySource)), { keySource, source: text.slice(keyEnd + 1, end) });
-    at = end + 1;
-  }
-  return members;
-}
-
-function isObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false; // That it is no JSON is the answer; where exactly it breaks helps nobody.
-  }
-}
-
-function stringEnd(text: string, at: number): number {
-  STRING.lastIndex = at;
-  STRING.test(text);
-  return STRING.lastIndex;
-}
-
-/** The index of the comma or brace behind the value that begins at `at`. */
-function valueEnd(text: string, at: number): number {
-  let depth = 0;
-  for (let index = at; ; ) {
-    const character = text[index];
-    if (character === '"') {
-      index = stringEnd(text, index);
-      continue;
-    }
-    if (depth === 0 && (character === ',' || character === '}')) return index;
-    if (character === '{' || character === '[') depth += 1;
-    else if (character === '}' || character === ']') depth -= 1;
-    index += 1;
-  }
 }
