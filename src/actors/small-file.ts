@@ -1,7 +1,7 @@
 // Reads and replaces small files: never blocks on a pipe, swallows no huge file, and what it writes is whole or not there at all.
 
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** `bytes` have their memory to themselves, so that sending them to another thread takes nothing else along. `mode` is as `stat` tells it. */
@@ -13,10 +13,6 @@ export type FileBytes =
 export const READ_MAX_MS = 4_000;
 
 const PART_MAX_BYTES = 64 * 1024;
-
-/** Only a regular file that is made by this very call: a FIFO would wait for a reader, for ever, and a link lead elsewhere. */
-const FRESH =
-  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** At most `maxBytes` + 1 bytes of a regular file: one too many tells the caller that it is too large. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
@@ -69,60 +65,21 @@ function fileProblem(error: unknown): FileBytes {
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
-  await makeDirectories(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const fresh = `${path}.new`;
   try {
     // Left behind by a death in the middle, or put there by somebody.
     await rm(fresh, { force: true });
-    await withFile(fresh, FRESH, async (file) => {
-      await file.writeFile(text);
-      await file.sync();
-    });
+    // wx: only a regular file that is made by this very call. A FIFO would wait for a reader, for ever, and a link lead elsewhere.
+    await writeFile(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
     throw error;
   }
   // The rename itself lies in the directory.
-  await withFile(directory, constants.O_RDONLY, (file) => file.sync());
-}
-
-/**
- * Makes what is missing of a directory and those above it, for the owner only. Rejects with the system's error. Not Node's
- * `recursive`: that never returns where a directory exists and can hold no other (seen with /proc, Node 20).
- */
-export async function makeDirectories(directory: string): Promise<void> {
-  if (await exists(directory)) return;
-  if (dirname(directory) !== directory) await makeDirectories(dirname(directory));
-  try {
-    await mkdir(directory, { mode: 0o700 });
-  } catch (error) {
-    // Somebody else made it in the meantime: a file in its place is found by whoever uses it.
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    return false;
-  }
-}
-
-async function withFile(
-  path: string,
-  flags: number,
-  use: (file: FileHandle) => Promise<void>,
-): Promise<void> {
-  const file = await open(path, flags, 0o600);
-  try {
-    await use(file);
-  } finally {
-    await file.close();
-  }
+  const renamed = await open(directory);
+  await renamed.sync().finally(() => renamed.close());
 }
 
 /** The errno name of a failed system call, or what else went wrong. */

@@ -3,8 +3,8 @@
 
 /** For requests, when every stream that is allowed is open. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** What all else may hold open: the upgrade actor's 2048 progress connections, buses, files, threads (31 at rest, measured). */
-const OTHER_DESCRIPTORS = 2304;
+/** What all else may hold open: the upgrade actor's 256 progress connections, buses, files, threads (31 at rest, measured). */
+const OTHER_DESCRIPTORS = 512;
 /** Open beyond all bounds until they, or others, are closed for them, where descriptors are left. */
 const SPARE_CONNECTIONS = 512;
 /** Kept free for the node's own programs, a reverse proxy among them: one connection in so many. */

@@ -51,16 +51,12 @@ function isJsonInteger(value: unknown): value is number {
   );
 }
 
-/**
- * Takes chunks apart into lines, one at a time, so that a reader can stop in the middle of a chunk. Holds at most one unfinished
- * line of the longest kind beside the chunk that it was given.
- */
+/** Chunks -> lines. Holds at most the chunk in which an unfinished line began, or such a line of the longest kind. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  #chunk: Uint8Array = NOTHING;
   /** The beginning of a line whose end has not come. */
   #begun: Uint8Array = NOTHING;
-  /** The line that is being read is too long already: its rest is dropped up to the next LF. */
+  /** That line is too long already: its rest is dropped up to the next LF. */
   #overlong = false;
 
   /** Lines of more than `maxBytes`, less the LF, are dropped; one more than may be relayed, for a CR. */
@@ -68,42 +64,29 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes a chunk; the last one must have been read to its end. */
-  feed(chunk: Uint8Array): void {
-    this.#chunk = chunk;
-  }
-
-  /** Bytes of the chunk that have not been read. */
-  get unread(): number {
-    return this.#chunk.length;
-  }
-
-  /** The next whole line without its LF; undefined when another chunk is needed. Lines that are too long are skipped. */
-  next(): Uint8Array | undefined {
-    while (this.#chunk.length > 0) {
-      const end = this.#chunk.indexOf(LF);
-      const part = end < 0 ? this.#chunk : this.#chunk.subarray(0, end);
-      this.#chunk = end < 0 ? NOTHING : this.#chunk.subarray(end + 1);
-      if (this.#overlong || this.#begun.length + part.length > this.#maxBytes) {
-        this.#begun = NOTHING;
-        this.#overlong = end < 0;
-        // An end of a dropped line is a step forward too: the caller counts it like a line.
-        if (end >= 0) return NOTHING;
-      } else if (end < 0) {
-        this.#begun = Buffer.concat([this.#begun, part]);
-      } else {
-        const line = this.#begun.length === 0 ? part : Buffer.concat([this.#begun, part]);
-        this.#begun = NOTHING;
-        return line;
-      }
+  /** The lines that end in the chunk, without their LF. */
+  take(chunk: Uint8Array): readonly Uint8Array[] {
+    const lines: Uint8Array[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      this.#append(chunk.subarray(start, end));
+      if (!this.#overlong) lines.push(this.#begun);
+      this.#begun = NOTHING;
+      this.#overlong = false;
+      start = end + 1;
     }
-    return undefined;
+    this.#append(chunk.subarray(start));
+    return lines;
   }
 
   /** What stands behind the last LF when nothing more will come. */
   rest(): Uint8Array {
-    const line = this.#begun;
-    this.#begun = NOTHING;
-    return line;
+    return this.#begun;
+  }
+
+  #append(part: Uint8Array): void {
+    this.#overlong ||= this.#begun.length + part.length > this.#maxBytes;
+    if (this.#overlong) this.#begun = NOTHING;
+    else this.#begun = this.#begun.length === 0 ? part : Buffer.concat([this.#begun, part]);
   }
 }

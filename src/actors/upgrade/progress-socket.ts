@@ -6,23 +6,13 @@
 // the name that was bound, cannot remove the socket of somebody else.
 
 import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  linkSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { chmodSync, linkSync, lstatSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { type Clock, Timers, within } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { codeOf, makeDirectories } from '../small-file.js';
+import { codeOf } from '../small-file.js';
 import { ProgressReader, type ReaderOwner } from './progress-reader.js';
 
 /** How often it is looked whether the socket still lies at its path, or can be had at last, if no watch tells. */
@@ -32,7 +22,9 @@ const SETTLE_MS = 40;
 /** A daemon that lives accepts at once: the kernel does it. */
 const PROBE_DEADLINE_MS = 2_000;
 /** Connections that the kernel takes while this thread does something else; more fail, or wait if they may. */
-const BACKLOG_CONNECTIONS = 1_024;
+const BACKLOG_CONNECTIONS = 256;
+/** At a time; more are closed. One holds up to 128 KiB. */
+const CONNECTIONS_MAX = 256;
 /** The directory that is ours by name; one of another name may be shared with others, and is left as it is. */
 const OWN_DIRECTORY = 'tonearm';
 
@@ -100,8 +92,11 @@ export class ProgressSocket {
     this.#leave();
     // allowHalfOpen: what a client sent before it said good-bye is read at our rate before the connection ends.
     const server = createServer({ allowHalfOpen: true }, (socket) => {
-      this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
+      this.#owner.problem(undefined);
+      this.#reader.take(socket);
     });
+    server.maxConnections = CONNECTIONS_MAX;
+    server.on('drop', () => this.#owner.problem('there are too many connections'));
     let problem: string | undefined;
     try {
       await prepareDirectory(dirname(this.#path));
@@ -143,7 +138,7 @@ function socketIdentity(path: string): string {
 }
 
 async function prepareDirectory(directory: string): Promise<void> {
-  await makeDirectories(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const { mode, uid } = statSync(directory);
   const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   // systemd makes a RuntimeDirectory= with 0755 unless it is told otherwise.
@@ -157,17 +152,11 @@ async function freePath(path: string, clock: Clock): Promise<string | undefined>
   if (identity === '') return 'there is a file that is not a socket';
   const answer = await listenerState(path, clock);
   if (answer === 'alive') return 'another process listens there';
-  return answer === 'gone' ? undefined : clearAway(path, identity);
-}
-
-/** Between the look and the removal another daemon may have put its socket there: then that one is put back. */
-function clearAway(path: string, identity: string): string | undefined {
-  const aside = `${path}.stale`;
-  renameSync(path, aside);
-  const isDead = socketIdentity(aside) === identity;
-  if (!isDead) linkSync(aside, path);
-  unlinkSync(aside);
-  return isDead ? undefined : 'another process listens there';
+  if (answer === 'gone') return undefined;
+  // Meanwhile another daemon may have put its own there.
+  if (socketIdentity(path) !== identity) return 'another process listens there';
+  unlinkSync(path);
+  return undefined;
 }
 
 async function listenerState(path: string, clock: Clock): Promise<'alive' | 'dead' | 'gone'> {
@@ -191,7 +180,7 @@ async function bindAt(path: string, server: Server): Promise<string> {
   const room = mkdtempSync(`${dirname(path)}/.`);
   try {
     const bound = join(room, 's');
-    server.listen({ path: shortName(server, room), backlog: BACKLOG_CONNECTIONS });
+    server.listen({ path: bound, backlog: BACKLOG_CONNECTIONS });
     await once(server, 'listening');
     chmodSync(bound, 0o600);
     linkSync(bound, path);
@@ -199,15 +188,4 @@ async function bindAt(path: string, server: Server): Promise<string> {
   } finally {
     rmSync(room, { recursive: true, force: true });
   }
-}
-
-/**
- * A name of `s` in the room that is short enough to be bound. The configured path may be as long as a socket's name can be
- * (107 bytes); the room's is longer, and libuv would cut it off and bind that. The name must stay the room's until the
- * server, at its close, has unlinked it.
- */
-function shortName(server: Server, room: string): string {
-  const held = openSync(room, 'r');
-  server.once('close', () => closeSync(held));
-  return `/proc/self/fd/${held}/s`;
 }

@@ -121,8 +121,8 @@ export function userName(text: string): Checked {
 /** PATH_MAX counts the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 
-/** sun_path of a sockaddr_un, less the terminating zero (unix(7)). */
-const MAX_SOCKET_PATH_BYTES = 107;
+/** sun_path of a sockaddr_un, less the terminating zero (unix(7)), and less the folder in which the socket is bound first. */
+const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
 
 /** An absolute path of a file; a leading `~/` is the home directory. */
 export const filePath = pathUpTo(MAX_PATH_BYTES);

@@ -177,9 +177,9 @@ for (const key of ['upgrade.resultFile', 'upgrade.progressSocket', 'upgrade.stat
   refused(key, '"/\\0"', `"/\\u0000" ${PATH}: it holds a zero character`);
   refused(key, '', 'must be an absolute path, not nothing');
 }
-accepted('upgrade.progressSocket', `/${'s'.repeat(106)}`, `/${'s'.repeat(106)}`);
-const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${PATH}: it has 108 bytes, at most 107 are allowed`;
-refused('upgrade.progressSocket', `/${'s'.repeat(107)}`, LONG_SOCKET);
+accepted('upgrade.progressSocket', `/${'s'.repeat(97)}`, `/${'s'.repeat(97)}`);
+const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${PATH}: it has 99 bytes, at most 98 are allowed`;
+refused('upgrade.progressSocket', `/${'s'.repeat(98)}`, LONG_SOCKET);
 
 for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
   accepted(key, 'a.service', 'a.service');
