@@ -38,6 +38,7 @@ export class Serving {
   readonly #commands = new CommandQueues((ask) => this.#carryOut(ask));
   readonly #passing: Passing[] = [];
   #passingChars = 0;
+  #isPassingsTurn = false;
   #inFlight = 0;
   /** Topics of states that are larger than the broker takes; and as that was said last. */
   readonly #leftOut = new Set<string>();
@@ -92,12 +93,12 @@ export class Serving {
     this.#cancelPump();
     const { tree, clock } = this.#parts;
     let isMore = true;
-    // In turn: neither a flood of refusals nor one of changes keeps the other waiting.
-    for (let turn = 0; isMore && this.#inFlight < this.#connection.window; turn += 1) {
-      isMore =
-        turn % 2 === 0
-          ? this.#publishPassing() || this.#publishNext()
-          : this.#publishNext() || this.#publishPassing();
+    while (isMore && this.#inFlight < this.#connection.window) {
+      // In turn: neither a flood of refusals nor one of changes keeps the other waiting.
+      this.#isPassingsTurn = !this.#isPassingsTurn;
+      isMore = this.#isPassingsTurn
+        ? this.#publishPassing() || this.#publishNext()
+        : this.#publishNext() || this.#publishPassing();
     }
     if (this.#inFlight > 0) return;
     const now = clock.monotonic();

@@ -14,6 +14,10 @@ class ScriptedBroker {
   readonly published: string[] = [];
   /** Said when the bridge looks what is kept. */
   kept: readonly BrokerMessage[] = [];
+  /** How many messages it lets be under way. */
+  window = 16;
+  /** Called before a message is acknowledged. */
+  onPublished: (topic: string) => void = () => undefined;
   #say: BrokerOptions['onMessage'] = () => undefined;
 
   readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
@@ -25,7 +29,7 @@ class ScriptedBroker {
     return {
       ready: Promise.resolve(true),
       ended,
-      window: 16,
+      window: this.window,
       subscribe: async () => {
         for (const message of this.kept) onMessage(message);
         return true;
@@ -33,6 +37,8 @@ class ScriptedBroker {
       unsubscribe: async () => true,
       publish: async (topic) => {
         this.published.push(topic);
+        await new Promise(setImmediate);
+        this.onPublished(topic);
         return true;
       },
       takes: () => true,
@@ -41,8 +47,8 @@ class ScriptedBroker {
     };
   };
 
-  say(topic: string, text: string): void {
-    this.#say({ topic, text, retained: false, instance: undefined });
+  say(topic: string, text: string, retained = false): void {
+    this.#say({ topic, text, retained, instance: undefined });
   }
 }
 
@@ -154,4 +160,19 @@ test('what is nested without end, retained or as a command, ends nothing', async
     new Set(node.commands.map(([path]) => path)),
     new Set([...['/audio/server/volume', '/players/mpv/volume', '/audio/server/mute']]),
   );
+});
+
+test('whoever asks is answered while refusals are said without end', async (t) => {
+  const broker = new ScriptedBroker();
+  broker.window = 1;
+  await serving(t, broker);
+  const answers = () => broker.published.filter((topic) => topic === `${T}/status`).length;
+  broker.onPublished = (topic) => {
+    // As a retained command it is refused.
+    if (topic === `${T}/error`) for (let i = 0; i < 2; i += 1) broker.say(...FENCE, answers() === 1);
+  };
+  broker.say(...FENCE, true);
+  await until('one is under way', () => broker.published.includes(`${T}/error`));
+  broker.say(`${T}/who`, 'me');
+  await until('it is answered', () => answers() === 2);
 });
