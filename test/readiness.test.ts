@@ -30,6 +30,7 @@ function begin(t: TestContext, upgrades: boolean) {
   const clock = new ManualClock();
   const behind: ChildListener = {
     changes: (backend, changes) => heard.push(`${backend} ${changes.length}`),
+    level: () => undefined,
     health: (backend, { state }) => heard.push(`${backend} ${state}`),
     pulled: (bridge) => heard.push(`${bridge} pulls`),
     asked: async () => ({ status: 204, body: '' }),

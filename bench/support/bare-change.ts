@@ -7,7 +7,7 @@ import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
-import { encode, eventId, frame } from '../../src/gateway/events/event.js';
+import { encode, eventId, frame } from '../../src/gateway/events/frames.js';
 import { COMMANDS } from '../../src/protocol/pulse/commands.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';

@@ -34,7 +34,7 @@ const gateway = createGateway({
     },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
-  backends: { ask: () => Promise.resolve({ ok: true }), watch: () => undefined },
+  backends: { ask: () => Promise.resolve({ ok: true }), watchLevels: () => undefined },
   bridges: { tell: () => undefined },
   interfaces: networkInterfaces,
   version: '0',

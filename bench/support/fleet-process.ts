@@ -3,7 +3,7 @@
 // the moment at which it was told; `up` answers how many bridges are up.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Notice } from '../../src/protocol/actor/messages.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
 import { health, output, put, SimulatedNode, service } from '../../test/broker/simulated-node.js';
 import { obey, ownCpu } from './fork.js';
 
@@ -12,8 +12,8 @@ const MOVES_MS = 100;
 const [url = '', count = '0'] = process.argv.slice(2);
 
 const NAMES = ['alsa', 'kitchen', 'garden', 'cellar'];
-const RECORDS: readonly Notice[] = [
-  { kind: 'served', port: 8018, addresses: ['127.0.0.1'] },
+const RECORDS: readonly Change[] = [
+  put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
   ...(['audio', 'systemd', 'power', 'mqtt'] as const).map((child) => health(child, 'up')),
   put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),
   ...NAMES.map((name, i) => put('audio.outputs', `${i}`, output(i, name))),

@@ -3,20 +3,19 @@
 // that ends the thread.
 
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
-import type { Collection, GaugeEvent, PassingEvent } from '../protocol/actor/collections.js';
+import type { Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import {
   type ActorTask,
   type BridgeReply,
   type BridgeRequest,
+  type ChangeBatch,
+  type FromActor,
   type Item,
   type LogFields,
   type LogLevel,
-  type NoticeBatch,
-  type Parcel,
   type Port,
-  packed,
   type ToActor,
   type ToBridge,
   type ToChild,
@@ -38,8 +37,8 @@ export interface Publisher extends Speaker {
   /** Adds or replaces the record `key`; `json` is its whole text. `rank`: listed in another order than that of coming. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
-  /** A gauge's while it is watched only. */
-  event(type: PassingEvent, json: string): void;
+  /** The newest reading of the meters, while they are watched only. */
+  level(json: string): void;
 }
 
 /** How a bridge speaks to the rest of the node. */
@@ -51,26 +50,26 @@ export interface NodeLink extends Speaker {
 export interface Actor<C> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
-  /** Where it has a gauge: whether anybody listens. `true` again: somebody new, who is to be told everything. */
-  watch?(gauge: GaugeEvent, watched: boolean): void;
+  /** Where it has meters: whether anybody watches them. `true` again: somebody new, who is to get every reading. */
+  watchLevels?(isWatched: boolean): void;
   /** Called once. When it settles the actor holds nothing open any more. */
   stop(): Promise<void>;
 }
 
 export interface BridgeActor {
   /** Takes in what it is told. It is told no more before this has returned; a throw ends the thread. */
-  hear(batch: NoticeBatch): void;
+  hear(batch: ChangeBatch): void;
   /** Called once. When it settles the bridge holds nothing open any more. It may still ask meanwhile. */
   stop(): Promise<void>;
 }
 
 /** Collects what is said until the turn ends. */
 class BatchPublisher implements Publisher {
-  readonly #port: Port<Parcel, unknown>;
+  readonly #port: Port<FromActor, unknown>;
   #items: Item[] = [];
   #leaves: NodeJS.Immediate | undefined;
 
-  constructor(port: Port<Parcel, unknown>) {
+  constructor(port: Port<FromActor, unknown>) {
     this.#port = port;
   }
 
@@ -82,8 +81,8 @@ class BatchPublisher implements Publisher {
     this.say({ kind: 'drop', collection, key });
   }
 
-  event(type: PassingEvent, json: string): void {
-    this.say({ kind: 'event', type, json });
+  level(json: string): void {
+    this.say({ kind: 'level', json });
   }
 
   status(state: 'connecting' | 'up', detail?: string): void {
@@ -107,7 +106,7 @@ class BatchPublisher implements Publisher {
     if (this.#items.length === 0) return;
     const batch = this.#items;
     this.#items = [];
-    this.#port.send(packed(batch));
+    this.#port.send(batch);
   }
 }
 
@@ -148,7 +147,7 @@ class Questions {
 
 /** Serves the port until the actor is told to stop, or until nobody holds the other end. */
 function served<In extends { readonly kind: string }>(
-  port: Port<Parcel, In | ToChild>,
+  port: Port<FromActor, In | ToChild>,
   publisher: BatchPublisher,
   take: (message: In) => void,
 ): Promise<void> {
@@ -174,13 +173,13 @@ export async function runActor<B extends Backend>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
 ): Promise<void> {
-  const port = typedPort<Parcel, ToActor<B>>(task.port);
+  const port = typedPort<FromActor, ToActor<B>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
     await served<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
       if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);
-      else actor.watch?.(message.gauge, message.watched);
+      else actor.watchLevels?.(message.isWatched);
     });
     await actor.stop();
   } finally {
@@ -195,7 +194,7 @@ export async function runBridge<B extends Bridge>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], node: NodeLink) => BridgeActor,
 ): Promise<void> {
-  const port = typedPort<Parcel, ToBridge>(task.port);
+  const port = typedPort<FromActor, ToBridge>(task.port);
   const publisher = new BatchPublisher(port);
   const questions = new Questions(publisher);
   try {

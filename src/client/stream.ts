@@ -15,8 +15,6 @@ const RETRY_MS_MAX = 30_000;
 const RETRY_MS_MIN = 1000;
 /** Ids that a header takes. With any other no attempt would come through. */
 const SENDABLE = /^[!-~]{1,256}$/;
-/** Ids that ask for a snapshot again: until its last event they tell apart how far states and how far actions have come. */
-const PART_OF_A_SNAPSHOT = /\.\d+$/;
 
 export interface EventStreamOptions {
   readonly fetch: typeof globalThis.fetch;
@@ -29,6 +27,11 @@ export interface EventStreamOptions {
   readonly onRead: (whole: boolean) => void;
   /** Once at each loss, and at each attempt that fails. */
   readonly onLost: (problem: ProblemError) => void;
+}
+
+/** What each backend's part of a snapshot begins with. */
+function isSnapshotMark({ type, data }: ParsedEvent): boolean {
+  return type === 'backend.updated' && /"detail":\s*"snapshot"/.test(data);
 }
 
 /** What browsers tell of themselves, and Node does not. */
@@ -58,6 +61,8 @@ export class ReconnectingStream {
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #hurry: () => void = () => undefined;
+  /** A snapshot has begun, and only its last event has an id. */
+  #isPartOfSnapshot = false;
   /** The attempt under way is given up for one with another query. */
   #renewing = false;
   /** The attempt under way has been answered. */
@@ -139,6 +144,7 @@ export class ReconnectingStream {
     if (response.body === null || !type.startsWith('text/event-stream'))
       throw ownProblem('not-the-service', type);
     const parser = new EventParser(id);
+    this.#isPartOfSnapshot = false;
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
@@ -147,13 +153,18 @@ export class ReconnectingStream {
       this.#failures = 0;
       this.#take(parser, decoder.decode(piece.value, { stream: true }));
       this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);
-      onRead(!PART_OF_A_SNAPSHOT.test(parser.lastEventId));
+      onRead(!this.#isPartOfSnapshot);
     }
   }
 
   #take(parser: EventParser, text: string): void {
     try {
-      for (const event of parser.feed(text)) this.#options.onEvent(event);
+      for (const event of parser.feed(text)) {
+        this.#options.onEvent(event);
+        if (parser.lastEventId !== this.#lastEventId) this.#isPartOfSnapshot = false;
+        else if (isSnapshotMark(event)) this.#isPartOfSnapshot = true;
+        this.#lastEventId = parser.lastEventId;
+      }
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
       // What cannot be taken in would come again.

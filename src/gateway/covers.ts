@@ -2,7 +2,8 @@
 // is kept here. It decodes nothing: what is an image, and may be served, is decided where it is read.
 
 import type { Answer, CoverAnswer } from '../protocol/actor/commands.js';
-import type { Backends, Change } from '../protocol/actor/messages.js';
+import type { Backends } from '../protocol/actor/messages.js';
+import type { Entry } from './journal.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
@@ -45,9 +46,9 @@ export class Covers {
   }
 
   /** A player that has gone needs no cover. */
-  changed(changes: readonly Change[]): void {
-    for (const change of changes) {
-      if (change.kind === 'drop' && change.collection === 'players') this.#kept.delete(change.key);
+  changed(entries: readonly Entry[]): void {
+    for (const { kind, collection, key } of entries) {
+      if (kind === 'removal' && collection === 'players') this.#kept.delete(key);
     }
   }
 

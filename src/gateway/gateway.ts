@@ -1,19 +1,21 @@
-// Puts the gateway together: mirror, event hub, router and server. What main.ts wires between supervisor and network.
+// Puts the gateway together: journal, documents, event hub, router and server. What main.ts wires between supervisor and network.
 
 import type { Clock } from '../clock.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
-import { type Backends, type Bridges, type ChildListener, HEARD } from '../protocol/actor/messages.js';
+import type { Backends, Bridges, ChildListener } from '../protocol/actor/messages.js';
 import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
 import { BridgeRequests } from './bridge-requests.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
+import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
 import { type Log, RequestHandler } from './handler.js';
+import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
-import { Mirror } from './mirror.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
 import { Page, type PageFiles } from './page.js';
+import { Publication } from './publication.js';
 import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
@@ -62,86 +64,65 @@ function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-interface Recipients {
-  readonly mirror: Mirror;
-  readonly hub: EventHub;
-  readonly feeds: BridgeFeeds;
-  readonly covers: Covers;
-  readonly requests: BridgeRequests;
-}
-
-/** What children say: the mirror knows it first. */
-function childListener({ mirror, hub, feeds, covers, requests }: Recipients): ChildListener {
-  return {
-    changes: (_child, changes) => {
-      hub.publish(mirror.apply(changes));
-      feeds.changed(changes);
-      covers.changed(changes);
-    },
-    health: (child, health) => {
-      hub.publish(mirror.health(child, health));
-      feeds.health(child, health);
-      if (child === 'players' && health.state !== 'up') covers.clear();
-    },
-    pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-    asked: (child, request) => requests.carryOut(child, request),
-  };
-}
-
 /** A gateway that serves nothing before `listen`, and knows every enabled child as `connecting` until it is told more. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
   const boot = bootName(clock.date(), clock.random());
   const responses = new ResponseMaker(boot);
-  const mirror = new Mirror(enabledChildren(settings), responses, clock.date);
+  const journal = new Journal();
+  const documents = new Documents(enabledChildren(settings), journal, responses, clock);
   const limits = limitsOf(options);
   const hub = new EventHub({
     boot,
     clock,
     maxClients: limits.streams,
-    source: mirror,
-    watch: (gauge, watched) => options.backends.watch(gauge, watched),
+    journal,
+    watchLevels: (isWatched) => options.backends.watchLevels(isWatched),
   });
   const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
   const answers = new PendingCount();
   const backends = counting(options.backends, answers);
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
-  const served = () => ({
-    port: sockets?.port ?? settings.api.port,
-    addresses: sockets?.state.listening ?? [],
-  });
-  const feeds = new BridgeFeeds({ bridges: options.bridges, heard: HEARD, mirror, served });
+  const feeds = new BridgeFeeds(options.bridges, journal);
+  const publication = new Publication({ journal, documents, hub, feeds, covers });
+  const publishServed = (): void =>
+    publication.served({
+      port: sockets?.port ?? settings.api.port,
+      addresses: sockets?.state.listening ?? [],
+    });
   const handler = new RequestHandler({
     router: new Router(ROUTES, settings),
     identity: hostIdentity(options),
     serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
-    mirror,
-    responses,
-    backends,
-    covers,
-    hub,
+    documents,
+    ...{ responses, backends, covers, hub, version, clock, log },
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
     listening: () => sockets?.state ?? { listening: [], waiting: [] },
     page: new Page(options.page, settings.api.cors.origins),
     openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
-    version,
-    clock,
-    log,
   });
   const server = createServer(handler, clock, {
     limits,
     onFull: (address) =>
       log('warn', 'too many connections: the longest silent ones are closed', { ...limits, address }),
   });
+  const requests = new BridgeRequests(handler);
   let end: Promise<void> | undefined;
   return {
-    listener: childListener({ mirror, hub, feeds, covers, requests: new BridgeRequests(handler) }),
+    listener: {
+      changes: (child, changes) => publication.changes(child, changes),
+      level: (json) => publication.level(json),
+      health: (child, health) => publication.health(child, health),
+      pulled: (child, isFirst) => feeds.pulled(child, isFirst),
+      asked: (child, request) => requests.carryOut(child, request),
+    },
     listen: (bind, port) => {
       sockets = new ListeningSockets({
         ...{ bind, port, interfaces, open: server.open, clock, log },
-        changed: () => feeds.served(),
+        changed: publishServed,
       });
+      publishServed();
       return { port: sockets.port, addresses: sockets.state.listening, refused: sockets.refused };
     },
     close: (withinMs) => {

@@ -3,14 +3,14 @@
 
 import type { Clock } from '../clock.js';
 import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
-import { RESOURCES, type Resource } from '../protocol/actor/resources.js';
+import type { Resource } from '../protocol/actor/resources.js';
 import type { ServerRecord } from '../protocol/actor/schemas.js';
 import type { Covers } from './covers.js';
+import type { Documents } from './documents.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
 import { BODY_LIMIT_BYTES, type Exchange } from './exchange.js';
 import type { ListeningState } from './listening.js';
-import type { Mirror } from './mirror.js';
 import { healthRecord } from './node-info.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemReply } from './problem.js';
@@ -41,7 +41,7 @@ export type Log = (level: LogLevel, message: string, fields?: LogFields) => void
 
 export interface HandlerParts {
   readonly router: Router;
-  readonly mirror: Mirror;
+  readonly documents: Documents;
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
@@ -84,7 +84,7 @@ export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   readonly #startedDate: number;
   readonly #startedAt: number;
-  #server: CachedResponse;
+  #server: CachedResponse | undefined;
   #power: CachedResponse | undefined;
   #openapi: CachedResponse | undefined;
   #isShutDown = false;
@@ -93,7 +93,6 @@ export class RequestHandler implements ExchangeHandler {
     this.#parts = parts;
     this.#startedDate = parts.clock.date();
     this.#startedAt = parts.clock.monotonic();
-    this.#server = parts.responses.make(this.#serverText(), this.#startedDate);
   }
 
   /** From now on every request is 503. */
@@ -128,7 +127,14 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match);
     const route = routeFor(match.endpoint, exchange.method);
     if (route === undefined) return refuseMethod(exchange, match.endpoint);
-    return this.#perform(exchange, route.action, match);
+    const { action } = route;
+    const held = exchange.header('if-none-match');
+    const verdict =
+      route.method === 'GET' && 'backend' in action
+        ? this.#parts.documents.firstVerdict(action.backend)
+        : undefined;
+    if (verdict === undefined) return this.#perform(exchange, action, match, held);
+    return verdict.then(() => this.#perform(exchange, action, match, held));
   }
 
   onFault(exchange: TrustedExchange, error: unknown): void {
@@ -143,25 +149,26 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #perform(exchange: TrustedExchange, action: Action, match: RouteMatch): Handled {
+  /** `held` is the text of `If-None-Match`. */
+  #perform(exchange: TrustedExchange, action: Action, match: RouteMatch, held: string): Handled {
     const { page, identity } = this.#parts;
     switch (action.kind) {
-      case 'mirror':
-        return exchange.answer(this.#mirrorReply(exchange, action.resource));
+      case 'document':
+        return exchange.answer(this.#documentReply(action.resource, held));
       case 'mutation':
         return this.#mutate(exchange, action, match);
       case 'text':
-        return this.#answerText(exchange, action);
+        return this.#answerText(exchange, action, held);
       case 'cookie':
         return this.#answerCookie(exchange, action);
       case 'cover':
-        return this.#answerCover(exchange, action.player(match.params));
+        return this.#answerCover(exchange, action.player(match.params), held);
       case 'server':
-        return exchange.answer(this.#serverReply(exchange));
+        return exchange.answer(this.#serverReply(held));
       case 'health':
         return exchange.answer(this.#healthReply());
       case 'openapi':
-        return this.#answerOpenapi(exchange);
+        return this.#answerOpenapi(exchange, held);
       case 'events':
         return this.#openStream(exchange);
       case 'page':
@@ -169,16 +176,9 @@ export class RequestHandler implements ExchangeHandler {
     }
   }
 
-  #mirrorReply(exchange: TrustedExchange, resource: Resource): HttpReply {
-    const { mirror } = this.#parts;
-    const cached = mirror.read(resource);
-    if (cached !== undefined) return replyOf(cached, exchange.header('if-none-match'));
-    const { backend } = RESOURCES[resource];
-    const health = mirror.healthOf(backend);
-    const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
-    return problemReply(
-      problem('unavailable', `Backend ${backend} is ${health?.state ?? 'not enabled'}${reason}`),
-    );
+  #documentReply(resource: Resource, held: string): HttpReply {
+    const found = this.#parts.documents.read(resource);
+    return 'fault' in found ? problemReply(found) : replyOf(found, held);
   }
 
   async #mutate(exchange: TrustedExchange, action: ActionOf<'mutation'>, match: RouteMatch): Promise<void> {
@@ -192,15 +192,14 @@ export class RequestHandler implements ExchangeHandler {
     else refuse(exchange, answer);
   }
 
-  async #answerText(exchange: TrustedExchange, action: ActionOf<'text'>): Promise<void> {
-    const ifNoneMatch = exchange.header('if-none-match');
+  async #answerText(exchange: TrustedExchange, action: ActionOf<'text'>, held: string): Promise<void> {
     const answer = await action.ask(this.#parts.backends);
     if (!answer.ok) return refuse(exchange, answer);
     if (answer.text === undefined)
       throw new Error('The backend answered without the text that was asked for');
     const { responses, clock } = this.#parts;
     this.#power = responses.remake(this.#power, answer.text, clock.date());
-    exchange.answer(replyOf(this.#power, ifNoneMatch));
+    exchange.answer(replyOf(this.#power, held));
   }
 
   async #answerCookie(exchange: TrustedExchange, action: ActionOf<'cookie'>): Promise<void> {
@@ -210,39 +209,35 @@ export class RequestHandler implements ExchangeHandler {
     exchange.answer(cookieReply(answer.bytes));
   }
 
-  async #answerCover(exchange: TrustedExchange, player: string): Promise<void> {
-    exchange.answer(await this.#parts.covers.reply(player, exchange.header('if-none-match')));
+  async #answerCover(exchange: TrustedExchange, player: string, held: string): Promise<void> {
+    exchange.answer(await this.#parts.covers.reply(player, held));
   }
 
-  #serverReply(exchange: TrustedExchange): HttpReply {
-    const { responses, clock } = this.#parts;
-    this.#server = responses.remake(this.#server, this.#serverText(), clock.date());
-    return replyOf(this.#server, exchange.header('if-none-match'));
-  }
-
-  #serverText(): string {
-    const { identity, serverRecord } = this.#parts;
-    return JSON.stringify(serverRecord(identity.hostname()));
+  #serverReply(held: string): HttpReply {
+    const { responses, clock, identity, serverRecord } = this.#parts;
+    const text = JSON.stringify(serverRecord(identity.hostname()));
+    const changedAt = this.#server === undefined ? this.#startedDate : clock.date();
+    this.#server = responses.remake(this.#server, text, changedAt);
+    return replyOf(this.#server, held);
   }
 
   #healthReply(): HttpReply {
-    const { version, clock, hub, mirror, listening } = this.#parts;
+    const { version, clock, hub, documents, listening } = this.#parts;
     const record = healthRecord({
       version,
       uptimeMs: clock.monotonic() - this.#startedAt,
       streams: hub.stats(),
       listening: listening(),
-      backends: mirror.allHealth(),
+      backends: documents.allHealth(),
     });
     return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body: JSON.stringify(record) };
   }
 
   /** Made once; a failure is not kept: what could not be loaded may be there the next time. */
-  async #answerOpenapi(exchange: TrustedExchange): Promise<void> {
+  async #answerOpenapi(exchange: TrustedExchange, held: string): Promise<void> {
     const { openapi, responses } = this.#parts;
-    const ifNoneMatch = exchange.header('if-none-match');
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
-    exchange.answer(replyOf(this.#openapi, ifNoneMatch));
+    exchange.answer(replyOf(this.#openapi, held));
   }
 
   #openStream(exchange: TrustedExchange): Handled {

@@ -158,7 +158,7 @@ function problemsOf(action: Action): readonly ProblemCode[] {
       return ['no-such-player', 'no-cover', ...BACKEND_FAULTS];
     case 'text':
       return BACKEND_FAULTS;
-    case 'mirror':
+    case 'document':
       return ['unavailable'];
     case 'events':
       return ['bad-query', 'too-many-streams'];

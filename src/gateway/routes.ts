@@ -10,7 +10,7 @@ import type {
   SystemdCommand,
 } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import type { Resource } from '../protocol/actor/resources.js';
+import { RESOURCES, type Resource } from '../protocol/actor/resources.js';
 import type { ComponentName } from '../protocol/actor/schemas.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { type Body, decodeBody, NO_BODY, optionalBody, type RawBody, requiredBody } from './body.js';
@@ -25,11 +25,16 @@ export type Params = ReadonlyMap<string, string>;
 
 /** A GET names the schema of its answer, for the OpenAPI document. */
 export type Action =
-  | { readonly kind: 'mirror'; readonly resource: Resource; readonly schema: ComponentName }
+  | {
+      readonly kind: 'document';
+      readonly backend: Backend;
+      readonly resource: Resource;
+      readonly schema: ComponentName;
+    }
   /** An answer that only the backend can give; `text` is JSON, `cookie` bytes. */
-  | { readonly kind: 'text'; readonly ask: Ask; readonly schema: ComponentName }
-  | { readonly kind: 'cookie'; readonly ask: Ask }
-  | { readonly kind: 'cover'; readonly player: (params: Params) => string }
+  | { readonly kind: 'text'; readonly backend: Backend; readonly ask: Ask; readonly schema: ComponentName }
+  | { readonly kind: 'cookie'; readonly backend: Backend; readonly ask: Ask }
+  | { readonly kind: 'cover'; readonly backend: Backend; readonly player: (params: Params) => string }
   | {
       readonly kind: 'mutation';
       readonly backend: Backend;
@@ -83,9 +88,9 @@ function get(path: string, summary: string, lacks: Lacks, action: Action): Route
   return { method: 'GET', path, summary, lacks, action };
 }
 
-/** Of a backend, as it was told last. */
+/** Of a backend, as it was published last. */
 function state(resource: Resource, schema: ComponentName): Action {
-  return { kind: 'mirror', resource, schema };
+  return { kind: 'document', backend: RESOURCES[resource].backend, resource, schema };
 }
 
 function post<B extends Backend, T>(row: Mutation<B, T>): Route {
@@ -187,6 +192,7 @@ const playerRoutes: readonly Route[] = [
   get('/players', 'The media players', withPlayers, state('players', 'Players')),
   get('/players/{player}/cover', 'The cover of what a player plays', withPlayers, {
     kind: 'cover',
+    backend: 'players',
     player: playerOf,
   }),
   ...PLAYER_VERBS.map((verb) =>
@@ -272,10 +278,11 @@ export const ROUTES: readonly Route[] = [
     '/audio/cookie',
     'The authentication cookie',
     (settings) => withAudio(settings) ?? unless(settings.audio.serveCookie, 'pulseaudio.serve_cookie'),
-    { kind: 'cookie', ask: (backends) => backends.ask('audio', { do: 'cookie' }) },
+    { kind: 'cookie', backend: 'audio', ask: (backends) => backends.ask('audio', { do: 'cookie' }) },
   ),
   get('/power/', 'The granted power actions', withPower, {
     kind: 'text',
+    backend: 'power',
     schema: 'Power',
     ask: (backends) => backends.ask('power', { do: 'status' }),
   }),

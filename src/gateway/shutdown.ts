@@ -75,6 +75,6 @@ export function counting(backends: Backends, pending: PendingCount): Backends {
         pending.down();
       }
     },
-    watch: (gauge, watched) => backends.watch(gauge, watched),
+    watchLevels: (isWatched) => backends.watchLevels(isWatched),
   };
 }

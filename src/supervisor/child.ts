@@ -4,17 +4,17 @@
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.js';
 import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
-import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
+import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import type {
   Change,
+  ChangeBatch,
   ChildListener,
   FromActor,
   Item,
   LogFields,
   LogLevel,
-  NoticeBatch,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings } from '../protocol/actor/settings.js';
 import { Asks } from './asks.js';
@@ -42,8 +42,8 @@ export interface ChildContext {
   readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
-  /** The gauges that somebody listens to now. */
-  readonly watched: ReadonlySet<GaugeEvent>;
+  /** Whether somebody watches the meters now. */
+  readonly areLevelsWatched: () => boolean;
   /** The child has said something, or has ended. */
   readonly onSign: () => void;
 }
@@ -120,13 +120,13 @@ export class Child {
     });
   }
 
-  tell(batch: NoticeBatch): void {
+  tell(batch: ChangeBatch): void {
     this.#incarnation?.send({ kind: 'tell', ...batch });
   }
 
-  /** Tells the thread whether anybody listens to a gauge of its backend; the next thread is told when it is spawned. */
-  watch(gauge: GaugeEvent): void {
-    this.#incarnation?.send({ kind: 'watch', gauge, watched: this.#around.watched.has(gauge) });
+  /** Whether anybody watches the meters may have changed; the next thread learns it when it is spawned. */
+  watchLevels(): void {
+    this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#around.areLevelsWatched() });
   }
 
   ping(policy: HeartbeatPolicy): boolean {
@@ -176,7 +176,7 @@ export class Child {
       changes = [];
     };
     for (const item of items) {
-      if (item.kind === 'put' || item.kind === 'drop' || item.kind === 'event') {
+      if (item.kind === 'put' || item.kind === 'drop') {
         changes.push(item);
         continue;
       }
@@ -193,6 +193,7 @@ export class Child {
   }
 
   readonly #utterances: Handlers<Utterance> = {
+    level: ({ json }) => this.#around.listener.level(json),
     answer: ({ id, answer }) => this.#asks.settle(id, answer),
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
@@ -250,7 +251,7 @@ export class Child {
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;
-    for (const gauge of this.#around.watched) if (GAUGES[gauge] === this.name) this.watch(gauge);
+    if (this.name === LEVEL_BACKEND && this.#around.areLevelsWatched()) this.watchLevels();
   }
 
   #report(stack: string | undefined): void {

@@ -6,12 +6,10 @@ import { type Clock, RateLimit } from '../clock.js';
 import {
   type FromActor,
   type Item,
-  type Parcel,
   type Port,
   type ToActor,
   type ToBridge,
   typedPort,
-  unpacked,
 } from '../protocol/actor/messages.js';
 import type { Death, Thread, Threads } from './threads.js';
 
@@ -64,7 +62,7 @@ interface AwaitedPong {
 export class Incarnation {
   readonly #bornAt: number;
   readonly #rawPort: MessagePort;
-  readonly #port: Port<ToActor | ToBridge, Parcel>;
+  readonly #port: Port<ToActor | ToBridge, FromActor>;
   readonly #thread: Thread;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
@@ -84,10 +82,10 @@ export class Incarnation {
     this.#clock = clock;
     this.#onBatch = onBatch;
     this.#rawPort = here;
-    this.#port = typedPort<ToActor | ToBridge, Parcel>(here);
+    this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
     // Its end is told by the thread, not by the port: the port may close first.
     this.#port.listen(
-      (parcel) => this.#take(unpacked(parcel)),
+      (items) => this.#take(items),
       () => undefined,
     );
     this.#thread = threads.run(entry, { port: there, settings });
@@ -187,9 +185,9 @@ export class Incarnation {
   close(): FromActor[] {
     const last = [this.#takeHeld()].filter((held) => held.length > 0 && !this.#killed);
     while (!this.#killed && last.length < LAST_BATCHES_MAX) {
-      const found: { message: Parcel } | undefined = receiveMessageOnPort(this.#rawPort);
+      const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
       if (found === undefined) break;
-      last.push(unpacked(found.message));
+      last.push(found.message);
     }
     this.#port.close();
     return last;

@@ -3,10 +3,10 @@
 
 import { type Clock, systemClock, Timers } from '../clock.js';
 import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
-import { GAUGES, type GaugeEvent } from '../protocol/actor/collections.js';
+import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type { Backends, Bridges, ChildListener, NoticeBatch } from '../protocol/actor/messages.js';
+import type { Backends, Bridges, ChangeBatch, ChildListener } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { ASK_DEADLINE_MS } from './asks.js';
 import { Child } from './child.js';
@@ -49,7 +49,7 @@ export class Supervisor implements Backends, Bridges {
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
-  readonly #watched = new Set<GaugeEvent>();
+  #areLevelsWatched = false;
   #unstarted: Child[] = [];
   #starting: Child | undefined;
   #stopped: Promise<StopReport> | undefined;
@@ -68,7 +68,7 @@ export class Supervisor implements Backends, Bridges {
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
         ...{ root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs },
-        watched: this.#watched,
+        areLevelsWatched: () => this.#areLevelsWatched,
         onSign: () => this.#onSign(child),
       });
       this.#children.set(spec.name, child);
@@ -86,14 +86,13 @@ export class Supervisor implements Backends, Bridges {
     return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
   }
 
-  tell(bridge: Bridge, batch: NoticeBatch): void {
+  tell(bridge: Bridge, batch: ChangeBatch): void {
     this.#children.get(bridge)?.tell(batch);
   }
 
-  watch(gauge: GaugeEvent, watched: boolean): void {
-    if (watched) this.#watched.add(gauge);
-    else this.#watched.delete(gauge);
-    this.#children.get(GAUGES[gauge])?.watch(gauge);
+  watchLevels(isWatched: boolean): void {
+    this.#areLevelsWatched = isWatched;
+    this.#children.get(LEVEL_BACKEND)?.watchLevels();
   }
 
   /**

@@ -8,19 +8,16 @@ import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js'
 import {
   type FromActor,
   type Item,
-  type Parcel,
   type Port,
   type ToActor,
   typedPort,
-  unpacked,
 } from '../../src/protocol/actor/messages.js';
 
 const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true };
 
 interface Bench {
-  readonly port: Port<ToActor, Parcel>;
-  readonly parcels: Parcel[];
+  readonly port: Port<ToActor, FromActor>;
   readonly batches: FromActor[];
   readonly publish: Publisher;
   readonly ended: Promise<void>;
@@ -30,14 +27,12 @@ interface Bench {
 
 function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   const { port1, port2 } = new MessageChannel();
-  const port = typedPort<ToActor, Parcel>(port1);
-  const parcels: Parcel[] = [];
+  const port = typedPort<ToActor, FromActor>(port1);
   const batches: FromActor[] = [];
   const looks = new Set<() => void>();
   port.listen(
-    (parcel) => {
-      parcels.push(parcel);
-      batches.push(unpacked(parcel));
+    (batch) => {
+      batches.push(batch);
       for (const look of [...looks]) look();
     },
     () => undefined,
@@ -64,7 +59,7 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
       looks.add(look);
       look();
     });
-  return { port, parcels, batches, publish, ended, until };
+  return { port, batches, publish, ended, until };
 }
 
 function command(id: number): ToActor<'audio'> {
@@ -75,7 +70,7 @@ test('everything said in one turn is one batch, in order', DEADLINE, async (t) =
   const { batches, publish, until } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
-  publish.event('power.action', '{"action":"reboot"}');
+  publish.level('{"outputs":[]}');
   publish.status('up');
   publish.status('connecting', 'why');
   await Promise.resolve();
@@ -85,7 +80,7 @@ test('everything said in one turn is one batch, in order', DEADLINE, async (t) =
     [
       { kind: 'put', collection: 'audio.outputs', key: '1', json: '{}' },
       { kind: 'drop', collection: 'audio.clients', key: '2' },
-      { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' },
+      { kind: 'level', json: '{"outputs":[]}' },
       { kind: 'status', state: 'up' },
       { kind: 'status', state: 'connecting', detail: 'why' },
       { kind: 'log', level: 'info', message: 'said', fields: { times: 1 } },
@@ -94,30 +89,6 @@ test('everything said in one turn is one batch, in order', DEADLINE, async (t) =
   publish.status('up');
   await until('status', 3);
   assert.equal(batches.length, 2);
-});
-
-test('one record alone travels as three texts, and arrives as it was said', DEADLINE, async (t) => {
-  const { batches, parcels, publish, until } = bench(t, {});
-  publish.put('audio.clients', '7', '{"id":7}');
-  await until('put');
-  publish.put('players', 'mpv', '{}', 0);
-  await until('put', 2);
-  publish.drop('audio.clients', '7');
-  await until('drop');
-  publish.put('audio.clients', '8', '{}');
-  publish.status('up');
-  await until('status');
-  const said: FromActor[] = [
-    [{ kind: 'put', collection: 'audio.clients', key: '7', json: '{"id":7}' }],
-    [{ kind: 'put', collection: 'players', key: 'mpv', json: '{}', rank: 0 }],
-    [{ kind: 'drop', collection: 'audio.clients', key: '7' }],
-    [
-      { kind: 'put', collection: 'audio.clients', key: '8', json: '{}' },
-      { kind: 'status', state: 'up' },
-    ],
-  ];
-  assert.deepEqual(batches, said);
-  assert.deepEqual(parcels, [['audio.clients', '7', '{"id":7}'], ...said.slice(1)]);
 });
 
 test('a huge turn leaves in bounded batches, complete and in order', DEADLINE, async (t) => {

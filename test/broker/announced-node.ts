@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
 import { OwnTopics } from '../../src/actors/mqtt/own-topics.js';
 import type { InterfaceAddresses } from '../../src/actors/mqtt/reach.js';
-import type { Notice } from '../../src/protocol/actor/messages.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
 import { SERVER, WHOLE_NODE } from './simulated-node.js';
 
 export type Message = {
@@ -33,13 +33,13 @@ export class AnnouncedNode {
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
     this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
-    this.branch.hear({ isWhole: true, notices: told });
+    this.branch.hear({ isWhole: true, changes: told });
     this.branch.answered('server', JSON.stringify(SERVER));
     this.branch.answered('power', '{"reboot":true,"power_off":false}');
   }
 
-  tell(...notices: readonly Notice[]): this {
-    this.branch.hear({ isWhole: false, notices });
+  tell(...changes: readonly Change[]): this {
+    this.branch.hear({ isWhole: false, changes });
     return this;
   }
 

@@ -6,7 +6,7 @@ import { type BrokerConnection, type BrokerOptions, dialBroker } from '../../src
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
-import type { BridgeReply, BridgeRequest, Notice } from '../../src/protocol/actor/messages.js';
+import type { BridgeReply, BridgeRequest, Change } from '../../src/protocol/actor/messages.js';
 import type { OutputRecord, ServerRecord, ServiceRecord } from '../../src/protocol/actor/schemas.js';
 import type { MqttSettings } from '../../src/protocol/actor/settings.js';
 import { until } from '../until.js';
@@ -104,8 +104,8 @@ export class SimulatedNode {
   }
 
   /** The first time it is all that there is. */
-  tell(...notices: readonly Notice[]): void {
-    this.bridge.hear({ isWhole: this.#isWhole, notices });
+  tell(...changes: readonly Change[]): void {
+    this.bridge.hear({ isWhole: this.#isWhole, changes });
     this.#isWhole = false;
   }
 
@@ -138,21 +138,21 @@ export class SimulatedNode {
   }
 }
 
-export function put(collection: Collection, key: string, record: object | string): Notice {
+export function put(collection: Collection, key: string, record: object | string): Change {
   return { kind: 'put', collection, key, json: JSON.stringify(record) };
 }
 
-export function drop(collection: Collection, key: string): Notice {
+export function drop(collection: Collection, key: string): Change {
   return { kind: 'drop', collection, key };
 }
 
-export function health(child: ChildName, state: BackendState): Notice {
-  return { kind: 'health', child, health: { state, since: 1_700_000_000_000, restarts: 0 } };
+export function health(child: ChildName, state: BackendState): Change {
+  return put('backends', child, { backend: child, state, since: 1_700_000_000_000, restarts: 0 });
 }
 
 /** A node with two outputs, two units, an upgrade and all that goes with them. */
-export const WHOLE_NODE: readonly Notice[] = [
-  { kind: 'served', port: 8018, addresses: ['127.0.0.1'] },
+export const WHOLE_NODE: readonly Change[] = [
+  put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
   health('audio', 'up'),
   health('systemd', 'up'),
   health('power', 'up'),
@@ -164,8 +164,10 @@ export const WHOLE_NODE: readonly Notice[] = [
   put('audio.outputs', '2', output(2, 'kitchen', { description: 'Kitchen' })),
   put('systemd.services', 'system/ssh.service', service('system', 'ssh.service')),
   put('systemd.services', 'user/mpd.service', service('user', 'mpd.service')),
-  put('upgrade.status', '', { current: '1', latest: '2', upgrade_available: true }),
-  put('upgrade.run', '', { state: 'idle' }),
-  put('upgrade.step', '', {}),
-  put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
+  put('upgrade.info', 'status', { current: '1', latest: '2', upgrade_available: true }),
+  put('upgrade.info', 'run', { state: 'idle' }),
+  put('upgrade', '', {
+    ...{ current: '1', latest: '2', upgrade_available: true },
+    ...{ run: { state: 'idle' }, can_check: true, can_upgrade: true },
+  }),
 ];

@@ -53,11 +53,11 @@ export function service(name: string, more: object = {}, scope = 'user'): Change
 }
 
 export function upgrade(status: object, run: object = { state: 'idle' }, step: object = {}): Change[] {
+  const whole = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
   return [
-    put('upgrade.status', '', { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status }),
-    put('upgrade.run', '', run),
-    put('upgrade.step', '', step),
-    put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
+    put('upgrade.info', 'status', whole),
+    put('upgrade.info', 'run', run),
+    put('upgrade', '', { ...whole, run: { ...run, ...step }, can_check: true, can_upgrade: true }),
   ];
 }
 

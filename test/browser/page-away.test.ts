@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
@@ -25,8 +27,8 @@ const ROWS: readonly (readonly [
   ['an upgrade', (node) => node.change('upgrade', ...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
 ];
 
-function action(what: string) {
-  return { kind: 'event', type: 'power.action', json: `{"action":"${what}"}` } as const;
+function action(what: string): Change {
+  return put('power.action', '', { action: what });
 }
 
 describe('while its node is away the page', { skip: lacks({ programs: ['chromium'] }) }, () => {

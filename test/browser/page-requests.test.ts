@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
@@ -196,7 +197,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
     await page.getByText('Trying again').waitFor();
-    node.change('power', { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
+    node.change('power', put('power.action', '', { action: 'reboot' }));
     await page.getByText('living-room\u2069 is restarting').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected', { exact: true }).waitFor();

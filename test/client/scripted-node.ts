@@ -10,6 +10,7 @@ export interface Asked {
   readonly lastEventId: string | undefined;
   /** Sends text, and lets it be read. */
   say(text: string): Promise<void>;
+  /** Without an id where that is ''. */
   event(id: string, type: string, data: unknown): Promise<void>;
   end(): Promise<void>;
   readonly aborted: boolean;
@@ -69,7 +70,8 @@ function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: A
     url,
     lastEventId: new Headers(headers).get('Last-Event-ID') ?? undefined,
     say,
-    event: (id, type, data) => say(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
+    event: (id, type, data) =>
+      say(`${id === '' ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
     end: async () => {
       controller?.close();
       await settled();

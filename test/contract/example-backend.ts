@@ -46,7 +46,11 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
 /** And a bridge: a clapper, which rings the bell when it hears of one that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
-  ['src/protocol/actor/messages.ts', "  discovery: ['served'],", "@ clapper: ['put'],"],
+  [
+    'src/protocol/actor/messages.ts',
+    "  discovery: (collection) => collection !== 'served',",
+    "@ clapper: (collection) => collection !== 'bell',",
+  ],
   [
     'src/protocol/actor/settings.ts',
     'interface Settings {',
@@ -65,10 +69,10 @@ export default function work(task: ActorTask<{ readonly enabled: boolean }>): Pr
   return runBridge<'clapper'>(task, (_settings, node) => {
     let heard = '';
     return {
-      hear: ({ notices }) => {
-        for (const notice of notices) {
-          if (notice.kind !== 'put' || notice.collection !== 'bell') continue;
-          heard = notice.json;
+      hear: ({ changes }) => {
+        for (const change of changes) {
+          if (change.kind !== 'put' || change.collection !== 'bell') continue;
+          heard = change.json;
           node.status('up', heard);
           if (heard === '{"rings":0}') void node.ask({ method: 'POST', path: '/bell/ring' });
         }

@@ -23,11 +23,7 @@ const OUTPUTS_ONLY = '?types=audio.output.updated';
 const BIG_PROPS = Object.fromEntries(
   Array.from({ length: 120 }, (_, at) => [`big.${at}`, 'x'.repeat(1000)] as const),
 );
-/** How a stalled stream can end, and how many big records make it so: below 1 MiB together, or above. */
-const STALLS = [
-  ['given up by the server, which is owed no progress for 10 s', 5],
-  ['more waits for them than may', 16],
-] as const;
+const BIG_STREAMS = 16;
 const STALL_DEADLINE_MS = 60_000;
 
 /**
@@ -35,7 +31,7 @@ const STALL_DEADLINE_MS = 60_000;
  * do not read have been sent 5 MB each: whatever is kept per consumer and event is far above this.
  */
 const GROWTH_MAX_MB = 48;
-/** While 200 streams are behind: the portion that each had begun (64 to 256 kB), and one text of each record. */
+/** While 200 streams are behind: the portion that each had begun (64 to 256 kB). */
 const STALLED_GROWTH_MAX_MB = 160;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
@@ -109,10 +105,6 @@ describe('a crowd', { skip }, () => {
     await changeTimes(CHANGES);
     const wanted = await heard(from);
     assert.ok(wanted.length > CHANGES / 2, `${wanted.length} of ${CHANGES} changes were told apart`);
-    const first = wanted[0] ?? 0;
-    // Nothing else happens here, so that a number left out is an event that nobody was sent.
-    const consecutive = wanted.map((_, at) => first + at);
-    assert.deepEqual(wanted, consecutive);
     await everyoneHeard(crowd, wanted);
     settledMb = node.daemon.memoryMb;
     t.diagnostic(`${wanted.length} events; ${before} MB, then ${settledMb} MB`);
@@ -120,47 +112,43 @@ describe('a crowd', { skip }, () => {
     assert.deepEqual((await node.daemon.health()).streams, { open: READING + 1, closed_slow: 0 });
   });
 
-  for (const [how, bigStreams] of STALLS) {
-    test(`200 that never read are closed and counted, and the others do not notice: ${how}`, async (t) => {
-      for (const member of crowd.slice(READING - NOT_READING)) member.close();
-      crowd = crowd.slice(0, READING - NOT_READING);
-      await node.daemon.openStreams(crowd.length + 1);
-      const closedBefore = (await node.daemon.health()).streams.closed_slow;
-      await openCrowd(node.daemon.port, NOT_READING, '', { reads: false });
-      await node.daemon.openStreams(READING + 1);
-      const client = await node.sound.streams('big');
-      const streams = await client.open(
-        Array.from({ length: bigStreams }, (_, at) => ({
-          sink: 'kitchen',
-          props: { 'media.name': `big ${at}`, ...BIG_PROPS },
-        })),
-      );
-      const from = forget();
-      let peakMb = 0;
-      let rounds = 0;
-      await until(
-        'all that do not read are closed',
-        async () => {
-          rounds += 1;
-          const level = 0.2 + (rounds % 50) / 100;
-          await Promise.all(streams.map(({ id }) => mixer.setStreamVolume(id, level)));
-          await changeTimes(2);
-          peakMb = Math.max(peakMb, node.daemon.memoryMb);
-          return (await node.daemon.health()).streams.closed_slow === closedBefore + NOT_READING;
-        },
-        STALL_DEADLINE_MS,
-      );
-      assert.equal((await node.daemon.health()).streams.open, crowd.length + 1);
-      await everyoneHeard(crowd, await heard(from));
-      await client.close();
-      await until(
-        'the big streams are gone',
-        async () => (await node.daemon.get('/audio/clients')).text === '[]',
-      );
-      t.diagnostic(
-        `${rounds} rounds; ${settledMb} MB, at most ${peakMb} MB, then ${node.daemon.memoryMb} MB`,
-      );
-      assert.ok(peakMb - settledMb < STALLED_GROWTH_MAX_MB, `${settledMb} MB have become ${peakMb} MB`);
-    });
-  }
+  test('200 that never read end after 10 s without progress and are counted, and the others do not notice', async (t) => {
+    for (const member of crowd.slice(READING - NOT_READING)) member.close();
+    crowd = crowd.slice(0, READING - NOT_READING);
+    await node.daemon.openStreams(crowd.length + 1);
+    const closedBefore = (await node.daemon.health()).streams.closed_slow;
+    await openCrowd(node.daemon.port, NOT_READING, '', { reads: false });
+    await node.daemon.openStreams(READING + 1);
+    const client = await node.sound.streams('big');
+    const streams = await client.open(
+      Array.from({ length: BIG_STREAMS }, (_, at) => ({
+        sink: 'kitchen',
+        props: { 'media.name': `big ${at}`, ...BIG_PROPS },
+      })),
+    );
+    const from = forget();
+    let peakMb = 0;
+    let rounds = 0;
+    await until(
+      'all that do not read are closed',
+      async () => {
+        rounds += 1;
+        const level = 0.2 + (rounds % 50) / 100;
+        await Promise.all(streams.map(({ id }) => mixer.setStreamVolume(id, level)));
+        await changeTimes(2);
+        peakMb = Math.max(peakMb, node.daemon.memoryMb);
+        return (await node.daemon.health()).streams.closed_slow === closedBefore + NOT_READING;
+      },
+      STALL_DEADLINE_MS,
+    );
+    assert.equal((await node.daemon.health()).streams.open, crowd.length + 1);
+    await everyoneHeard(crowd, await heard(from));
+    await client.close();
+    await until(
+      'the big streams are gone',
+      async () => (await node.daemon.get('/audio/clients')).text === '[]',
+    );
+    t.diagnostic(`${rounds} rounds; ${settledMb} MB, at most ${peakMb} MB, then ${node.daemon.memoryMb} MB`);
+    assert.ok(peakMb - settledMb < STALLED_GROWTH_MAX_MB, `${settledMb} MB have become ${peakMb} MB`);
+  });
 });

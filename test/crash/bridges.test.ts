@@ -11,7 +11,7 @@ const NEXT = 'discovery pulls';
 function tell({ supervisor }: Stage, ...words: readonly string[]): void {
   supervisor.tell('discovery', {
     isWhole: false,
-    notices: [{ kind: 'served', port: 1, addresses: words }],
+    changes: [{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(words) }],
   });
 }
 

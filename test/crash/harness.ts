@@ -58,9 +58,12 @@ export class Witness implements ChildListener, Logger {
   readonly #waiting = new Set<() => void>();
 
   changes(_child: ChildName, changes: readonly Change[]): void {
-    for (const change of changes) {
-      this.story.push(change.kind === 'event' ? `event ${change.type}` : `${change.kind} ${change.key}`);
-    }
+    for (const { kind, collection, key } of changes) this.story.push(`${kind} ${key || collection}`);
+    this.#look();
+  }
+
+  level(json: string): void {
+    this.story.push(`level ${json}`);
     this.#look();
   }
 

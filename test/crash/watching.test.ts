@@ -1,23 +1,23 @@
-// Whether anybody listens to a gauge reaches the thread that takes its readings, whichever thread that is.
+// Whether anybody watches the meters reaches the thread that reads them, whichever thread that is.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prepare } from './harness.js';
 
-test('a thread hears who listens: from its start on, each newcomer, and that nobody does', async (t) => {
+test('a thread learns that its meters are watched: from its start on, by each newcomer, and that nobody watches them any more', async (t) => {
   const { supervisor, witness, say } = prepare({ audio: 'watches', power: 'watches' });
   t.after(() => supervisor.stop());
-  const heard = () => witness.lines.filter(({ message }) => message.startsWith('audio.level'));
+  const heard = () => witness.lines.filter(({ message }) => message.startsWith('levels'));
   // Before there is a thread.
-  supervisor.watch('audio.level', true);
+  supervisor.watchLevels(true);
   supervisor.start(witness);
   await witness.until(() => heard().length === 1);
-  supervisor.watch('audio.level', true);
+  supervisor.watchLevels(true);
   await witness.until(() => heard().length === 2);
   await say('audio', 'die');
   await witness.untilState('audio', 'up', 1);
   await witness.until(() => heard().length === 3);
-  supervisor.watch('audio.level', false);
+  supervisor.watchLevels(false);
   await witness.until(() => heard().length === 4);
   await say('audio', 'die');
   await witness.untilState('audio', 'up', 2);
@@ -25,10 +25,10 @@ test('a thread hears who listens: from its start on, each newcomer, and that nob
   assert.deepEqual(
     heard().map(({ message, fields }) => [fields['backend'], message]),
     [
-      ['audio', 'audio.level true'],
-      ['audio', 'audio.level true'],
-      ['audio', 'audio.level true'],
-      ['audio', 'audio.level false'],
+      ['audio', 'levels true'],
+      ['audio', 'levels true'],
+      ['audio', 'levels true'],
+      ['audio', 'levels false'],
     ],
   );
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { BridgeRequest } from '../../src/protocol/actor/messages.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
-import { bringUp } from './scripted-backends.js';
+import { bringUp, put } from './scripted-backends.js';
 
 const MUTE = '/audio/outputs/sink-0/mute';
 const GET = (path: string): BridgeRequest => ({ method: 'GET', path });
@@ -94,12 +94,12 @@ describe('a bridge that asks', () => {
   test('is refused when the service ends, and told what waits for it', async () => {
     const { listener } = under.gateway;
     listener.pulled('mqtt', true);
-    const reboot = { kind: 'event', type: 'power.action', json: '{"action":"reboot"}' } as const;
+    const reboot = put('power.action', '', { action: 'reboot' });
     listener.changes('power', [reboot]);
     assert.equal(under.told.length, 1, 'it has not taken in the first message');
     const closed = under.gateway.close(1000);
     assert.equal(await status(GET('/server')), 503);
     await closed;
-    assert.deepEqual(under.told.at(-1), { bridge: 'mqtt', isWhole: false, notices: [reboot] });
+    assert.deepEqual(under.told.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
   });
 });

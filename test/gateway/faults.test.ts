@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Covers } from '../../src/gateway/covers.js';
+import { Documents } from '../../src/gateway/documents.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
-import { Mirror } from '../../src/gateway/mirror.js';
+import { Journal } from '../../src/gateway/journal.js';
 import { Page } from '../../src/gateway/page.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import { Router } from '../../src/gateway/router.js';
@@ -55,7 +56,7 @@ class FaultyGateway {
       router: new Router(ROUTES, SETTINGS),
       identity: new HostIdentity(() => 'kitchen', { hosts: [], origins: [] }),
       serverRecord: () => UNWRITABLE,
-      mirror: new Mirror([], responses, () => 0),
+      documents: new Documents([], new Journal(), responses, this.clock),
       responses,
       backends: this.backends,
       covers: new Covers(this.backends),

@@ -9,7 +9,7 @@ import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Bridge } from '../../src/protocol/actor/backends.js';
-import type { NoticeBatch } from '../../src/protocol/actor/messages.js';
+import type { ChangeBatch } from '../../src/protocol/actor/messages.js';
 import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
@@ -47,7 +47,7 @@ const PAGE: PageFiles = new Map([
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** What bridges were told. */
-  readonly told: (NoticeBatch & { readonly bridge: Bridge })[] = [];
+  readonly told: (ChangeBatch & { readonly bridge: Bridge })[] = [];
   /** Warnings and worse. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;

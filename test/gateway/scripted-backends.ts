@@ -2,7 +2,7 @@
 // Scripted on purpose: the boundary is a message interface, and the real actors have tests of their own.
 
 import type { Backend } from '../../src/protocol/actor/backends.js';
-import type { Collection, GaugeEvent } from '../../src/protocol/actor/collections.js';
+import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer, Command } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
 
@@ -13,8 +13,8 @@ export interface Asked {
 
 export class ScriptedBackends implements Backends {
   readonly asked: Asked[] = [];
-  /** Who began or ended to listen. */
-  readonly watched: (readonly [gauge: GaugeEvent, watched: boolean])[] = [];
+  /** Whether the meters are watched, each time that it was said. */
+  readonly watched: boolean[] = [];
   /** What the next commands are answered with; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true };
   /** Breaks the promise of the interface: the next commands reject. */
@@ -40,8 +40,8 @@ export class ScriptedBackends implements Backends {
     while (this.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  watch(gauge: GaugeEvent, watched: boolean): void {
-    this.watched.push([gauge, watched]);
+  watchLevels(isWatched: boolean): void {
+    this.watched.push(isWatched);
   }
 }
 
@@ -91,10 +91,9 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   systemd: [put('systemd.services', 'user/mpd.service', SERVICE)],
   power: [],
   upgrade: [
-    put('upgrade.status', '', STATUS),
-    put('upgrade.run', '', RUN),
-    put('upgrade.step', '', {}),
-    put('upgrade.abilities', '', { can_check: true, can_upgrade: true }),
+    put('upgrade.info', 'status', STATUS),
+    put('upgrade.info', 'run', RUN),
+    put('upgrade', '', { ...STATUS, run: RUN, can_check: true, can_upgrade: true }),
   ],
   players: [put('players', PLAYER.bus_name, PLAYER)],
 };

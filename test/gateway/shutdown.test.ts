@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EventHub } from '../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../src/gateway/events/query.js';
+import { Journal } from '../../src/gateway/journal.js';
 import { counting, PendingCount, shutDown } from '../../src/gateway/shutdown.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { ManualClock } from '../manual-clock.js';
-import { NodeWorld } from './events/node-world.js';
 import { SimulatedConnection } from './events/simulated-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
@@ -22,8 +22,8 @@ class Scene {
     boot: 'b',
     clock: this.clock,
     maxClients: 10,
-    source: new NodeWorld(),
-    watch: () => undefined,
+    journal: new Journal(),
+    watchLevels: () => undefined,
   });
   /** What the server counts: exchanges without an answer. */
   readonly exchanges = new PendingCount();

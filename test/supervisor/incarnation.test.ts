@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
-import type { FromActor, Parcel } from '../../src/protocol/actor/messages.js';
+import type { FromActor } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, isPinged, pongVerdict } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
@@ -69,14 +69,14 @@ function thread(t: TestContext) {
       heard = () => told.flat().length >= count && resolve();
       heard();
     });
-  const say = (...parcels: Parcel[]): void => {
+  const say = (...parcels: FromActor[]): void => {
     for (const parcel of parcels) speaker?.postMessage(parcel);
   };
   return { incarnation, clock, told, until, say };
 }
 
 const texts = (items: FromActor): string[] => items.map((item) => ('json' in item ? item.json : item.kind));
-const record = (json: string): Parcel => ['audio.clients', '1', json];
+const record = (json: string): FromActor => [{ kind: 'put', collection: 'audio.clients', key: '1', json }];
 const DEADLINE = { timeout: 60_000 };
 
 test('what comes after a pause is told at once, a storm as one', DEADLINE, async (t) => {

@@ -2,7 +2,6 @@
 // inner life is connection.ts; here is only when there is one, and what is said about it.
 
 import { backoffMs } from '../../clock.js';
-import type { GaugeEvent } from '../../protocol/actor/collections.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
@@ -121,9 +120,9 @@ export class AudioBackend implements Actor<AudioCommand> {
     return { ok: false, fault: 'unavailable', detail };
   }
 
-  watch(_gauge: GaugeEvent, watched: boolean): void {
-    this.#isWatched = watched;
-    this.#live?.meters.watch(watched);
+  watchLevels(isWatched: boolean): void {
+    this.#isWatched = isWatched;
+    this.#live?.meters.watch(isWatched);
   }
 
   /** For ever: connect, serve until the connection ends, wait for the back-off or for a socket to appear. */
@@ -191,7 +190,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         state: this.#state,
         publisher: this.#publisher,
         timing: this.#timing,
-        tellLevel: (level) => this.#publish.event('audio.level', level),
+        tellLevel: (level) => this.#publish.level(level),
         onWhole: () => {
           stopWatching();
           leaveUp = this.#up(connection, path);

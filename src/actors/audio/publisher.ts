@@ -29,7 +29,7 @@ export class SoundPublisher {
     this.#publish = publish;
   }
 
-  /** Nothing is published any more: leaving `up` has emptied the mirror. */
+  /** Nothing is published any more: leaving `up` has removed it all. */
   forget(): void {
     this.#texts.clear();
     this.#names.clear();

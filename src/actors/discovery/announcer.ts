@@ -3,7 +3,7 @@
 // round at a time. It asks nothing of the node.
 
 import { type Clock, Timers } from '../../clock.js';
-import type { NoticeBatch, ServedNotice } from '../../protocol/actor/messages.js';
+import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_ENTRY_GROUP,
@@ -50,7 +50,7 @@ export class Announcer implements BridgeActor, BusOwner {
   readonly #timers: Timers<'look'>;
   readonly #bus: AvahiBus;
   readonly #announcement: Announcement;
-  #served: ServedNotice | undefined;
+  #served: ServedRecord | undefined;
   /** Undefined while the bus is away, or has not said. */
   #isAvahiThere: boolean | undefined;
   #name: string;
@@ -73,8 +73,11 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#announcement = new Announcement(this.#bus);
   }
 
-  hear({ notices }: NoticeBatch): void {
-    for (const notice of notices) if (notice.kind === 'served') this.#served = notice;
+  hear({ changes }: ChangeBatch): void {
+    for (const change of changes) {
+      if (change.kind === 'put' && change.collection === 'served')
+        this.#served = JSON.parse(change.json) as ServedRecord;
+    }
     this.#look();
   }
 

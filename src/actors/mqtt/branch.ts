@@ -7,8 +7,8 @@ import {
   CHILD_NAMES,
   type ChildName,
 } from '../../protocol/actor/backends.js';
-import { COLLECTIONS, type Collection } from '../../protocol/actor/collections.js';
-import type { Notice, NoticeBatch, ServedNotice } from '../../protocol/actor/messages.js';
+import { type Collection, SPECS } from '../../protocol/actor/collections.js';
+import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
 import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { playerName, topicLevel } from './topics.js';
@@ -52,7 +52,7 @@ const OWNERS: Readonly<Record<string, Backend>> = {
 /** Topics whose text the bridge asks for, because nobody tells it. */
 export type AskedTopic = 'server' | 'power';
 
-type NoticeOf<K extends Notice['kind']> = Extract<Notice, { readonly kind: K }>;
+type Put = Extract<Change, { readonly kind: 'put' }>;
 
 interface BranchListener {
   /** Something about this topic may be different now. */
@@ -72,20 +72,20 @@ export class Branch {
   readonly #topics = new Map<string, string>();
   readonly #asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
-  #served: ServedNotice | undefined;
+  #served: ServedRecord | undefined;
 
   constructor(listener: BranchListener) {
     this.#listener = listener;
   }
 
   /** Where HTTP is served. */
-  get served(): ServedNotice | undefined {
+  get served(): ServedRecord | undefined {
     return this.#served;
   }
 
-  hear({ isWhole, notices }: NoticeBatch): void {
+  hear({ isWhole, changes }: ChangeBatch): void {
     if (isWhole) this.#begin();
-    for (const notice of notices) this.#take(notice);
+    for (const change of changes) this.#take(change);
   }
 
   answered(topic: AskedTopic, text: string): void {
@@ -142,28 +142,29 @@ export class Branch {
   }
 
   /** Events are of the moment: no topic holds them. */
-  #take(notice: Notice): void {
-    if (notice.kind === 'put') this.#put(notice);
-    else if (notice.kind === 'drop') this.#drop(notice.collection, notice.key);
-    else if (notice.kind === 'forget') this.#forget(({ backend }) => backend === notice.backend);
-    else if (notice.kind === 'health') this.#change(notice);
-    else if (notice.kind === 'served') {
-      this.#served = notice;
+  #take(change: Change): void {
+    if (change.kind === 'drop') this.#drop(change.collection, change.key);
+    else if (change.collection === 'backends') this.#change(JSON.parse(change.json) as BackendRecord);
+    else if (change.collection === 'served') {
+      this.#served = JSON.parse(change.json) as ServedRecord;
       this.#listener.membersTouched();
-    }
+    } else if (SPECS[change.collection].keeps === undefined) this.#put(change);
   }
 
   #begin(): void {
     for (const topic of this.topics()) this.#listener.touched(topic);
     this.#listener.membersTouched();
-    this.#forget(() => true);
+    for (const [collection, texts] of this.#texts) {
+      for (const key of [...texts.keys()]) this.#drop(collection, key);
+    }
     this.#health.clear();
   }
 
-  #put({ collection, key, json }: NoticeOf<'put'>): void {
+  #put({ collection, key, json }: Put): void {
+    const isNew = !this.#textsOf(collection).has(key);
     this.#textsOf(collection).set(key, json);
     this.#touchWhole(collection);
-    if (collection === 'upgrade.abilities') this.#listener.membersTouched();
+    if (isNew && collection === 'upgrade') this.#listener.membersTouched();
     const row = EACH[collection]?.(key, json);
     if (row === undefined) return;
     const { topic, title } = row;
@@ -181,14 +182,7 @@ export class Branch {
     this.#vacate(recordId(collection, key), key);
   }
 
-  #forget(isMeant: (spec: { readonly backend: Backend }) => boolean): void {
-    for (const [collection, texts] of this.#texts) {
-      if (!isMeant(COLLECTIONS[collection])) continue;
-      for (const key of [...texts.keys()]) this.#drop(collection, key);
-    }
-  }
-
-  #change({ child, health }: NoticeOf<'health'>): void {
+  #change({ backend: child, ...health }: BackendRecord): void {
     const before = this.stateOf(child);
     this.#health.set(child, health);
     this.#listener.touched('backends');

@@ -3,7 +3,8 @@
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
-import type { NoticeBatch } from '../../protocol/actor/messages.js';
+import { SPECS } from '../../protocol/actor/collections.js';
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
@@ -76,11 +77,12 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  hear(batch: NoticeBatch): void {
+  hear(batch: ChangeBatch): void {
     this.#branch.hear(batch);
-    for (const notice of batch.notices) {
-      if (notice.kind === 'event') {
-        this.#serving?.say('event', `{"event":${JSON.stringify(notice.type)},"data":${notice.json}}`);
+    for (const change of batch.changes) {
+      if (change.kind === 'put' && SPECS[change.collection].keeps === 'each') {
+        const type = JSON.stringify(SPECS[change.collection].updated);
+        this.#serving?.say('event', `{"event":${type},"data":${change.json}}`);
       }
     }
     this.#serving?.pump();

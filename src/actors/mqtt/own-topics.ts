@@ -141,7 +141,7 @@ export class OwnTopics {
       owner !== undefined && branch.stateOf(owner) === 'up'
         ? texts().map((text) => JSON.parse(text) as T)
         : [];
-    const [abilities] = records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade.abilities'));
+    const [abilities] = records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade'));
     const [power] = records<Things['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
     return {
       identifier: this.#identifier,

@@ -47,7 +47,7 @@ export class PlayersPublisher {
     if (this.#told.delete(player)) this.#publish.drop('players', player.busName);
   }
 
-  /** Nothing is published any more: leaving `up` has emptied the mirror. */
+  /** Nothing is published any more: leaving `up` has removed it all. */
   forget(): void {
     this.#timers.cancelAll();
     this.#waiting.clear();

@@ -121,7 +121,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (refusal !== undefined) return refusal;
     const failure = await this.#order(row);
     if (failure !== undefined) return failure;
-    this.#publish.event('power.action', JSON.stringify({ action }));
+    this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
     return undefined;
   }

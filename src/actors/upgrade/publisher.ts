@@ -10,7 +10,7 @@ import { initialRun, type Run, shownRun } from './run.js';
 /** Parts that can be in trouble while the rest works; each says so in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
 
-/** What the record of the run is made of. Percent and step change too often to be events of it: they are a record of their own. */
+/** What the record of the run is made of. Percent and step change too often to be events of it. */
 const RUN_FIELDS = ['state', 'origin', 'startedMs', 'finishedMs'] as const;
 /** Between two records of percent and step: scripts may send thousands of lines a second. */
 const PROGRESS_THROTTLE_MS = 100;
@@ -44,7 +44,7 @@ export class UpgradePublisher {
 
   /** A line of the progress socket, as it came. */
   progress(text: string): void {
-    this.#publish.event('upgrade.progress', text);
+    this.#publish.put('upgrade.progress', '', text);
   }
 
   /** The result file was read. */
@@ -60,7 +60,6 @@ export class UpgradePublisher {
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
     if (!this.isUp) return;
     if (RUN_FIELDS.some((field) => run[field] !== before[field])) {
-      this.#putProgress();
       this.#putRun();
     } else if (run.percent !== before.percent || run.step !== before.step) {
       this.#throttleProgress();
@@ -78,11 +77,7 @@ export class UpgradePublisher {
     this.#run = run;
     if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
     this.#systemd = 'there';
-    const { checkUnit, upgradeUnit } = this.#settings;
-    const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    this.#publish.put('upgrade.abilities', '', JSON.stringify(abilities));
     this.#putStatus();
-    this.#putProgress();
     this.#putRun();
     this.#publish.status('up', this.#detail());
   }
@@ -108,25 +103,31 @@ export class UpgradePublisher {
   }
 
   #putStatus(): void {
-    this.#publish.put('upgrade.status', '', `{${this.#body}}`);
+    this.#publish.put('upgrade.info', 'status', `{${this.#body}}`);
+    this.#putWhole();
   }
 
   #putRun(): void {
-    this.#publish.put('upgrade.run', '', JSON.stringify(shownRun(this.#run)));
+    this.#publish.put('upgrade.info', 'run', JSON.stringify(shownRun(this.#run)));
+    this.#putWhole();
   }
 
   /** The first change is put at once, those of the next moment together. */
   #throttleProgress(): void {
     this.#isStale = true;
-    if (!this.#timers.has('throttle')) this.#putProgress();
+    if (!this.#timers.has('throttle')) this.#putWhole();
   }
 
-  #putProgress(): void {
+  /** As `GET /upgrade` answers. The result file's members are passed on as they are spelt. */
+  #putWhole(): void {
     this.#isStale = false;
+    const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
-    this.#publish.put('upgrade.step', '', JSON.stringify({ percent, step }));
+    const run = JSON.stringify({ ...shownRun(this.#run), percent, step });
+    const abilities = `"can_check":${checkUnit !== undefined},"can_upgrade":${upgradeUnit !== undefined}`;
+    this.#publish.put('upgrade', '', `{${this.#body},"run":${run},${abilities}}`);
     this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => {
-      if (this.#isStale) this.#putProgress();
+      if (this.#isStale) this.#putWhole();
     });
   }
 

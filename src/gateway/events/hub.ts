@@ -1,40 +1,37 @@
-// The event hub: numbers every event, frames it once, and hands the same bytes to every stream that wants it.
+// The event hub: frames what has come into the journal once, and hands the same bytes to every stream that wants it and keeps up.
 // It does no I/O of its own and reads no clock but the one it is given.
 
 import type { Clock } from '../../clock.js';
-import { GAUGES, type GaugeEvent } from '../../protocol/actor/collections.js';
-import {
-  dataOf,
-  encode,
-  eventId,
-  type FramedEvent,
-  frame,
-  hello,
-  love,
-  type SnapshotSource,
-  type StreamEvent,
-} from './event.js';
-import { accepts, bitsOf, type EventQuery, type Filter, GAUGES_ONLY } from './query.js';
-import { type Backlog, entriesOf, Queue } from './queue.js';
-import { History, Replay, Tombstones } from './ring.js';
-import { beginning, snapshotOf } from './snapshot.js';
+import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
+import type { Entry, Journal } from '../journal.js';
+import { Cursor, type CursorContext } from './cursor.js';
+import { encode, frame, framed, hello, type Item, kindOf, love, wordsOf } from './frames.js';
+import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
 /** The most bytes that go to a stream between two looks at whether it still takes them. */
 const BATCH_BYTES_MAX = 256 * 1024;
+/** A longer list becomes several events, so that no frame is much larger than this and one record. In UTF-16 units. */
+const LIST_LENGTH_MAX = 128 * 1024;
 /** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
-const GAUGE_NAMES = Object.keys(GAUGES) as readonly GaugeEvent[];
+const LEVEL_BITS = bitsOf(LEVEL_EVENT, LEVEL_BACKEND);
 
 export interface HubOptions {
   /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
   readonly clock: Clock;
   readonly maxClients: number;
-  readonly source: SnapshotSource;
+  readonly journal: Journal;
   /** As of `Backends`. */
-  readonly watch: (gauge: GaugeEvent, watched: boolean) => void;
+  readonly watchLevels: (isWatched: boolean) => void;
+}
+
+/** The bytes of one event, made once. */
+interface Framed {
+  readonly bits: Filter;
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -86,8 +83,7 @@ class KeepAlive {
 /** One for the life of the daemon. */
 export class EventHub {
   readonly #options: HubOptions;
-  readonly #history = new History();
-  readonly #tombstones = new Tombstones();
+  readonly #context: CursorContext;
   readonly #streams = new Set<EventStream>();
   readonly #keepAlive: KeepAlive;
   #closedSlow = 0;
@@ -95,46 +91,67 @@ export class EventHub {
   #allLeft: () => void = () => undefined;
 
   constructor(options: HubOptions) {
+    const { journal, boot, clock } = options;
     this.#options = options;
-    this.#keepAlive = new KeepAlive(this.#streams, options.clock);
+    this.#context = { journal, boot, date: clock.date };
+    this.#keepAlive = new KeepAlive(this.#streams, clock);
   }
 
-  /** Sends what happened. When it is called, the snapshot source already tells of it. */
-  publish(events: readonly StreamEvent[]): void {
-    let batch: FramedEvent[] = [];
+  /** Sends what has come into the journal. */
+  publish(entries: readonly Entry[]): void {
+    if (this.#streams.size === 0) return;
+    let events: Framed[] = [];
     let size = 0;
-    for (const event of events) {
-      if (accepts(GAUGES_ONLY, event.bits)) {
-        this.#deliverReading(event);
-        continue;
-      }
-      const framed = this.#frame(event);
-      batch.push(framed);
-      size += framed.frame.byteLength;
-      if (size < BATCH_BYTES_MAX) continue;
-      this.#deliver(batch);
-      batch = [];
+    let items: Item[] = [];
+    let length = 0;
+    const deliver = (upTo: number): void => {
+      if (events.length > 0) this.#deliver(events, upTo);
+      events = [];
       size = 0;
+    };
+    const close = (): void => {
+      const [first, last] = [items[0], items.at(-1)];
+      if (first === undefined || last?.upTo === undefined) return;
+      const bytes = encode(framed(this.#options.boot, items));
+      events.push({ bits: first.kind.bits, bytes });
+      size += bytes.byteLength;
+      items = [];
+      length = 0;
+      if (size >= BATCH_BYTES_MAX) deliver(last.upTo);
+    };
+    for (const entry of entries) {
+      const kind = kindOf(entry, entry.since === entry.sequence);
+      if (kind === undefined) continue;
+      const json = wordsOf(entry, this.#context.date());
+      const isSame = kind.listed && kind === items[0]?.kind;
+      if (!isSame || length + json.length > LIST_LENGTH_MAX) close();
+      items.push({ kind, json, upTo: entry.sequence });
+      length += json.length;
     }
-    if (batch.length > 0) this.#deliver(batch);
+    close();
+    deliver(entries.at(-1)?.sequence ?? 0);
+  }
+
+  /** Sends the newest reading of the meters, behind which nobody is who does not read it. */
+  publishLevel(json: string): void {
+    const bytes = encode(frame(LEVEL_EVENT, json));
+    for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(bytes);
   }
 
   /** Opens a stream and writes its first bytes before it returns. `full`: there are too many streams; the sink was not touched. */
   open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
     if (this.#streams.size >= this.#options.maxClients) return 'full';
-    const { boot, clock } = this.#options;
+    const { boot, clock, journal } = this.#options;
+    const { filter, keepaliveMs } = query;
     const stream = new EventStream({
-      sink,
-      filter: query.filter,
-      keepaliveMs: query.keepaliveMs,
-      boot,
-      love: () => love(boot, this.#history.newest),
-      clock,
+      ...{ sink, filter, keepaliveMs, clock },
+      love: () => love(boot, journal.newest),
+      behind: (reached = journal.newest) => Cursor.behind(this.#context, filter, reached),
       onEnd: (ended, ending) => this.#ended(ended, ending),
     });
     this.#streams.add(stream);
-    for (const gauge of gaugesIn(query.filter)) this.#options.watch(gauge, true);
-    stream.start(hello(clock.random(), query.unknown), this.#backlogFor(query));
+    if (wantsLevels(stream)) this.#options.watchLevels(true);
+    stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
     if (this.#streams.has(stream)) this.#keepAlive.added(stream);
     return stream;
   }
@@ -153,54 +170,15 @@ export class EventHub {
     return { open: this.#streams.size, closedSlow: this.#closedSlow };
   }
 
-  #frame(event: StreamEvent): FramedEvent {
-    const { type, bits, listed, removal, records } = event;
-    const sequence = this.#history.newest + 1;
-    const text = frame(type, dataOf(listed, records), eventId(this.#options.boot, sequence));
-    const framed = { sequence, bits, frame: encode(text), entries: entriesOf(event, sequence) };
-    this.#history.push(framed);
-    this.#tombstones.note(removal, framed.entries);
-    return framed;
-  }
-
-  /** One piece of bytes for all streams that want the same. */
-  #deliver(events: readonly FramedEvent[]): void {
+  /** One piece of bytes for all streams that want the same. `upTo` is the sequence number that they have reached with it. */
+  #deliver(events: readonly Framed[], upTo: number): void {
     const pieces = new Map<Filter, Uint8Array | undefined>();
     for (const stream of this.#streams) {
+      if (!stream.isFlowing) continue;
       const { filter } = stream;
       if (!pieces.has(filter)) pieces.set(filter, joined(events, filter));
-      stream.deliver(pieces.get(filter), events);
-    }
-  }
-
-  /** Without a number, and known to nothing but the streams that want it: behind those of the same batch it may be out of order. */
-  #deliverReading({ type, bits, records }: StreamEvent): void {
-    const bytes = encode(frame(type, dataOf(false, records)));
-    for (const stream of this.#streams) if (accepts(stream.filter, bits)) stream.deliverReading(type, bytes);
-  }
-
-  #backlogFor(query: EventQuery): Backlog | undefined {
-    const { boot, source } = this.#options;
-    const history = this.#history;
-    const begin = beginning(query, boot, history);
-    switch (begin.from) {
-      case 'live':
-        return undefined;
-      case 'replay':
-        return new Replay(history, query.filter, begin.after);
-      case 'snapshot': {
-        const { after } = begin;
-        const contents = {
-          actions: after === undefined ? [] : history.actionsAfter(after.actions),
-          removals: after === undefined ? [] : this.#tombstones.since(after.states),
-          state: source.snapshot(),
-        };
-        return new Queue(
-          boot,
-          query.filter,
-          snapshotOf(contents, history.newest, query.filter, after?.states),
-        );
-      }
+      const bytes = pieces.get(filter);
+      if (bytes !== undefined) stream.deliver(bytes, upTo);
     }
   }
 
@@ -221,22 +199,19 @@ export class EventHub {
 
   #ended(stream: EventStream, ending: Ending): void {
     this.#streams.delete(stream);
-    for (const gauge of gaugesIn(stream.filter)) {
-      const isWatched = [...this.#streams].some(({ filter }) => gaugesIn(filter).includes(gauge));
-      if (!isWatched) this.#options.watch(gauge, false);
-    }
+    if (wantsLevels(stream) && ![...this.#streams].some(wantsLevels)) this.#options.watchLevels(false);
     if (ending === 'slow') this.#closedSlow += 1;
     this.#keepAlive.removed();
     if (this.#streams.size === 0) this.#allLeft();
   }
 }
 
-function gaugesIn(filter: Filter): readonly GaugeEvent[] {
-  return GAUGE_NAMES.filter((gauge) => accepts(filter, bitsOf(gauge, GAUGES[gauge])));
+function wantsLevels({ filter }: EventStream): boolean {
+  return accepts(filter, LEVEL_BITS);
 }
 
 /** Undefined: none of the events passes. */
-function joined(events: readonly FramedEvent[], filter: Filter): Uint8Array | undefined {
-  const frames = events.filter(({ bits }) => accepts(filter, bits)).map((event) => event.frame);
-  return frames.length > 1 ? Buffer.concat(frames) : frames[0];
+function joined(events: readonly Framed[], filter: Filter): Uint8Array | undefined {
+  const passing = events.filter(({ bits }) => accepts(filter, bits)).map(({ bytes }) => bytes);
+  return passing.length > 1 ? Buffer.concat(passing) : passing[0];
 }

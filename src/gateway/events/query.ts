@@ -1,15 +1,14 @@
 // What a client asks of `GET /events` (contract, section 5), from the raw query string and the Last-Event-ID header; and which
 // events its filter lets in. Pure.
 
-import { type Backend, CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
+import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
-  ACTIONS,
-  COLLECTIONS,
   type CollectionSpec,
   EVENTS,
   type EventType,
-  GAUGES,
-  PASSING,
+  LEVEL_BACKEND,
+  LEVEL_EVENT,
+  SPECS,
 } from '../../protocol/actor/collections.js';
 
 const KEEPALIVE_S_MIN = 10;
@@ -34,7 +33,7 @@ export type ParsedEventQuery =
 /**
  * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend`
  * unite, `exclude` takes away. A list that names nothing at all (`types=`) is as good as absent, one that names only what
- * this version does not know lets nothing in but `server.info`. A gauge is let in by its name in `types` alone. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * this version does not know lets nothing in but `server.info`. The meters' levels are let in by their name in `types` alone. A repeated `keepalive` or `snapshot` is ambiguous and refused.
  * Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
@@ -57,7 +56,7 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
   const filter = filterOf((type, backend) => {
     const isNamed = types?.includes(type) === true;
     const isOf = backends?.includes(backend) || backends?.includes(BACKEND_ALIASES[backend] ?? '');
-    const isMeant = isNamed || (!(type in GAUGES) && (isAll || isOf === true));
+    const isMeant = isNamed || (type !== LEVEL_EVENT && (isAll || isOf === true));
     return isMeant && !excluded.includes(type);
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
@@ -123,8 +122,7 @@ const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKE
 
 type EventKind = readonly [type: EventType, of: ChildName];
 
-const SPECS: readonly CollectionSpec[] = Object.values(COLLECTIONS);
-const PASSING_BACKENDS: Readonly<Partial<Record<EventType, Backend>>> = PASSING;
+const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
 
 /** Every type is of one backend, but for `backend.updated`, which is of each child; `server.info` is of none, and always sent. */
 const KINDS: readonly EventKind[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
@@ -143,19 +141,13 @@ export function filterOf(wants: (type: EventType, backend: ChildName) => boolean
   );
 }
 
-/** Lets in what is an action, and nothing else. */
-export const ACTIONS_ONLY: Filter = filterOf((type) => type in ACTIONS);
-
-/** Lets in what is a gauge, and nothing else. */
-export const GAUGES_ONLY: Filter = filterOf((type) => type in GAUGES);
-
 export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
 }
 
 function backendsOf(type: EventType): readonly ChildName[] {
-  if (type === 'backend.updated') return CHILD_NAMES;
-  const spec = SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
-  const owner = spec?.backend ?? PASSING_BACKENDS[type];
-  return owner === undefined ? [] : [owner];
+  if (type === LEVEL_EVENT) return [LEVEL_BACKEND];
+  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
+  if (spec === undefined) return [];
+  return spec.backend === undefined ? CHILD_NAMES : [spec.backend];
 }

@@ -1,10 +1,9 @@
-// One consumer's stream: what it wants, whether it keeps up, what it is owed. It holds no uWS object, only a ByteSink.
+// One consumer's stream: what it wants, whether it keeps up, and the cursor of one that does not. It holds no uWS object, only a ByteSink.
 
 import type { Clock } from '../../clock.js';
-import type { EventType } from '../../protocol/actor/collections.js';
-import { BYE, type FramedEvent } from './event.js';
+import type { Cursor } from './cursor.js';
+import { BYE } from './frames.js';
 import type { Filter } from './query.js';
-import { type Backlog, Queue } from './queue.js';
 
 /** One consumer's connection, as little of it as the hub needs. Implemented by the file that holds uWebSockets.js objects. */
 export interface ByteSink {
@@ -30,8 +29,8 @@ export interface OpenStream {
 }
 
 /**
- * flowing: every event is written as it happens. behind: a write was refused, or something older is still owed.
- * leaving: as behind, but nothing new is owed, and `bye` follows. ending: `bye` is written but not yet taken.
+ * flowing: every event is written as it happens. behind: a write was refused, or the cursor has not caught up.
+ * leaving: as behind, and `bye` follows. ending: `bye` is written but not yet taken.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
@@ -42,9 +41,10 @@ export interface StreamOptions {
   readonly sink: ByteSink;
   readonly filter: Filter;
   readonly keepaliveMs: number;
-  readonly boot: string;
-  /** What breaks the silence of a stream that has been told everything. */
+  /** What breaks the silence of a stream that keeps up. */
   readonly love: () => Uint8Array;
+  /** A cursor for a consumer that has everything up to a sequence number; without one, everything that there is. */
+  readonly behind: (reached?: number) => Cursor;
   readonly clock: Clock;
   /** Called once. */
   readonly onEnd: (stream: EventStream, ending: Ending) => void;
@@ -53,9 +53,9 @@ export interface StreamOptions {
 export class EventStream implements OpenStream {
   readonly #options: StreamOptions;
   #state: StreamState = 'flowing';
-  #backlog: Backlog | undefined;
-  /** Of each gauge the newest reading that could not be written: told when nothing else is owed. */
-  #readings: Map<EventType, Uint8Array> | undefined;
+  #cursor: Cursor | undefined;
+  /** The newest reading of the meters that could not be written: it is, when nothing else is to be. */
+  #level: Uint8Array | undefined;
   #spokeAt: number;
 
   constructor(options: StreamOptions) {
@@ -72,36 +72,29 @@ export class EventStream implements OpenStream {
     return this.#spokeAt + this.#options.keepaliveMs;
   }
 
-  /** Writes the first bytes, then `backlog`, as far as the consumer takes them. */
-  start(hello: Uint8Array, backlog: Backlog | undefined): void {
+  /** Takes events at once. */
+  get isFlowing(): boolean {
+    return this.#state === 'flowing';
+  }
+
+  /** Writes the first bytes, then what `cursor` reads, as far as the consumer takes it. Without a cursor it begins now. */
+  start(hello: Uint8Array, cursor: Cursor = this.#options.behind()): void {
     this.#state = 'behind';
-    this.#backlog = backlog;
+    this.#cursor = cursor;
     this.#options.sink.cork(() => {
       if (this.#write(hello)) this.#pump();
     });
   }
 
-  /** `bytes` are the frames of those of `events` that pass the filter; undefined when none does. */
-  deliver(bytes: Uint8Array | undefined, events: readonly FramedEvent[]): void {
-    if (bytes === undefined) return;
-    if (this.#state === 'flowing') {
-      this.#options.sink.cork(() => this.#write(bytes));
-    } else if (this.#state === 'behind') {
-      this.#backlog ??= new Queue(this.#options.boot, this.#options.filter);
-      if (!this.#backlog.add(events)) this.#cut('slow');
-    }
+  /** To be called while it flows. `upTo` is the sequence number that has been reached with `bytes`. */
+  deliver(bytes: Uint8Array, upTo: number): void {
+    this.#options.sink.cork(() => this.#write(bytes, upTo));
   }
 
-  /**
-   * A gauge's reading, framed. It does not count as speech: it has no id, and the id of "love" must come however long sound plays.
-   */
-  deliverReading(gauge: EventType, bytes: Uint8Array): void {
-    if (this.#state === 'flowing') {
-      this.#options.sink.cork(() => this.#put(bytes));
-    } else if (this.#state === 'behind') {
-      this.#readings ??= new Map();
-      this.#readings.set(gauge, bytes);
-    }
+  /** It does not break the silence: it has no id, and the id of "love" must come however long sound plays. */
+  deliverLevel(bytes: Uint8Array): void {
+    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#put(bytes));
+    else if (this.#state === 'behind') this.#level = bytes;
   }
 
   /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
@@ -110,7 +103,7 @@ export class EventStream implements OpenStream {
     if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(this.#options.love()));
   }
 
-  /** Ends the stream after what is owed and `bye`. */
+  /** Ends the stream after what it has not read yet and `bye`. */
   bye(): void {
     if (this.#state === 'flowing') {
       this.#state = 'leaving';
@@ -120,7 +113,7 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** Ends the stream now, whatever is owed. */
+  /** Ends the stream now, whatever it has not read. */
   cut(): void {
     this.#cut('cut');
   }
@@ -137,27 +130,19 @@ export class EventStream implements OpenStream {
     this.#end(this.#state === 'behind' ? 'slow' : 'gone');
   }
 
-  /** Writes what is owed until a write is refused. */
+  /** Writes what the cursor reads until a write is refused. */
   #pump(): void {
-    while (this.#backlog !== undefined) {
-      const portion = this.#backlog.take();
-      if (portion === 'overtaken') {
-        this.#cut('slow');
-        return;
-      }
-      const taken = portion === undefined || this.#write(portion);
-      // Dropped even when refused: from here on a queue conflates, where a replay would go on word by word.
-      if (this.#backlog?.drained) this.#backlog = undefined;
-      if (!taken) return;
+    for (let portion = this.#cursor?.take(); portion !== undefined; portion = this.#cursor?.take()) {
+      if (!this.#write(portion)) return;
     }
-    for (const [gauge, bytes] of this.#readings ?? []) {
-      this.#readings?.delete(gauge);
-      if (!this.#put(bytes)) return;
-    }
+    const level = this.#level;
+    this.#level = undefined;
+    if (level !== undefined && !this.#put(level)) return;
     this.#caughtUp();
   }
 
   #caughtUp(): void {
+    this.#cursor = undefined;
     if (this.#state === 'behind') this.#state = 'flowing';
     if (this.#state === 'leaving') {
       this.#state = 'ending';
@@ -170,15 +155,18 @@ export class EventStream implements OpenStream {
   }
 
   /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
-  #write(bytes: Uint8Array): boolean {
+  #write(bytes: Uint8Array, upTo?: number): boolean {
     this.#spokeAt = this.#options.clock.monotonic();
-    return this.#put(bytes);
+    return this.#put(bytes, upTo);
   }
 
   /** As `#write`, without breaking the silence. */
-  #put(bytes: Uint8Array): boolean {
+  #put(bytes: Uint8Array, upTo?: number): boolean {
     const taken = this.#options.sink.write(bytes);
-    if (!taken && this.#state === 'flowing') this.#state = 'behind';
+    if (!taken && this.#state === 'flowing') {
+      this.#state = 'behind';
+      this.#cursor = this.#options.behind(upTo);
+    }
     return taken && this.#isOpen();
   }
 
@@ -196,7 +184,7 @@ export class EventStream implements OpenStream {
   #end(ending: Ending): void {
     if (!this.#isOpen()) return;
     this.#state = 'closed';
-    this.#backlog = undefined;
+    this.#cursor = undefined;
     this.#options.onEnd(this, ending);
   }
 }

@@ -1,5 +1,5 @@
-// The records that actors publish, as a table: whose they are and which events their changes make.
-// The mirror, the event hub and the snapshot are driven by it; nothing else knows which collection makes which event.
+// The records that children publish, as a table: whose they are and which events their changes make. The journal, the event stream and
+// the bridges are driven by it; nothing else knows which collection makes which event.
 
 import type { Backend } from './backends.js';
 
@@ -24,26 +24,43 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
+/** An event with the newest reading of the meters: only streams whose `types` names it get it, without id, and it is never kept. */
+export const LEVEL_EVENT = 'audio.level' satisfies EventType;
+export const LEVEL_BACKEND = 'audio' satisfies Backend;
+
 /**
- * `list`: one event carries all records of a batch as a JSON array. `each`: one event per record. `player`: one per record, which
- * carries it as `data` beside the time; that of a removal names only the bus name, which is the key.
+ * `list`: one event carries neighbouring records as a JSON array. `each`: one event per record. `player`: one per record, which carries it
+ * as `data` beside the time; that of a removal names only the bus name, which is the key. `backend`: one per record, without what only
+ * `/health` shows.
  */
-export type EventShape = 'list' | 'each' | 'player';
+export type EventShape = 'list' | 'each' | 'player' | 'backend';
+
+/**
+ * What the journal keeps. `newest`: the newest text of each key. `passing`: likewise, but it is part of no snapshot, and equal texts
+ * are events, too, because another collection's record tells the same. `each`: every text is an action of its own, whatever its key.
+ */
+export type Keeping = 'newest' | 'passing' | 'each';
 
 export interface CollectionSpec {
-  readonly backend: Backend;
+  /** Absent: of the node itself, or as many as there are children. */
+  readonly backend?: Backend;
   /** The event of a new record, where it has one of its own. */
   readonly added?: EventType;
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
   /** The event of a removed record; absent: records of this collection never end while it is whole. */
   readonly removed?: EventType;
+  /** Of its events; default `each`. */
   readonly shape?: EventShape;
-  /** Told and not kept: another collection's record says the same, so it is part of no snapshot, and equal texts are told again. */
-  readonly isPassing?: true;
+  /** Default `newest`. */
+  readonly keeps?: Keeping;
 }
 
-export const COLLECTIONS = {
+const COLLECTIONS = {
+  /** Keyed by child, made by the gateway: its health as a `BackendRecord`. */
+  backends: { updated: 'backend.updated', shape: 'backend' },
+  /** One record, key '', made by the gateway: where HTTP is served, as a `ServedRecord`. */
+  served: {},
   /** One record, key '': the sound server's kind as a JSON string. */
   'audio.kind': { backend: 'audio' },
   /** One record, key ''. */
@@ -58,15 +75,13 @@ export const COLLECTIONS = {
   /** Keyed by sink input index. */
   'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
   /** Keyed by scope, slash, configured unit name; its rank is the whitelist's. */
-  'systemd.services': { backend: 'systemd', updated: 'service.updated', shape: 'each' },
-  /** One record, key '': the status without run, can_check, can_upgrade. */
-  'upgrade.status': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
-  /** One record, key '': the run without percent and step. */
-  'upgrade.run': { backend: 'upgrade', updated: 'upgrade.info', shape: 'each' },
-  /** One record, key '': percent and step of the run, as far as it has any. */
-  'upgrade.step': { backend: 'upgrade' },
-  /** One record, key '': can_check and can_upgrade. */
-  'upgrade.abilities': { backend: 'upgrade' },
+  'systemd.services': { backend: 'systemd', updated: 'service.updated' },
+  'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
+  /** One record, key '': the whole answer to `GET /upgrade`. */
+  upgrade: { backend: 'upgrade' },
+  /** Those of its parts whose changes are events: key `status`, `run`. */
+  'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
+  'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'each' },
   /** Keyed by bus name. */
   players: {
     backend: 'players',
@@ -76,28 +91,12 @@ export const COLLECTIONS = {
     shape: 'player',
   },
   /** Keyed by bus name: where a player is now that its position is not where clients reckon it. */
-  'players.position': { backend: 'players', updated: 'player.position', shape: 'list', isPassing: true },
+  'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
 
 export type Collection = keyof typeof COLLECTIONS;
 
-/** Events that are not the change of a record, and whose they are: they are never conflated, and keep their order. */
-export const ACTIONS = {
-  'power.action': 'power',
-  'upgrade.progress': 'upgrade',
-} as const satisfies Partial<Record<EventType, Backend>>;
+export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
-export type ActionEvent = keyof typeof ACTIONS;
-
-/**
- * Events that are a reading of what never stands still, and whose they are: only streams whose `types` names them are told, without
- * id, the newest reading only; none is kept (contract, section 5). A backend takes readings while somebody listens.
- */
-export const GAUGES = { 'audio.level': 'audio' } as const satisfies Partial<Record<EventType, Backend>>;
-
-export type GaugeEvent = keyof typeof GAUGES;
-
-/** Every event that is not the change of a record. */
-export const PASSING = { ...ACTIONS, ...GAUGES } as const;
-
-export type PassingEvent = keyof typeof PASSING;
+/** The table with its entries widened to what any of them may have. */
+export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;

@@ -3,10 +3,10 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, Bridge, ChildName } from './backends.js';
-import type { Collection, GaugeEvent, PassingEvent } from './collections.js';
+import type { Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
 
-/** A change of published state, or what passes, in the order in which it happened. `json` is encoded in the actor's thread, once. */
+/** A change of what is published, in the order in which it happened. `json` is encoded in the actor's thread, once. */
 export type Change =
   | {
       readonly kind: 'put';
@@ -16,18 +16,19 @@ export type Change =
       /** Its rank in lists; without one, behind those that came before. */
       readonly rank?: number;
     }
-  | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string }
-  | { readonly kind: 'event'; readonly type: PassingEvent; readonly json: string };
+  | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 /** One thing an actor has to say. A turn of its loop travels as one array of these (measured: facts in ARCHITECTURE.md). */
 export type Item =
   | Change
+  /** The newest reading of the meters, while somebody watches them. */
+  | { readonly kind: 'level'; readonly json: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
    * `up` comes behind the puts that make the collections whole; leaving `up` empties the backend's collections
-   * in the mirror, so an actor that loses its peer says `connecting` and needs no drops.
+   * in the journal, so an actor that loses its peer says `connecting` and needs no drops.
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
@@ -42,69 +43,47 @@ export type LogFields = Readonly<Record<string, string | number | boolean>>;
 /** From an actor to the main thread: what one turn has to say. */
 export type FromActor = readonly Item[];
 
-/** A batch as it travels: most are one record, which as three texts takes the main thread half the time of an object with names (measured). */
-export type Parcel = FromActor | readonly [collection: Collection, key: string, json: string];
-
-export function packed(items: FromActor): Parcel {
-  const [item] = items;
-  const isRecord = items.length === 1 && item?.kind === 'put' && item.rank === undefined;
-  return isRecord ? [item.collection, item.key, item.json] : items;
-}
-
-export function unpacked(parcel: Parcel): FromActor {
-  return isItems(parcel) ? parcel : [{ kind: 'put', collection: parcel[0], key: parcel[1], json: parcel[2] }];
-}
-
-function isItems(parcel: Parcel): parcel is FromActor {
-  return typeof parcel[0] !== 'string';
-}
-
 /** From the main thread to every actor. */
 export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
 
 /** From the main thread to the actor of backend `B`. */
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
-  /** Whether anybody listens. Said again for each who comes: a reading is not kept, and they have none yet. */
-  | { readonly kind: 'watch'; readonly gauge: GaugeEvent; readonly watched: boolean }
+  /** Whether anybody watches the meters. Sent again for each who comes: a reading is not kept, and they have none yet. */
+  | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   | ToChild;
 
 /** From the main thread to a bridge. */
 export type ToBridge =
-  | ({ readonly kind: 'tell' } & NoticeBatch)
+  | ({ readonly kind: 'tell' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
   | ToChild;
 
-/**
- * One thing that a bridge is told when the mirror knows it. Of a record, a state and the addresses only the newest word may come,
- * of actions each, in order.
- */
-export type Notice =
-  | Change
-  /** The backend has left `up`: its records are not known any more, which is not to say that they are gone. */
-  | { readonly kind: 'forget'; readonly backend: Backend }
-  /** When a backend is `up`, the records that were told are all that it has. */
-  | { readonly kind: 'health'; readonly child: ChildName; readonly health: BackendHealth }
-  /** Where HTTP is served now: addresses as `/health` lists them. */
-  | ServedNotice;
+/** A record of `backends`: a child's health, under its name. */
+export interface BackendRecord extends BackendHealth {
+  readonly backend: ChildName;
+}
 
-export interface ServedNotice {
-  readonly kind: 'served';
+/** The record of `served`: addresses as `/health` lists them. */
+export interface ServedRecord {
   readonly port: number;
   readonly addresses: readonly string[];
 }
 
-/** What each bridge is told of: what it does not need is not sent to its thread. */
-export const HEARD: Readonly<Record<Bridge, readonly Notice['kind'][]>> = {
-  discovery: ['served'],
-  mqtt: ['put', 'drop', 'event', 'forget', 'health', 'served'],
+/** What a bridge is not sent, because it does not need it. */
+export const UNHEARD: Readonly<Record<Bridge, (collection: Collection) => boolean>> = {
+  discovery: (collection) => collection !== 'served',
+  mqtt: (collection) => collection === 'players.position',
 };
 
-/** Notices of one moment: all of them hold when the last has been taken in. */
-export interface NoticeBatch {
-  /** This is all there is: what was told before counts no more. */
+/**
+ * What has come into the journal since a bridge pulled last: all of it holds when the last change has been taken in. Of a record only the
+ * newest text comes, of actions each, in order. While a backend is not `up`, what is known of its records may not be true.
+ */
+export interface ChangeBatch {
+  /** These are all records there are: what came before counts no more. */
   readonly isWhole: boolean;
-  readonly notices: readonly Notice[];
+  readonly changes: readonly Change[];
 }
 
 /** What a bridge asks, as a client would over HTTP. */
@@ -151,6 +130,7 @@ export interface ActorTask<S> {
 export interface BackendListener {
   /** Changes of one batch, in order. */
   changes(child: ChildName, changes: readonly Change[]): void;
+  level(json: string): void;
   /** Called after the changes that preceded it. Leaving `up` means: the backend's records are gone. */
   health(child: ChildName, health: BackendHealth): void;
 }
@@ -167,11 +147,11 @@ export type ChildListener = BackendListener & BridgeListener;
 /** How the gateway reaches the backends. Every promise settles, within the deadline of contract section 3, and none rejects. */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
-  /** Whether anybody listens to a gauge: to be called with `true` for each who comes. Later threads of its backend are told too. */
-  watch(gauge: GaugeEvent, watched: boolean): void;
+  /** Whether anybody watches the meters: to be called with `true` for each who comes. Later threads of their backend know it, too. */
+  watchLevels(isWatched: boolean): void;
 }
 
 /** How the gateway reaches the bridges. What one without a thread is told is lost: its next thread pulls anew. */
 export interface Bridges {
-  tell(bridge: Bridge, batch: NoticeBatch): void;
+  tell(bridge: Bridge, batch: ChangeBatch): void;
 }

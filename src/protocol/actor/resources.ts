@@ -1,4 +1,4 @@
-// What each GET of mirrored state, and each such topic of MQTT, is made of: its backend, its collections, and how their
+// What each GET of published state, and each such topic of MQTT, is made of: its backend, its collections, and how their
 // texts join to one JSON text. Pure.
 
 import type { Backend } from './backends.js';
@@ -34,20 +34,6 @@ function audio(texts: RecordTexts): string | undefined {
   return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
 }
 
-const UPGRADE = ['upgrade.status', 'upgrade.run', 'upgrade.step', 'upgrade.abilities'] as const;
-
-function upgrade(texts: RecordTexts): string | undefined {
-  const [status, run, step, abilities] = UPGRADE.map((collection) => texts(collection)[0]);
-  if (!status || !run || !step || !abilities) return undefined;
-  return merged(status, `{"run":${merged(run, step)}}`, abilities);
-}
-
-/** One JSON object with the members of all. */
-function merged(...objects: readonly string[]): string {
-  const members = objects.map((text) => text.slice(1, -1)).filter((text) => text !== '');
-  return `{${members.join(',')}}`;
-}
-
 export const RESOURCES = {
   audio: {
     backend: 'audio',
@@ -58,7 +44,7 @@ export const RESOURCES = {
   'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
-  upgrade: { backend: 'upgrade', collections: UPGRADE, join: upgrade },
+  upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
 } as const satisfies Record<string, ResourceSpec>;
 

@@ -56,7 +56,7 @@ const UNKNOWN = '{"outputs":[]}';
 async function telling(t: TestContext, handler: Handler = withCaptures(GIVEN)): Promise<Metered> {
   const one = await metered(t, handler);
   assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);
-  one.backend.watch('audio.level', true);
+  one.backend.watchLevels(true);
   await until('it is opened', () => one.asked() === 1);
   one.server.say.send(peaks(4, 0.5, 0.25), METERS);
   await until('it is told', () => one.told() === living(0.5, 0.25));
@@ -73,18 +73,18 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 describe('a meter', DEADLINE, () => {
   test('is opened when somebody listens, and closed when nobody does', async (t) => {
     const { server, backend, seen, told } = await telling(t);
-    backend.watch('audio.level', false);
+    backend.watchLevels(false);
     await until('its connection has ended', () => server.open() === 1);
     const before = seen.levels.length;
     assert.ok(seen.up);
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('it is told again', () => seen.levels.length > before);
     assert.equal(told(), UNKNOWN);
   });
 
   test('tells only what has changed, and again to those who come', async (t) => {
     const { server, backend, seen, told } = await metered(t, withCaptures(GIVEN));
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('it is opened', () => server.connections() === 2);
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(4, 0, 0)));
     let sent = 0;
@@ -96,7 +96,7 @@ describe('a meter', DEADLINE, () => {
     server.say.send(peaks(4, 0.5, 0.5), METERS);
     await until('it is told', () => told() === living(0.5, 0.5));
     assert.deepEqual(seen.levels, [UNKNOWN, living(0, 0), living(0.5, 0.5)]);
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('the newcomer is told', () => seen.levels.length === 4);
     assert.equal(told(), living(0.5, 0.5));
   });
@@ -169,7 +169,7 @@ describe('a meter', DEADLINE, () => {
       return refused < 0 ? GIVEN(request, say) : say.error(request.tag, 1);
     };
     const { server, backend, asked, told, seen } = await metered(t, withCaptures(refusing));
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('it is refused', () => asked() === 1);
     await readAgain(server);
     assert.equal(asked(), 1);
@@ -195,7 +195,7 @@ describe('a meter', DEADLINE, () => {
       withCaptures(() => undefined),
       { requestMs: 100 },
     );
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('it is tried again', () => asked() === 2 && server.connections() === 3);
     assert.equal(server.open(), 2);
     assert.ok(seen.up);
@@ -217,7 +217,7 @@ describe('a meter', DEADLINE, () => {
       },
     });
     const { server, backend, asked } = await metered(t, two);
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('it is asked for', () => asked() === 1);
     corked = true;
     await readAgain(server);
@@ -242,7 +242,7 @@ describe('a meter', DEADLINE, () => {
       },
     });
     const { server, backend, asked, told } = await metered(t, many);
-    backend.watch('audio.level', true);
+    backend.watchLevels(true);
     await until('all are silent', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
     corked = false;
     for (const id of ids) server.say.send(event(EVENT.inputChange, 100 + id), 0);
@@ -259,7 +259,7 @@ describe('a meter', DEADLINE, () => {
     await until('it is opened again', () => asked() === 2);
     await until('the old connections are gone', () => server.open() === 2);
     assert.ok(seen.levels.includes(UNKNOWN));
-    backend.watch('audio.level', false);
+    backend.watchLevels(false);
     server.say.hangUp(2);
     await until('the server is found', () => seen.logs.length >= 4 && seen.up);
     assert.equal(asked(), 2);

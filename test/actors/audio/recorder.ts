@@ -1,4 +1,4 @@
-// A publisher that keeps what it is told as the gateway's mirror does, so that tests can look at the result of it all.
+// A publisher that keeps what it is told as the gateway's journal does, so that tests can look at the result of it all.
 
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
@@ -25,9 +25,8 @@ export class Recorder implements Publisher {
     this.#texts.delete(`${collection} ${key}`);
   }
 
-  event(type: string, json: string): void {
-    this.said.push(`event ${type}`);
-    if (type !== 'audio.level') return;
+  level(json: string): void {
+    this.said.push('level');
     this.levels.push(json);
     this.levelsAt.push(performance.now());
   }

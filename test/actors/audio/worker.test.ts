@@ -4,13 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import work from '../../../src/actors/audio/worker.js';
-import {
-  type Item,
-  type Parcel,
-  type ToActor,
-  typedPort,
-  unpacked,
-} from '../../../src/protocol/actor/messages.js';
+import { type FromActor, type Item, type ToActor, typedPort } from '../../../src/protocol/actor/messages.js';
 import { until } from '../../until.js';
 import { COMMAND, scriptedServer } from './scripted-server.js';
 
@@ -19,10 +13,10 @@ test('the actor finds the server by its environment, publishes, answers and stop
   // This file has a process to itself.
   process.env['PULSE_SERVER'] = `unix:${server.socketPath}`;
   const { port1, port2 } = new MessageChannel();
-  const port = typedPort<ToActor<'audio'>, Parcel>(port1);
+  const port = typedPort<ToActor<'audio'>, FromActor>(port1);
   const items: Item[] = [];
   port.listen(
-    (parcel) => items.push(...unpacked(parcel)),
+    (parcel) => items.push(...parcel),
     () => undefined,
   );
   const life = work({ port: port2, settings: { enabled: true, serveCookie: false } });

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { Announcer } from '../../../src/actors/discovery/announcer.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/clock.js';
+import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
 import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../bus/scripted-bus.js';
 
@@ -40,7 +41,10 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
   );
   t.after(() => announcer.stop());
   const serve = (): void =>
-    announcer.hear({ notices: [{ kind: 'served', port: 8018, addresses: ['0.0.0.0'] }] } as never);
+    announcer.hear({
+      isWhole: true,
+      changes: [put('served', '', { port: 8018, addresses: ['0.0.0.0'] })],
+    });
   serve();
   return { told, logged, serve };
 }

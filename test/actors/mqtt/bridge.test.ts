@@ -103,7 +103,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('keeps what a backend had that is not up, until it is and has it no more', async (t) => {
     const { node, spy } = await whole(t);
     const kitchen = `${node.topic}/audio/outputs/kitchen`;
-    node.tell({ kind: 'forget', backend: 'audio' }, health('audio', 'connecting'));
+    node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
     await spy.holds(`${node.topic}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
     assert.ok((await retained(broker.url, kitchen)).has(kitchen));
     node.tell(put('audio.outputs', '1', output(1, 'alsa')), health('audio', 'up'));
@@ -143,7 +143,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         ? { status: 404, body: document(404, 'no-such-output') }
         : ordinary(request);
     const { node, spy } = await whole(t, { answer });
-    node.tell({ kind: 'event', type: 'power.action', json: '{"action":"reboot"}' });
+    node.tell(put('power.action', '', { action: 'reboot' }));
     const event = await spy.holds(`${node.topic}/event`);
     assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
     const topic = `${node.topic}/audio/outputs/nosuch/set`;

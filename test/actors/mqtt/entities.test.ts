@@ -49,11 +49,9 @@ for (const [addresses, found, url] of [
       lo: [{ ...LOOPBACK, ...more }],
       eth0: found.map((each) => ({ ...each, ...more })),
     };
-    const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).tell({
-      kind: 'served',
-      port: 8018,
-      addresses,
-    });
+    const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).tell(
+      put('served', '', { port: 8018, addresses }),
+    );
     assert.equal(node.message().device['configuration_url'], url);
   });
 }

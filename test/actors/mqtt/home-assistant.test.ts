@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Notice } from '../../../src/protocol/actor/messages.js';
+import type { Change } from '../../../src/protocol/actor/messages.js';
 import { VERSION } from '../../../src/version.js';
 import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
 import { faultsOf } from '../../broker/home-assistant-rules.js';
@@ -27,7 +27,7 @@ test('the message is that which a real Home Assistant took', () => {
 /** Whose last character has its first half at the end of what is shown. */
 const CUT = `${'x'.repeat(99)}🎵`;
 
-const EVERYTHING: readonly Notice[] = [
+const EVERYTHING: readonly Change[] = [
   ...WHOLE_NODE,
   health('players', 'up'),
   put('players', PLAYER.bus_name, { ...PLAYER, identity: CUT }),
@@ -131,7 +131,7 @@ test('an entity whose platform changes leaves before it comes', () => {
 test('the entities of a backend that is not up stay', () => {
   const node = new AnnouncedNode();
   const held = node.text();
-  node.tell({ kind: 'forget', backend: 'audio' }, health('audio', 'connecting'));
+  node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
   assert.deepEqual(node.sequence(held), []);
 });
 

@@ -29,8 +29,8 @@ export class PlayersRecorder implements Publisher {
     this.#records.delete(name);
   }
 
-  event(type: string): void {
-    this.said.push(`event ${type}`);
+  level(): void {
+    this.said.push('level');
   }
 
   status(state: 'connecting' | 'up'): void {

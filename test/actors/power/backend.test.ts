@@ -32,9 +32,9 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
     news.emit('line');
   };
   const publish: Publisher = {
-    put: () => undefined,
+    put: (collection, _key, json) => say(`${collection} ${json}`),
     drop: () => undefined,
-    event: (type, json) => say(`${type} ${json}`),
+    level: () => undefined,
     status: (state) => say(state),
     log: () => undefined,
   };
@@ -232,7 +232,7 @@ test('before the bus is there every question is unavailable', async (t) => {
   const publish: Publisher = {
     put: () => undefined,
     drop: () => undefined,
-    event: () => undefined,
+    level: () => undefined,
     status: () => undefined,
     log: () => undefined,
   };

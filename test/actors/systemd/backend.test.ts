@@ -26,7 +26,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
       status = detail === undefined ? state : `${state}: ${detail}`;
     },
     log: () => undefined,
-    event: () => undefined,
+    level: () => undefined,
   };
   const watched = watchedUnits({ system: names.map((name) => ({ name })), user: [], internal: [] });
   const unitsDirectory = join(mkdtempSync(join(tmpdir(), 'tonearm-scope-')), 'units');

@@ -26,7 +26,7 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
     status: (state: string, detail?: string) =>
       said.push(detail === undefined ? state : `${state}: ${detail}`),
     log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
-    event: () => undefined,
+    level: () => undefined,
   };
   const services = new ServicePublisher(publish, clock, watched);
   const record = (unit: WatchedUnit, description: string): ServiceRecord => {

@@ -32,7 +32,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     {
       put: (collection, key, json) => say({ kind: 'put', collection, key, json }),
       drop: (collection, key) => say({ kind: 'drop', collection, key }),
-      event: (type, json) => say({ kind: 'event', type, json }),
+      level: (json) => say({ kind: 'level', json }),
       status: (state, detail) => say({ kind: 'status', state, ...(detail !== undefined && { detail }) }),
       log: (level, message) => say({ kind: 'log', level, message }),
     },
@@ -54,10 +54,23 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
       item.kind === 'put' && item.collection === collection ? [JSON.parse(item.json)] : [],
     );
   const last = (collection: string): unknown => puts(collection).at(-1);
+  const parts = (part: 'status' | 'run'): unknown[] =>
+    said.flatMap((item) =>
+      item.kind === 'put' && item.collection === 'upgrade.info' && item.key === part
+        ? [JSON.parse(item.json)]
+        : [],
+    );
+  /** Percent and step, as `GET /upgrade` has them. */
+  const step = (): string => {
+    const { run } = last('upgrade') as {
+      readonly run: { readonly percent?: number; readonly step?: string };
+    };
+    return JSON.stringify({ percent: run.percent, step: run.step });
+  };
   const statuses = () =>
     said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
   await until('a status', () => statuses().length > 0);
-  return { directory, settings, said, backend, puts, last, statuses };
+  return { directory, settings, said, backend, puts, last, parts, step, statuses };
 }
 
 async function send(path: string, text: string): Promise<void> {
@@ -67,13 +80,16 @@ async function send(path: string, text: string): Promise<void> {
 }
 
 test('read-only: everything is published before up, and there is nothing to trigger', async (t) => {
-  const { said, last, statuses, backend } = await stage(t);
+  const { said, last, parts, statuses, backend } = await stage(t);
   assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
   const up = said.findIndex(({ kind }) => kind === 'status');
   const before = said.slice(0, up).flatMap((item) => (item.kind === 'put' ? [item.collection] : []));
-  assert.deepEqual(before, ['upgrade.abilities', 'upgrade.status', 'upgrade.step', 'upgrade.run']);
-  assert.deepEqual(last('upgrade.status'), { current: '', latest: '', upgrade_available: false });
-  assert.deepEqual(last('upgrade.abilities'), { can_check: false, can_upgrade: false });
+  assert.deepEqual(before, ['upgrade.info', 'upgrade', 'upgrade.info', 'upgrade']);
+  assert.deepEqual(parts('status').at(-1), { current: '', latest: '', upgrade_available: false });
+  assert.deepEqual(last('upgrade'), {
+    ...{ current: '', latest: '', upgrade_available: false },
+    ...{ run: { state: 'idle' }, can_check: false, can_upgrade: false },
+  });
   for (const what of ['check', 'start'] as const) {
     const answer = await backend.handle({ do: what });
     assert.equal(!answer.ok && answer.fault, 'unavailable');
@@ -81,51 +97,51 @@ test('read-only: everything is published before up, and there is nothing to trig
 });
 
 test('a bad file leaves the last good status, and says why until it is good again', async (t) => {
-  const { settings, last, statuses } = await stage(t);
+  const { settings, parts, statuses } = await stage(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
-  await until('the status', () => last('upgrade.status') !== undefined && statuses().at(-1) === 'up: ');
-  const status = last('upgrade.status');
+  await until('the status', () => parts('status').at(-1) !== undefined && statuses().at(-1) === 'up: ');
+  const status = parts('status').at(-1);
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
   writeFileSync(file, '{"current":1}');
   await until('the reason', () => /current is not a string|has no latest/.test(statuses().at(-1) ?? ''));
-  assert.deepEqual(last('upgrade.status'), status);
+  assert.deepEqual(parts('status').at(-1), status);
   writeFileSync(file, GOOD);
   await until('the end of it', () => statuses().at(-1) === 'up: ');
 });
 
 test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
-  const { settings, said, puts, last } = await stage(t);
+  const { settings, puts, parts, step } = await stage(t);
   await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
-  await until('the run', () => JSON.stringify(last('upgrade.step')) === '{"percent":5,"step":"a"}');
+  await until('the run', () => step() === '{"percent":5,"step":"a"}');
   for (let n = 6; n < 20; n++) {
     await send(settings.progressSocket, `{"event":"progress","percent":${n},"current":1,"step":"a"}\n`);
   }
-  await until('the last', () => JSON.stringify(last('upgrade.step')) === '{"percent":19,"step":"a"}');
+  await until('the last', () => step() === '{"percent":19,"step":"a"}');
   await send(settings.progressSocket, '{"event":"end","success":false}\n');
-  await until('a run that is at no step', () => JSON.stringify(last('upgrade.step')) === '{}');
+  await until('a run that is at no step', () => step() === '{}');
   const at = '1970-01-01T00:00:05Z';
-  assert.deepEqual(puts('upgrade.run'), [
+  assert.deepEqual(parts('run'), [
     { state: 'idle' },
     { state: 'running', origin: 'socket', started_at: at },
     { state: 'failed', origin: 'socket', started_at: at, finished_at: at },
   ]);
-  assert.equal(said.filter(({ kind }) => kind === 'event').length, 16);
+  assert.equal(puts('upgrade.progress').length, 16);
   await until('the state file', () => readFileSync(settings.stateFile, 'utf8').includes('failed'));
 });
 
 test('a corrupt state file is a warning, and no run', async (t) => {
-  const { said, last, statuses } = await stage(t, {}, '{"state":"runn');
+  const { said, parts, statuses } = await stage(t, {}, '{"state":"runn');
   assert.ok(said.some((item) => item.kind === 'log' && item.message === 'trouble with the state file'));
   assert.match(statuses()[0] ?? '', /state file .*: it is ignored: it does not hold a run/);
-  assert.deepEqual(last('upgrade.run'), { state: 'idle' });
+  assert.deepEqual(parts('run').at(-1), { state: 'idle' });
 });
 
 test('a run of systemd that nobody can follow any more has failed', async (t) => {
   const saved =
     '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
-  const { last } = await stage(t, {}, saved);
-  assert.equal((last('upgrade.run') as { state: string }).state, 'failed');
+  const { parts } = await stage(t, {}, saved);
+  assert.equal((parts('run').at(-1) as { state: string }).state, 'failed');
 });
 
 test('with units and no bus it is connecting, and refuses to start', async (t) => {
@@ -142,13 +158,13 @@ test('with units and no bus it is connecting, and refuses to start', async (t) =
 });
 
 test('parts in trouble are named, and the rest works', async (t) => {
-  const { statuses, directory, settings, last } = await stage(t, {
+  const { statuses, directory, settings, parts } = await stage(t, {
     progressSocket: '/dev/null/upgrade.sock',
   });
   assert.match(statuses()[0] ?? '', /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
   mkdirSync(join(directory, 'unused'));
   writeFileSync(settings.resultFile ?? '', GOOD);
-  await until('the status', () => JSON.stringify(last('upgrade.status')).includes('"latest":"2"'));
+  await until('the status', () => JSON.stringify(parts('status').at(-1)).includes('"latest":"2"'));
 });
 
 test('stopped, it has left nothing open', async (t) => {

@@ -1,38 +1,53 @@
-// A hub with a world to tell of, a clock to move and consumers of every speed.
+// A journal and its hub with a world that changes, a clock to move and consumers of every speed.
 
-import type { StreamEvent } from '../../../src/gateway/events/event.js';
 import { EventHub } from '../../../src/gateway/events/hub.js';
+import { Journal } from '../../../src/gateway/journal.js';
+import type { Change } from '../../../src/protocol/actor/messages.js';
 import type { StateModel } from '../../consumer/state-model.js';
 import { ManualClock } from '../../manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
+const OWN_ID = /^b-(\d+)$/;
+
 export class NodeUnderTest {
   readonly world = new NodeWorld();
   readonly clock = new ManualClock();
+  readonly journal = new Journal();
   readonly hub: EventHub;
-  /** Who began or ended to listen to a gauge. */
-  readonly watched: string[] = [];
+  /** Whether the meters are watched, each time that it was said. */
+  readonly watched: boolean[] = [];
+  /** The sequence number of the last backend that is known from the start. Tests count from there. */
+  readonly #first: number;
 
   constructor(maxClients = 256) {
     this.hub = new EventHub({
       boot: 'b',
       clock: this.clock,
       maxClients,
-      source: this.world,
-      watch: (gauge, watched) => this.watched.push(`${gauge} ${watched}`),
+      journal: this.journal,
+      watchLevels: (isWatched) => this.watched.push(isWatched),
     });
+    this.publish([this.world.beginning()]);
+    this.#first = this.journal.newest;
   }
 
+  /** `lastEventId` and the ids in `heard` are counted from 1. */
   consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
-    if (lastEventId !== '') consumer.pretend(lastEventId);
+    const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
+    if (sequence !== undefined) consumer.pretend(`b-${Number(sequence) + this.#first}`);
+    else if (lastEventId !== '') consumer.pretend(lastEventId);
     consumer.open(query, capacity);
     return consumer;
   }
 
-  publish(happenings: readonly (readonly StreamEvent[])[]): void {
-    this.hub.publish(happenings.flat());
+  publish(happenings: readonly (readonly Change[])[]): void {
+    this.hub.publish(this.journal.apply(happenings.flat()));
+  }
+
+  level(peak: number): void {
+    this.hub.publishLevel(`{"outputs":[{"id":1,"peak":[${peak}]}]}`);
   }
 
   progress(count: number, fields: object = {}): void {
@@ -41,19 +56,27 @@ export class NodeUnderTest {
     }
   }
 
-  /** Changes that nobody in these tests wants. */
+  /** Removals that nobody in these tests wants. */
   noise(count: number): void {
     for (let v = 0; v < count; v += 1) {
-      this.publish([this.world.put('systemd.services', ['user/noise', { scope: 'user', name: 'noise', v }])]);
+      this.publish([
+        this.world.outputs({ id: 1_000_000 + v }),
+        this.world.drop('audio.outputs', `${1_000_000 + v}`),
+      ]);
     }
   }
-}
 
-/** The events as `id type data`, of those types that begin with `of`; without the "connected" that begins every stream. */
-export function heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
-  consumer.readAll();
-  const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
-  return events.map(({ type, data, lastEventId }) => `${lastEventId} ${type} ${data}`);
+  /** The events as `id type data`, of those types that begin with `of`; without the "connected" that begins every stream. */
+  heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
+    consumer.readAll();
+    const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
+    return events.map(({ type, data, lastEventId }) => `${this.#counted(lastEventId)} ${type} ${data}`);
+  }
+
+  #counted(id: string): string {
+    const [, sequence] = OWN_ID.exec(id) ?? [];
+    return sequence === undefined ? id : `b-${Number(sequence) - this.#first}`;
+  }
 }
 
 /** The numbers of the actions that it has heard. */

@@ -1,30 +1,24 @@
-// A node's true state and its history, as the hub hears of it: what tests compare consumers' states with.
+// A node's true state, and the changes that make it: what tests compare consumers' states with.
 
-import {
-  backendEvent,
-  passingEvent,
-  recordEvents,
-  type SnapshotSource,
-  type StreamEvent,
-  snapshotMark,
-} from '../../../src/gateway/events/event.js';
 import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
-import { type ActionEvent, COLLECTIONS, type Collection } from '../../../src/protocol/actor/collections.js';
+import type { Collection } from '../../../src/protocol/actor/collections.js';
+import type { Change } from '../../../src/protocol/actor/messages.js';
 import { NamesHeld } from '../../consumer/names-held.js';
 import { StateModel } from '../../consumer/state-model.js';
 
 /** A client or an output. */
 type Identified = { readonly id: number; readonly [field: string]: unknown };
 
-export class NodeWorld implements SnapshotSource {
+export class NodeWorld {
   readonly #records = new Map<Collection, Map<string, string>>();
   readonly #names = new Map<Collection, Map<string, string>>();
   readonly #backends = new Map<Backend, BackendState>();
   /** How many actions have happened; each tells its number as `n`. */
   actions = 0;
 
-  constructor() {
-    for (const backend of BACKENDS) this.#backends.set(backend, 'connecting');
+  /** Every backend is connecting. */
+  beginning(): readonly Change[] {
+    return BACKENDS.flatMap((backend) => this.backend(backend, 'connecting'));
   }
 
   keys(collection: Collection): readonly string[] {
@@ -39,47 +33,38 @@ export class NodeWorld implements SnapshotSource {
   put(
     collection: Collection,
     ...records: readonly (readonly [key: string, record: object])[]
-  ): readonly StreamEvent[] {
+  ): readonly Change[] {
     const texts = new Map(records.map(([key, record]) => [key, JSON.stringify(record)]));
     for (const [key, json] of texts) this.#texts(collection).set(key, json);
     const names = new Map(this.names(collection));
     for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
     this.#names.set(collection, names);
-    return recordEvents(collection, 'updated', texts, 0);
+    return [...texts].map(([key, json]) => ({ kind: 'put', collection, key, json }));
   }
 
-  clients(...records: readonly Identified[]): readonly StreamEvent[] {
+  clients(...records: readonly Identified[]): readonly Change[] {
     return this.put('audio.clients', ...records.map((record) => [String(record.id), record] as const));
   }
 
-  outputs(...records: readonly Identified[]): readonly StreamEvent[] {
+  outputs(...records: readonly Identified[]): readonly Change[] {
     return this.put('audio.outputs', ...records.map((record) => [String(record.id), record] as const));
   }
 
-  drop(collection: Collection, ...keys: readonly string[]): readonly StreamEvent[] {
-    const gone = new Map(keys.map((key) => [key, this.#texts(collection).get(key) ?? '']));
+  drop(collection: Collection, ...keys: readonly string[]): readonly Change[] {
     for (const key of keys) this.#texts(collection).delete(key);
     this.#names.set(collection, new Map([...this.names(collection)].filter(([key]) => !keys.includes(key))));
-    return recordEvents(collection, 'removed', gone, 0);
+    return keys.map((key) => ({ kind: 'drop', collection, key }));
   }
 
-  backend(backend: Backend, state: BackendState): readonly StreamEvent[] {
+  backend(backend: Backend, state: BackendState): readonly Change[] {
     this.#backends.set(backend, state);
-    return [backendEvent(backend, { state })];
+    const json = JSON.stringify({ backend, state, since: 0, restarts: 0 });
+    return [{ kind: 'put', collection: 'backends', key: backend, json }];
   }
 
-  action(type: ActionEvent, fields: object = {}): readonly StreamEvent[] {
+  action(collection: 'power.action' | 'upgrade.progress', fields: object = {}): readonly Change[] {
     this.actions += 1;
-    return [passingEvent(type, JSON.stringify({ n: this.actions, ...fields }))];
-  }
-
-  snapshot(): readonly StreamEvent[] {
-    return [...this.#backends].flatMap(([backend, state]) => [
-      snapshotMark(backend, { state }),
-      ...[...this.#records]
-        .filter(([collection]) => COLLECTIONS[collection].backend === backend)
-        .flatMap(([collection, texts]) => recordEvents(collection, 'added', texts, 0)),
-    ]);
+    return [{ kind: 'put', collection, key: '', json: JSON.stringify({ n: this.actions, ...fields }) }];
   }
 
   /** What a consumer must hold. */
@@ -98,8 +83,7 @@ export class NodeWorld implements SnapshotSource {
     tell('audio.updated', listed('audio.clients'));
     tell('audio.output.updated', listed('audio.outputs'));
     tell('service.updated', this.#texts('systemd.services').values());
-    tell('upgrade.info', this.#texts('upgrade.status').values());
-    tell('upgrade.info', this.#texts('upgrade.run').values());
+    tell('upgrade.info', this.#texts('upgrade.info').values());
     return model.state();
   }
 

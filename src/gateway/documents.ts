@@ -1,0 +1,117 @@
+// What `GET`s of backends are answered with: texts of the journal, joined once and kept until one of them changes; and what each enabled
+// child's state is. It parses no text and never waits for a thread, but for the first verdict on a backend while the service starts.
+
+import type { Clock } from '../clock.js';
+import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
+import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
+import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/resources.js';
+import type { Entry, Journal } from './journal.js';
+import { type Problem, problem } from './problem.js';
+import type { CachedResponse, ResponseMaker } from './reply.js';
+
+/** Contract, section 7: who comes back with the service finds what there is. */
+const FIRST_VERDICT_MS = 2000;
+
+const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
+/** Which answers each collection is part of: looked up with every change. */
+const RESOURCES_OF = new Map(
+  COLLECTION_NAMES.map((name) => [name, resourcesWhere((spec) => spec.collections.includes(name))] as const),
+);
+
+function resourcesWhere(isMeant: (spec: ResourceSpec) => boolean): readonly Resource[] {
+  return RESOURCE_NAMES.filter((resource) => isMeant(RESOURCES[resource]));
+}
+
+export class Documents {
+  readonly #journal: Journal;
+  readonly #maker: ResponseMaker;
+  readonly #clock: Clock;
+  readonly #health: Map<ChildName, BackendHealth>;
+  readonly #cached = new Map<Resource, CachedResponse>();
+  readonly #changedAt = new Map<Resource, number>();
+  /** Who waits for the first verdict on a child; none is left of a child that has one. */
+  readonly #waiting: Map<ChildName, Set<() => void>>;
+
+  /** Each enabled child starts as `connecting`. */
+  constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
+    this.#journal = journal;
+    this.#maker = maker;
+    this.#clock = clock;
+    const children = CHILD_NAMES.filter((child) => enabled.includes(child));
+    this.#waiting = new Map(children.map((child) => [child, new Set()]));
+    this.#health = new Map(
+      children.map((child) => [child, { state: 'connecting', since: clock.date(), restarts: 0 }]),
+    );
+  }
+
+  /** These have come into the journal. */
+  changed(entries: readonly Entry[]): void {
+    for (const { collection } of entries) this.#renew(RESOURCES_OF.get(collection) ?? []);
+  }
+
+  /** A child's state is another one. */
+  health(child: ChildName, health: BackendHealth): void {
+    const before = this.#health.get(child);
+    this.#health.set(child, health);
+    // What no record has touched has been what it is since its backend came up.
+    if (health.state === 'up' && before?.state !== 'up')
+      this.#renew(resourcesWhere((spec) => spec.backend === child));
+    // A backend that starts is `connecting` without a reason.
+    if (health.state === 'connecting' && health.detail === undefined) return;
+    for (const settle of this.#waiting.get(child) ?? []) settle();
+    this.#waiting.delete(child);
+  }
+
+  /** All enabled children, in start order. */
+  allHealth(): ReadonlyMap<ChildName, BackendHealth> {
+    return this.#health;
+  }
+
+  /** Undefined: there is nothing to wait for. Never rejects, and resolves also when it has lasted too long. */
+  firstVerdict(child: ChildName): Promise<void> | undefined {
+    const waiting = this.#waiting.get(child);
+    if (waiting === undefined) return undefined;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        cancel();
+        waiting.delete(settle);
+        resolve();
+      };
+      const cancel = this.#clock.after(FIRST_VERDICT_MS, settle);
+      waiting.add(settle);
+    });
+  }
+
+  /** The joined text of a resource; the problem while its backend is not up. */
+  read(resource: Resource): CachedResponse | Problem {
+    const spec: ResourceSpec = RESOURCES[resource];
+    const health = this.#health.get(spec.backend);
+    const text = health?.state === 'up' ? (this.#cached.get(resource) ?? this.#join(resource)) : undefined;
+    if (text !== undefined) return text;
+    const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
+    return problem('unavailable', `Backend ${spec.backend} is ${health?.state ?? 'not enabled'}${reason}`);
+  }
+
+  #join(resource: Resource): CachedResponse | undefined {
+    const spec: ResourceSpec = RESOURCES[resource];
+    const text = spec.join((collection) => this.#texts(collection));
+    if (text === undefined) return undefined;
+    const made = this.#maker.make(text, this.#changedAt.get(resource) ?? this.#clock.date());
+    this.#cached.set(resource, made);
+    return made;
+  }
+
+  #renew(resources: readonly Resource[]): void {
+    const date = this.#clock.date();
+    for (const resource of resources) {
+      this.#cached.delete(resource);
+      this.#changedAt.set(resource, date);
+    }
+  }
+
+  #texts(collection: Collection): readonly string[] {
+    return [...this.#journal.records(collection)]
+      .sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank))
+      .map(({ json }) => json);
+  }
+}

@@ -1,0 +1,188 @@
+// One reader of the journal that is behind: a filter and a sequence number, from which it reads in portions until it has caught up.
+// It copies nothing: what it has not read stands in the journal, and is the newest when it is read.
+//
+// A snapshot is read as follows: the removals and actions since the client's id, if that is of this life of the daemon; then of each
+// backend, whatever the filter, a mark: a `backend.updated` whose detail is "snapshot", which means: forget what you know of this backend;
+// then its records. Only its last event has an id, so a client that has not read all of it comes back for all of it.
+
+import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
+import type { BackendRecord } from '../../protocol/actor/messages.js';
+import type { Entry, Journal } from '../journal.js';
+import {
+  backendWords,
+  bitsOfCollection,
+  encode,
+  framed,
+  type Item,
+  kindOf,
+  sequenceIn,
+  wordsOf,
+} from './frames.js';
+import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
+
+/** What the kernel does not take of a write stays in user memory, so no single write is much larger than this. */
+const PORTION_BYTES_MAX = 64 * 1024;
+
+export interface CursorContext {
+  readonly journal: Journal;
+  /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
+  readonly boot: string;
+  /** Milliseconds since the epoch. */
+  readonly date: () => number;
+}
+
+export class Cursor {
+  readonly #context: CursorContext;
+  readonly #filter: Filter;
+  /** It has read everything up to here; undefined while it reads a snapshot. */
+  #reached: number | undefined;
+  /** Of which sequence number the snapshot is that it reads, if it reads one. */
+  #snapshotOf: number | undefined;
+  #items: Generator<Item, undefined>;
+  /** It was taken from the items, but did not fit into the last portion's last event. */
+  #next: Item | undefined;
+
+  /** `known`: what the client has read of this life of the daemon. */
+  private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
+    this.#context = context;
+    this.#filter = filter;
+    this.#reached = known;
+    this.#items = known === undefined ? this.#snapshot(undefined) : this.#follow(known);
+  }
+
+  /** For who has read everything up to a sequence number. */
+  static behind(context: CursorContext, filter: Filter, reached: number): Cursor {
+    return new Cursor(context, filter, reached);
+  }
+
+  /**
+   * For a new stream; undefined: it begins live. A resumable id wins over `snapshot=1`: a browser's EventSource reconnects to the URL it
+   * began with. An id that cannot be resumed is answered with a snapshot even unasked.
+   */
+  static opened(context: CursorContext, query: EventQuery): Cursor | undefined {
+    const { filter, lastEventId, snapshot } = query;
+    if (lastEventId === undefined) return snapshot ? new Cursor(context, filter, undefined) : undefined;
+    const sequence = sequenceIn(lastEventId, context.boot);
+    const isKnown = sequence !== undefined && sequence <= context.journal.newest;
+    return new Cursor(context, filter, isKnown ? sequence : undefined);
+  }
+
+  /** The next bytes; undefined: it has caught up. */
+  take(): Uint8Array | undefined {
+    for (;;) {
+      this.#fallBack();
+      const text = this.#portion();
+      if (text !== '') return encode(text);
+      if (this.#reached === this.#context.journal.newest) return undefined;
+    }
+  }
+
+  #portion(): string {
+    let text = '';
+    let group: Item[] = [];
+    let length = 0;
+    while (text.length < PORTION_BYTES_MAX) {
+      const item = this.#next ?? this.#items.next().value;
+      this.#next = undefined;
+      const [first] = group;
+      const fits = first?.kind.listed && first.kind === item?.kind && length < PORTION_BYTES_MAX;
+      if (first !== undefined && !fits) {
+        text += framed(this.#context.boot, group);
+        this.#reached = group.at(-1)?.upTo ?? this.#reached;
+        group = [];
+        length = 0;
+        this.#next = item;
+      } else if (item !== undefined) {
+        group.push(item);
+        length += item.json.length;
+      }
+      if (item === undefined) {
+        this.#followOn();
+        break;
+      }
+    }
+    return text;
+  }
+
+  /** A snapshot is followed by what has happened since it began; else everything is read, and what happens from here on follows. */
+  #followOn(): void {
+    this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
+    this.#snapshotOf = undefined;
+    this.#items = this.#follow(this.#reached);
+  }
+
+  /** What it has not read was forgotten: it gets all there is, instead. */
+  #fallBack(): void {
+    const reached = this.#reached;
+    if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
+    this.#reached = undefined;
+    this.#next = undefined;
+    this.#items = this.#snapshot(reached);
+  }
+
+  #wants(collection: Collection): boolean {
+    return accepts(this.#filter, bitsOfCollection(collection));
+  }
+
+  /** What happens meanwhile stands at the end of the journal, and is read, too. */
+  *#follow(from: number): Generator<Item, undefined> {
+    for (const entry of this.#context.journal.after(from)) {
+      const item = this.#item(entry, entry.since > from, entry.sequence);
+      if (item !== undefined) yield item;
+    }
+    return undefined;
+  }
+
+  #snapshot(known: number | undefined): Generator<Item, undefined> {
+    const { newest } = this.#context.journal;
+    this.#snapshotOf = newest;
+    return this.#marked(this.#snapshotItems(known, newest), newest);
+  }
+
+  /** The last item has the id of the whole. */
+  *#marked(items: Iterable<Item>, upTo: number): Generator<Item, undefined> {
+    let last: Item | undefined;
+    for (const item of items) {
+      if (last !== undefined) yield last;
+      last = item;
+    }
+    if (last !== undefined) yield { ...last, upTo };
+    return undefined;
+  }
+
+  *#snapshotItems(known: number | undefined, newest: number): Iterable<Item> {
+    const { journal } = this.#context;
+    if (known !== undefined) {
+      for (const entry of journal.after(known)) {
+        if (entry.sequence > newest) break;
+        const item = entry.kind === 'record' ? undefined : this.#item(entry, false, undefined);
+        if (item !== undefined) yield item;
+      }
+    }
+    for (const backend of journal.records('backends')) {
+      yield markOf(backend);
+      for (const collection of COLLECTION_NAMES) {
+        const spec = SPECS[collection];
+        if (spec.backend !== backend.key || spec.keeps !== undefined) continue;
+        for (const entry of journal.records(collection)) {
+          const item = this.#item(entry, true, undefined);
+          if (item !== undefined) yield item;
+        }
+      }
+    }
+  }
+
+  #item(entry: Entry, isNew: boolean, upTo: number | undefined): Item | undefined {
+    const kind = kindOf(entry, isNew);
+    if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
+    return { kind, json: wordsOf(entry, this.#context.date()), upTo };
+  }
+}
+
+/** Every filter lets it in. */
+function markOf({ json }: Entry): Item {
+  const { backend, state } = JSON.parse(json) as BackendRecord;
+  const type = 'backend.updated';
+  const kind = { type, bits: bitsOf(type, backend), listed: false } as const;
+  return { kind, json: backendWords(backend, state, 'snapshot'), upTo: undefined };
+}

@@ -1,0 +1,189 @@
+// What has changed since you last looked: the newest text of every record, the last removals and the last actions, each with a sequence
+// number and in the order of these numbers. Pure: it parses no text, reads no clock and sends nothing.
+//
+// Who has read up to some number is complete after reading what is behind it: of each record the newest text, every removal, every action.
+
+import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
+import type { Change } from '../protocol/actor/messages.js';
+
+/** Contract, section 5: of removals and of actions. */
+const KEPT_MAX = 1024;
+/** A record may have 130 kB, and 1024 of these would fill a small node's memory. */
+const KEPT_BYTES_MAX = 2 * 1024 * 1024;
+/** About what an entry costs beside its text. */
+const ENTRY_OVERHEAD_BYTES = 96;
+
+export type EntryKind = 'record' | 'removal' | 'action';
+
+/** The newest that is known of something. Immutable: a change makes another one. */
+export interface Entry {
+  readonly sequence: number;
+  readonly kind: EntryKind;
+  readonly collection: Collection;
+  readonly key: string;
+  /** JSON; of a removal the record's last text. */
+  readonly json: string;
+  /** The sequence number with which the record came; clients that have read less do not know it. */
+  readonly since: number;
+  readonly rank: number;
+}
+
+/** Entries that are no record any more, the oldest first, within a bound. */
+class Kept {
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  get(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  add(id: string, entry: Entry): void {
+    this.#entries.set(id, entry);
+    this.#bytes += sizeOf(entry);
+  }
+
+  remove(id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(id);
+    this.#bytes -= sizeOf(entry);
+    return entry;
+  }
+
+  /** Takes out the oldest one as long as there are too many. */
+  takeExcess(): Entry | undefined {
+    if (this.#entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
+    const [oldest] = this.#entries.keys();
+    return oldest === undefined ? undefined : this.remove(oldest);
+  }
+}
+
+export class Journal {
+  /** In the order of their sequence numbers. */
+  readonly #entries = new Set<Entry>();
+  readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, Entry>()] as const));
+  readonly #kept = { removal: new Kept(), action: new Kept() };
+  /** The highest sequence number of what was forgotten, by collection. */
+  readonly #forgotten = new Map<Collection, number>();
+  #newest = 0;
+
+  /** The sequence number of the newest entry; 0 before the first. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** Takes changes in; answers with what they have come to, in order, the newest of each key. Equal texts are no change. */
+  apply(changes: readonly Change[]): readonly Entry[] {
+    const entries: Entry[] = [];
+    for (const change of changes) {
+      const entry = change.kind === 'put' ? this.#put(change) : this.#drop(change.collection, change.key);
+      if (entry !== undefined) entries.push(entry);
+    }
+    // An action that is forgotten at once has happened all the same.
+    return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry));
+  }
+
+  /** The drops that empty the collections of a backend whose records have gone, but for those that never end. */
+  leaving(backend: string): readonly Change[] {
+    return COLLECTION_NAMES.filter(
+      (name) => SPECS[name].backend === backend && (SPECS[name].removed || SPECS[name].keeps === 'passing'),
+    ).flatMap((collection) =>
+      [...this.#records(collection).keys()].map((key) => ({ kind: 'drop' as const, collection, key })),
+    );
+  }
+
+  /** The live records of a collection, in the order in which they came. */
+  records(collection: Collection): Iterable<Entry> {
+    return this.#records(collection).values();
+  }
+
+  /** The entries behind a sequence number. May be walked while changes come in: it then meets these, too. */
+  *after(sequence: number): Iterable<Entry> {
+    if (sequence === this.#newest) return;
+    for (const entry of this.#entries) if (entry.sequence > sequence) yield entry;
+  }
+
+  /** Whether nothing behind a sequence number was forgotten in the collections that are wanted. */
+  reaches(sequence: number, isWanted: (collection: Collection) => boolean): boolean {
+    for (const [collection, forgotten] of this.#forgotten) {
+      if (forgotten > sequence && isWanted(collection)) return false;
+    }
+    return true;
+  }
+
+  #put({ collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>): Entry | undefined {
+    const { keeps } = SPECS[collection];
+    if (keeps === 'each') return this.#keep('action', collection, key, json);
+    const records = this.#records(collection);
+    const before = records.get(key);
+    if (before?.json === json && keeps !== 'passing') return undefined;
+    if (before !== undefined) this.#entries.delete(before);
+    else this.#comesBack(collection, key, json);
+    const sequence = this.#next();
+    const entry: Entry = {
+      ...{ sequence, kind: 'record', collection, key, json, since: before?.since ?? sequence },
+      rank: rank ?? before?.rank ?? Number.POSITIVE_INFINITY,
+    };
+    records.set(key, entry);
+    this.#entries.add(entry);
+    return entry;
+  }
+
+  #drop(collection: Collection, key: string): Entry | undefined {
+    const records = this.#records(collection);
+    const before = records.get(key);
+    if (before === undefined) return undefined;
+    records.delete(key);
+    this.#entries.delete(before);
+    if (SPECS[collection].removed === undefined) return undefined;
+    return this.#keep('removal', collection, key, before.json);
+  }
+
+  #keep(kind: 'removal' | 'action', collection: Collection, key: string, json: string): Entry {
+    const sequence = this.#next();
+    const entry: Entry = { sequence, kind, collection, key, json, since: sequence, rank: 0 };
+    const kept = this.#kept[kind];
+    const id = kind === 'action' ? String(sequence) : removalId(entry);
+    const before = kept.remove(id);
+    if (before !== undefined) this.#entries.delete(before);
+    kept.add(id, entry);
+    this.#entries.add(entry);
+    for (let oldest = kept.takeExcess(); oldest !== undefined; oldest = kept.takeExcess()) {
+      this.#entries.delete(oldest);
+      this.#forgotten.set(oldest.collection, oldest.sequence);
+    }
+    return entry;
+  }
+
+  /** The same record again, whose removal holds no more. Other words under its key may be another record, with another name. */
+  #comesBack(collection: Collection, key: string, json: string): void {
+    if (SPECS[collection].shape === 'player') return;
+    const removal = this.#kept.removal.remove(removalId({ collection, key, json }));
+    if (removal !== undefined) this.#entries.delete(removal);
+  }
+
+  #next(): number {
+    this.#newest += 1;
+    return this.#newest;
+  }
+
+  #records(collection: Collection): Map<string, Entry> {
+    const records = this.#live.get(collection);
+    if (records === undefined) throw new Error(`There is no collection ${collection}`);
+    return records;
+  }
+}
+
+/**
+ * A removal is identified by its words, too: a sound server that starts again counts anew, so the next record under a key is another
+ * one with another name, and clients know records by their names (contract, section 2).
+ */
+function removalId({ collection, key, json }: Pick<Entry, 'collection' | 'key' | 'json'>): string {
+  const words = SPECS[collection].shape === 'player' ? '' : json;
+  return `${collection}/${key}/${words}`;
+}
+
+/** A removal's text is in its id as well. */
+function sizeOf({ kind, json }: Entry): number {
+  return json.length * (kind === 'removal' ? 2 : 1) + ENTRY_OVERHEAD_BYTES;
+}

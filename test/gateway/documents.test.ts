@@ -1,0 +1,152 @@
+// What `GET`s of backends are answered with: joined texts that are kept until they change, and what is waited for at the start.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Documents } from '../../src/gateway/documents.js';
+import { Journal } from '../../src/gateway/journal.js';
+import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
+import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import type { Resource } from '../../src/protocol/actor/resources.js';
+import { ManualClock } from '../manual-clock.js';
+import { drop, put } from './scripted-backends.js';
+
+class Scene {
+  readonly clock = new ManualClock();
+  readonly journal = new Journal();
+  readonly documents: Documents;
+
+  constructor(enabled: readonly ChildName[] = ['audio', 'systemd', 'upgrade']) {
+    this.documents = new Documents(enabled, this.journal, new ResponseMaker('boot'), this.clock);
+  }
+
+  apply(...changes: Change[]): void {
+    this.documents.changed(this.journal.apply(changes));
+  }
+
+  health(backend: ChildName, state: BackendState, detail?: string): void {
+    const since = this.clock.date();
+    this.documents.health(backend, { state, since, restarts: 0, ...(detail !== undefined && { detail }) });
+  }
+
+  cached(resource: Resource): CachedResponse | undefined {
+    const found = this.documents.read(resource);
+    return 'fault' in found ? undefined : found;
+  }
+
+  text(resource: Resource): string | undefined {
+    return this.cached(resource)?.whole.body.toString();
+  }
+
+  changedAt(resource: Resource): number {
+    const header = this.cached(resource)?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At');
+    return Date.parse(header?.[1] ?? '');
+  }
+}
+
+const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
+const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
+const unit = (key: string, value: unknown, rank?: number): Change =>
+  put('systemd.services', key, value, rank);
+
+test('nothing is read while a backend is not up, and the problem says why', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is connecting"/);
+  scene.health('audio', 'up');
+  assert.equal(scene.text('audio.clients'), '["a"]');
+  scene.health('audio', 'failed', 'no luck');
+  assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
+});
+
+test('/audio joins its parts, and is not there while one is missing', () => {
+  const scene = new Scene();
+  scene.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
+  scene.health('audio', 'up');
+  assert.equal(scene.text('audio'), undefined);
+  scene.apply(put('audio.server', '', {}));
+  assert.equal(scene.text('audio'), '{"kind":"pipewire","server":{},"outputs":["x"],"clients":["a","b"]}');
+  assert.equal(scene.text('audio.server'), '{}');
+});
+
+test('an answer is kept until the next change of what it is made of', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'), output('0', 'x'));
+  scene.health('audio', 'up');
+  const [clients, outputs] = [scene.cached('audio.clients'), scene.cached('audio.outputs')];
+  scene.apply(client('1', 'a'));
+  assert.equal(scene.cached('audio.clients'), clients);
+  scene.clock.advance(1000);
+  scene.apply(client('1', 'b'));
+  assert.equal(scene.cached('audio.outputs'), outputs);
+  assert.notEqual(scene.cached('audio.clients')?.etag, clients?.etag);
+  assert.equal(scene.changedAt('audio.clients'), Math.floor(scene.clock.date()));
+});
+
+test('what has no records at all has not changed since its backend came up, whenever it is asked for', () => {
+  const scene = new Scene();
+  scene.clock.advance(1000);
+  const upAt = Math.floor(scene.clock.date());
+  scene.health('audio', 'up');
+  scene.clock.advance(1000);
+  assert.equal(scene.changedAt('audio.outputs'), upAt);
+  scene.health('audio', 'up', 'and well');
+  assert.equal(scene.changedAt('audio.outputs'), upAt);
+  scene.health('audio', 'connecting');
+  scene.health('audio', 'up');
+  assert.equal(scene.changedAt('audio.outputs'), Math.floor(scene.clock.date()));
+});
+
+test('records keep the order in which they came, also when they change', () => {
+  const scene = new Scene();
+  scene.apply(unit('system/z', 'z'), unit('user/a', 'a'));
+  scene.apply(unit('system/z', 'zz'));
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '["zz","a"]');
+});
+
+test('records that have ranks are listed by them, whichever came first', () => {
+  const scene = new Scene();
+  scene.apply(unit('user/a', 'a', 1));
+  scene.apply(unit('system/z', 'z', 0));
+  scene.health('systemd', 'up');
+  assert.equal(scene.text('services'), '["z","a"]');
+  scene.apply(drop('systemd.services', 'system/z'));
+  scene.apply(unit('system/z', 'back', 0));
+  assert.equal(scene.text('services'), '["back","a"]');
+});
+
+/** What is a verdict on a backend that starts, and what is not. */
+const VERDICTS: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] = [
+  ['up', undefined, true],
+  ['connecting', undefined, false],
+  ['connecting', 'no socket', true],
+  ['restarting', 'thread ended', true],
+  ['failed', 'thread ended', true],
+];
+for (const [state, detail, isOne] of VERDICTS) {
+  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isOne ? '' : 'not '}a first verdict`, async () => {
+    const scene = new Scene();
+    let isSettled = false;
+    const verdict = scene.documents.firstVerdict('audio')?.then(() => {
+      isSettled = true;
+    });
+    assert.ok(verdict);
+    scene.health('audio', state, detail);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(isSettled, isOne);
+    assert.equal(scene.documents.firstVerdict('audio') === undefined, isOne);
+    assert.ok(scene.documents.firstVerdict('systemd'), 'another backend is waited for');
+  });
+}
+
+test('a first verdict is waited for 2 s, and once there is one nobody waits again', async () => {
+  const scene = new Scene();
+  const verdict = scene.documents.firstVerdict('audio');
+  scene.clock.advance(2000);
+  await verdict;
+  scene.health('audio', 'up');
+  scene.health('audio', 'connecting');
+  assert.equal(scene.documents.firstVerdict('audio'), undefined);
+  assert.equal(scene.clock.timers, 0);
+});

@@ -1,0 +1,160 @@
+// Changes in, entries out: what has changed since a sequence number, in which order, and what is forgotten.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Entry, Journal } from '../../src/gateway/journal.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { drop, put } from './scripted-backends.js';
+
+const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
+const gone = (key: string): Change => drop('audio.clients', key);
+const line = (percent: number): Change => put('upgrade.progress', '', percent);
+
+/** Sequence number, `+` for a record, `-` for a removal, `!` for an action, key and text. */
+const shown = ({ sequence, kind, key, json }: Entry): string =>
+  `${sequence}${{ record: '+', removal: '-', action: '!' }[kind]}${key}=${json}`;
+
+class Scene {
+  readonly journal = new Journal();
+
+  apply(...changes: Change[]): string {
+    return this.journal.apply(changes).map(shown).join(' ');
+  }
+
+  after(sequence = 0): string {
+    return [...this.journal.after(sequence)].map(shown).join(' ');
+  }
+}
+
+/** Each row: changes, one batch after the other, and what is behind the beginning then. */
+const HISTORIES: readonly (readonly [
+  name: string,
+  batches: readonly (readonly Change[])[],
+  after: string,
+])[] = [
+  [
+    'a change moves its record to the end',
+    [[client('1', 'a'), client('2', 'b')], [client('1', 'c')]],
+    '2+2="b" 3+1="c"',
+  ],
+  ['an equal text is no change', [[client('1', 'a')], [client('1', 'a')]], '1+1="a"'],
+  ['a removal carries the last text', [[client('1', 'a')], [gone('1')]], '2-1="a"'],
+  ['removing what is not there is nothing', [[gone('1')]], ''],
+  [
+    'what comes back in the same words was not removed',
+    [[client('1', 'a')], [gone('1'), client('1', 'a')]],
+    '3+1="a"',
+  ],
+  [
+    'other words under a key may be another record: each removal stays',
+    [[client('0', 'x')], [gone('0')], [client('0', 'y')], [gone('0')], [client('0', 'z')]],
+    '2-0="x" 4-0="y" 5+0="z"',
+  ],
+  [
+    'a removal in the same words moves to the end',
+    [[client('0', 'x'), gone('0')], [line(1)], [client('0', 'x'), gone('0')]],
+    '3!="1" 5-0="x"'.replaceAll('"1"', '1'),
+  ],
+  ['every action stays, in order, also in equal words', [[line(1), line(1), line(2)]], '1!=1 2!=1 3!=2'],
+  [
+    'a player that comes back is the same one, and was removed',
+    [[put('players', 'mpv', 1)], [drop('players', 'mpv')], [put('players', 'mpv', 1)]],
+    '2-mpv=1 3+mpv=1',
+  ],
+  [
+    'a position is an event each time',
+    [[put('players.position', 'mpv', 1)], [put('players.position', 'mpv', 1)]],
+    '2+mpv=1',
+  ],
+  [
+    'what never ends goes without a word',
+    [[put('systemd.services', 'a', 1)], [drop('systemd.services', 'a')]],
+    '',
+  ],
+];
+for (const [name, batches, after] of HISTORIES) {
+  test(name, () => {
+    const scene = new Scene();
+    for (const batch of batches) scene.apply(...batch);
+    assert.equal(scene.after(), after);
+  });
+}
+
+test('a batch comes to the newest of each record, in order', () => {
+  const scene = new Scene();
+  assert.equal(
+    scene.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c')),
+    '2+2="b" 3!=1 4+1="c"',
+  );
+});
+
+test('a record knows since when it is there, however it changes', () => {
+  const { journal } = new Scene();
+  journal.apply([client('1', 'a'), client('2', 'b')]);
+  journal.apply([client('1', 'c')]);
+  assert.deepEqual(
+    [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`),
+    ['1 1', '2 2'],
+  );
+});
+
+test('what happens while somebody reads is read, too', () => {
+  const { journal } = new Scene();
+  journal.apply([client('1', 'a'), client('2', 'b')]);
+  const read = journal.after(0)[Symbol.iterator]();
+  assert.equal(read.next().value?.key, '1');
+  journal.apply([client('1', 'c'), client('3', 'd')]);
+  const rest = [read.next(), read.next(), read.next(), read.next()];
+  assert.deepEqual(
+    rest.map(({ value, done }) => (done ? 'end' : value?.key)),
+    ['2', '1', '3', 'end'],
+  );
+});
+
+test('leaving up removes what has a removal, and no record that never ends', () => {
+  const { journal } = new Scene();
+  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')]);
+  assert.deepEqual(journal.leaving('audio'), [drop('audio.outputs', '3'), gone('1')]);
+  assert.deepEqual(journal.leaving('systemd'), []);
+});
+
+/** How many of each are kept: the latest. */
+const KEPT: readonly (readonly [name: string, happen: (n: number) => readonly Change[], kept: number])[] = [
+  ['actions', (n) => [line(n)], 1024],
+  ['removals', (n) => [client(`${n}`, n), gone(`${n}`)], 1024],
+  ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 207],
+  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), gone(`${n}`)], 104],
+  ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), gone(`${n}`)], 0],
+];
+for (const [name, happen, kept] of KEPT) {
+  test(`of ${name} the latest ${kept} are kept, and who has read less than what was forgotten cannot go on`, () => {
+    const { journal } = new Scene();
+    const all = kept === 0 ? 3 : kept + 10;
+    for (let n = 0; n < all; n += 1) journal.apply(happen(n));
+    const entries = [...journal.after(0)];
+    assert.equal(entries.length, kept);
+    const forgotten = journal.newest - kept * happen(0).length;
+    const isWanted = () => true;
+    assert.ok(journal.reaches(forgotten, isWanted));
+    assert.ok(!journal.reaches(forgotten - 1, isWanted));
+    assert.ok(
+      journal.reaches(0, (collection) => collection === 'systemd.services'),
+      'nothing of that was forgotten',
+    );
+  });
+}
+
+test('removals do not take the place of actions', () => {
+  const { journal } = new Scene();
+  journal.apply([line(1)]);
+  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')]);
+  assert.ok(journal.reaches(0, (collection) => collection === 'upgrade.progress'));
+  assert.equal([...journal.after(0)][0]?.kind, 'action');
+});
+
+test('a record is kept however much else changes', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  for (let n = 0; n < 5000; n += 1) scene.apply(put('audio.outputs', '2', n));
+  assert.equal(scene.after(), '1+1="a" 5001+2=4999');
+});
