@@ -195,8 +195,8 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** Without a result file nothing is known of versions. */
-const HAS_RESULT = 'value_json is defined and value_json.current is defined';
+/** Without a result file the version is an empty text: nothing is known of it. */
+const HAS_RESULT = 'value_json is defined and value_json.current';
 
 function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
   if (!canUpgrade) return [];
@@ -206,7 +206,7 @@ function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
     value_template: `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`,
     ...(control && { command_topic: `${state}/set`, payload_install: 'start' }),
   };
-  const also = { topic: state, value_template: onlineIf('value_json.current is defined') };
+  const also = { topic: state, value_template: onlineIf('value_json.current') };
   return [{ key: 'update', platform: 'update', name: 'Software', rest, also }];
 }
 

@@ -101,3 +101,10 @@ test('a player that is started anew has the entities that it had, and reads its 
   const { components } = JSON.parse(next) as Message;
   assert.equal(components['player_vlc_state']?.['state_topic'], 'tonearm/living/players/vlc.instance2');
 });
+
+test('an update of which no version is known is unavailable', () => {
+  const { availability, value_template } = new AnnouncedNode().message().components['update'] ?? {};
+  const known = "{{ 'online' if value_json is defined and value_json.current else 'offline' }}";
+  assert.ok(JSON.stringify(availability).includes(JSON.stringify(known)));
+  assert.match(String(value_template), /^\{% if value_json is defined and value_json\.current %\}/);
+});
