@@ -82,9 +82,9 @@ export function socketOrDelay(
     };
     const aborted = () => end(false);
     const timer = setTimeout(aborted, delayMs);
-    const watches = awaited.map(({ path }) => {
+    const watches = awaited.map(({ path, before }) => {
       const onChange = () => {
-        if (fileIdentity(path) !== undefined) end(true);
+        if (![undefined, before].includes(fileIdentity(path))) end(true);
       };
       return new PathWatch(path, onChange, { settleMs: SETTLE_MS });
     });

@@ -4,7 +4,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../clock.js';
-import { LazyWatch } from '../path-watch.js';
+import { PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /** A result file over this is invalid (contract, section 4). */
@@ -27,24 +27,25 @@ export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
   readonly #clock: Clock;
-  readonly #watch: LazyWatch;
+  readonly #watch: PathWatch;
   #reading: Promise<void> | undefined;
-  /** To be looked at anew, and to be read anew whether or not it seems changed. */
   #again = false;
-  #unread = false;
+  /** What was told last, as one text. */
+  #told = '';
   #stopped = false;
 
   constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
     this.#path = path;
     this.#onResult = onResult;
     this.#clock = clock;
-    this.#watch = new LazyWatch(path, () => void this.#look(), { settleMs: SETTLE_MS });
+    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS, byHand: true });
   }
 
   /** Resolves when the file has been read as it is now, which may be never. */
   read(): Promise<void> {
-    this.#unread = true;
-    return this.#look();
+    this.#again = true;
+    this.#reading ??= this.#readAll();
+    return this.#reading;
   }
 
   async stop(): Promise<void> {
@@ -53,19 +54,10 @@ export class ResultFile {
     await this.#reading;
   }
 
-  #look(): Promise<void> {
-    this.#again = true;
-    this.#reading ??= this.#readAll();
-    return this.#reading;
-  }
-
   async #readAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      const inTime = this.#clock.after(READ_MAX_MS, () => {
-        this.#unread = true;
-        this.#tell(LATE);
-      });
+      const inTime = this.#clock.after(READ_MAX_MS, () => this.#tell(LATE));
       await this.#readOne();
       inTime();
     }
@@ -74,17 +66,19 @@ export class ResultFile {
   }
 
   async #readOne(): Promise<void> {
-    // The watch looks from the actor's thread: only where somebody else has just come through.
+    // The watch is set from the actor's thread: only where another one has just come through.
     await stat(this.#path).catch(() => undefined);
     // Watching first: what changes during the reading is told.
-    if (!this.#watch.look() && !this.#unread) return;
-    this.#unread = false;
+    this.#watch.arm();
     const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
     this.#tell(file.ok ? parseResult(file.bytes) : file);
   }
 
   #tell(result: ResultReading): void {
-    if (!this.#stopped) this.#onResult(result);
+    const text = JSON.stringify(result);
+    if (this.#stopped || text === this.#told) return;
+    this.#told = text;
+    this.#onResult(result);
   }
 }
 
