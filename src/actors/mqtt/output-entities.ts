@@ -8,7 +8,10 @@ import { topicLevel } from './topics.js';
 export const DEFAULT_OUTPUT = 'default_output';
 
 /** Whether the default output is one that a select of a message does not offer, though the node has it. */
-export function isNotOffered({ server, outputs }: Things, entities: Entities): boolean {
+export function isNotOffered(
+  { server, outputs }: Pick<Things, 'server' | 'outputs'>,
+  entities: Entities,
+): boolean {
   const label = outputLabels(outputs).get(server?.default_sink ?? '');
   const options = entities.get(DEFAULT_OUTPUT)?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);

@@ -1,5 +1,6 @@
 // Every retained topic that is this node's own, and what each ought to hold: its branch, and Home Assistant's message beside it.
 
+import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
@@ -27,13 +28,13 @@ export class OwnTopics {
   readonly node: string;
   /** Where whoever wants the branch asks whether its owner lives. */
   readonly who: string;
+  readonly audioServer: string;
   /** Home Assistant's. */
   readonly device: string;
   readonly #settings: TopicSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
   readonly #interfaces: () => InterfaceAddresses;
-  readonly #audioServer: string;
   /** Whether Home Assistant's message is larger than the broker takes: nothing waits for it then. */
   isDeviceLeftOut = false;
   /** Home Assistant's messages that were made last, the newest first. */
@@ -52,7 +53,7 @@ export class OwnTopics {
     this.status = this.full('status');
     this.node = this.full('node');
     this.who = this.full('who');
-    this.#audioServer = this.full('audio/server');
+    this.audioServer = this.full('audio/server');
     this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
   }
 
@@ -101,10 +102,14 @@ export class OwnTopics {
 
   /** Home Assistant would log an error: what its entities read is emptied, and a default output is named, when its message has said so. */
   #waits(topic: string, text: string, heldDevice: string): boolean {
-    if (this.isDeviceLeftOut) return false;
+    if (this.isDeviceLeftOut || heldDevice === '') return false;
     if (text === '') return isRead(topic, this.#entitiesTold(heldDevice));
-    if (topic !== this.#audioServer) return false;
-    return isNotOffered(this.#things(), this.#entitiesTold(heldDevice));
+    return topic === this.audioServer && this.isDefaultNewTo(heldDevice);
+  }
+
+  /** Whether the default output is not among those that a message of Home Assistant's offers: it has come, or is called otherwise now. */
+  isDefaultNewTo(heldDevice: string): boolean {
+    return isNotOffered(this.#sound(), this.#entitiesTold(heldDevice));
   }
 
   #deviceText(held: string): string | undefined {
@@ -134,26 +139,33 @@ export class OwnTopics {
     return state === undefined || state === 'up';
   }
 
+  #records<T>(owner: Backend, texts: () => readonly string[]): readonly T[] {
+    return this.#branch.stateOf(owner) === 'up' ? texts().map((text) => JSON.parse(text) as T) : [];
+  }
+
+  #sound(): Pick<Things, 'server' | 'outputs'> {
+    const branch = this.#branch;
+    return {
+      server: this.#records<NonNullable<Things['server']>>('audio', () => branch.texts('audio.server'))[0],
+      outputs: this.#records('audio', () => branch.texts('audio.outputs')),
+    };
+  }
+
   #things(): Things {
     const { topic, control } = this.#settings;
     const branch = this.#branch;
-    const records = <T>(owner: EntityOwner, texts: () => readonly string[]): readonly T[] =>
-      owner !== undefined && branch.stateOf(owner) === 'up'
-        ? texts().map((text) => JSON.parse(text) as T)
-        : [];
-    const [abilities] = records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade'));
-    const [power] = records<Things['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
+    const abilities = this.#records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade'));
+    const [power] = this.#records<Things['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
     return {
       identifier: this.#identifier,
       topic,
       control,
       children: branch.children,
-      server: records<NonNullable<Things['server']>>('audio', () => branch.texts('audio.server'))[0],
-      outputs: records('audio', () => branch.texts('audio.outputs')),
-      services: records('systemd', () => branch.texts('systemd.services')),
-      players: records('players', () => branch.texts('players')),
+      ...this.#sound(),
+      services: this.#records('systemd', () => branch.texts('systemd.services')),
+      players: this.#records('players', () => branch.texts('players')),
       power: power ?? { reboot: false, power_off: false },
-      canUpgrade: abilities?.can_upgrade === true,
+      canUpgrade: abilities[0]?.can_upgrade === true,
     };
   }
 }

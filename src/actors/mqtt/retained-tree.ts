@@ -59,6 +59,8 @@ export class RetainedTree {
     this.touch(topic);
   }
 
+  readonly heldAt: HeldAt = (topic) => this.#held.get(topic) ?? '';
+
   /** It is published once more, though the broker holds it, and though it may be under way just now. */
   again(topic: string): void {
     this.published(topic, '');
@@ -66,13 +68,12 @@ export class RetainedTree {
 
   /** Something to publish now; it is under way until it is acknowledged. `nowMs` is monotonic. */
   next(nowMs: number, fitted: Fitted): Publication | undefined {
-    const heldAt: HeldAt = (topic) => this.#held.get(topic) ?? '';
     for (const topic of this.#touched) {
       if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
       this.#touched.delete(topic);
-      const wanted = this.#wanted(topic, heldAt);
+      const wanted = this.#wanted(topic, this.heldAt);
       const text = wanted === undefined ? undefined : fitted({ topic, text: wanted });
-      if (text === undefined || text === heldAt(topic)) continue;
+      if (text === undefined || text === this.heldAt(topic)) continue;
       this.#underWay.set(topic, text);
       this.#publishedAt.set(topic, nowMs);
       return { topic, text };

@@ -149,12 +149,20 @@ export class Serving {
     const { topics, tree, clock } = this.#parts;
     const next = tree.next(clock.monotonic(), (publication) => this.#fitted(publication));
     if (next === undefined) return false;
+    const before = tree.heldAt(topics.device);
     void this.#publish(next.topic, next.text, true, () => {
       tree.acknowledged(next.topic);
-      // Others may have waited for it.
-      if (next.topic === topics.device) this.#touchAll();
+      if (next.topic === topics.device) this.#deviceIsTold(before);
     });
     return true;
+  }
+
+  #deviceIsTold(before: string): void {
+    const { topics, tree } = this.#parts;
+    // A select that has learnt another name for what is chosen shows it when that is said again.
+    if (topics.isDefaultNewTo(before)) tree.again(topics.audioServer);
+    // Others may have waited for it.
+    this.#touchAll();
   }
 
   /** A state that is too large is emptied: the last one would be taken for true. Home Assistant's device stays as it was, and does not vanish. */

@@ -6,6 +6,7 @@ import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { drop, output, put, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
 import { type Seen, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
 
 const T = 'tonearm/living';
 const KITCHEN = `${T}/audio/outputs/kitchen`;
@@ -67,6 +68,22 @@ describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] })
     node.tell(defaultOutput('nosuch'), drop('audio.outputs', '2'));
     await spy.holds(SERVER, (text) => text.includes('nosuch'));
     await spy.empty(KITCHEN);
+  });
+
+  test('the default output is called otherwise: it is said once more, behind the device message', async (t) => {
+    const { node, spy } = await served(t);
+    await spy.holds(DEVICE, offers);
+    const from = spy.seen.length;
+    node.tell(put('audio.outputs', '1', output(1, 'alsa', { description: 'Parlour' })));
+    await until('it is said again', () => spy.seen.slice(from).some(({ topic }) => topic === SERVER));
+    const seen = spy.seen.slice(from);
+    const told = first(seen, DEVICE, (text) => text.includes('"Parlour"'));
+    assert.ok(told >= 0 && told < first(seen, SERVER, () => true));
+    node.tell(put('audio.outputs', '2', output(2, 'kitchen', { description: 'Larder' })));
+    await spy.holds(DEVICE, (text) => text.includes('"Larder"'));
+    await spy.publish('fence', '');
+    await until('the fence', () => spy.seen.some(({ topic }) => topic === 'fence'));
+    assert.equal(spy.seen.slice(from).filter(({ topic }) => topic === SERVER).length, 1);
   });
 
   test('a default output that none of the outputs is waits for nothing', async (t) => {

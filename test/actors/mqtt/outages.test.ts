@@ -66,7 +66,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   function changes(node: SimulatedNode): void {
     node.tell(
       drop('audio.outputs', '2'),
-      put('audio.outputs', '1', output(1, 'alsa', { volume: 0.1 })),
+      put('audio.outputs', '1', output(1, 'alsa', { description: 'Living room', volume: 0.1 })),
       put('audio.outputs', '3', output(3, 'garden')),
     );
   }
