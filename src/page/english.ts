@@ -48,6 +48,8 @@ export const ENGLISH = {
   fixedVolume: 'Its volume is fixed.',
   players: 'Players',
   untitled: 'Without a title',
+  ofPlayer: '{what}: {name}',
+  playerVolume: 'Own volume',
   play: 'Play',
   pause: 'Pause',
   stop: 'Stop',

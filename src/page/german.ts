@@ -50,6 +50,8 @@ export const GERMAN: Readonly<Record<TextKey, string>> = {
   fixedVolume: 'Die Lautstärke ist fest.',
   players: 'Abspieler',
   untitled: 'Ohne Titel',
+  ofPlayer: '{what}: {name}',
+  playerVolume: 'Eigene Lautstärke',
   play: 'Abspielen',
   pause: 'Pause',
   stop: 'Stopp',

@@ -58,6 +58,7 @@ function open(place: Element, turns: Turns): void {
     },
     onChange: (now) => {
       isBeating = now;
+      if (now) farewell = undefined;
       drawSoon();
     },
     onReturn: () => live.reconnect(),

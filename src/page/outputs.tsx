@@ -13,9 +13,9 @@ interface OutputsProps {
   readonly outputs: readonly OutputRecord[];
 }
 
-/** The default one first: it is what a thumb wants. */
+/** In the sound server's order, also when another becomes the default: what is pressed does not move. */
 export function Outputs({ node, outputs }: OutputsProps) {
-  const sorted = [...outputs].sort((a, b) => Number(b.default) - Number(a.default) || a.id - b.id);
+  const sorted = [...outputs].sort((a, b) => a.id - b.id);
   if (sorted.length === 0) return <Empty>{say('noOutputs')}</Empty>;
   return (
     <Cards>

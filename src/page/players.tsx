@@ -1,13 +1,13 @@
 // The media players: what each plays, how far it is, and its transport.
 
-import { useEffect, useState } from 'preact/hooks';
-import { type ClientRecord, type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
-import { ActionButton, Toggle, useControl } from './controls.js';
-import { Icon } from './icons.js';
+import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import { ActionButton, Toggle } from './controls.js';
+import { Cover } from './cover.js';
 import { say, sayPercent } from './language.js';
 import { Cards, Name, still } from './parts.js';
-import { clockOf, lengthOf } from './position.js';
+import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
+import { hasTrack, isPlaying, LoopButton, TransportButtons } from './transport.js';
 
 interface PlayersProps {
   readonly node: Tonearm;
@@ -17,7 +17,8 @@ interface PlayersProps {
 }
 
 export function Players({ node, players, streams, now }: PlayersProps) {
-  const sorted = [...players].sort((a, b) => Number(isPlaying(b)) - Number(isPlaying(a)));
+  // One order for ever, also when another plays: what is pressed does not move.
+  const sorted = [...players].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   return (
     <Cards>
       {sorted.map((player) => (
@@ -27,14 +28,11 @@ export function Players({ node, players, streams, now }: PlayersProps) {
           player={player}
           own={streamsOf(player, streams)}
           now={now}
+          isAlone={players.length === 1}
         />
       ))}
     </Cards>
   );
-}
-
-function isPlaying({ playback_status }: PlayerRecord): boolean {
-  return playback_status === 'Playing';
 }
 
 /** A text, so that it is the same one while they are. */
@@ -51,14 +49,17 @@ interface PlayerProps {
   readonly player: PlayerRecord;
   readonly own: string;
   readonly now: () => number;
+  /** Else its buttons say whose they are. */
+  readonly isAlone: boolean;
 }
 
-const PlayerCard = still(({ node, player, own, now }: PlayerProps) => {
-  const { bus_name, identity, metadata = {}, volume, shuffle, loop_status, capabilities } = player;
-  const title = metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+const PlayerCard = still(({ node, player, own, now, isAlone }: PlayerProps) => {
+  const { bus_name, identity, metadata = {}, shuffle, loop_status, capabilities } = player;
+  const title = titleOf(player);
+  const label = (what: string): string => (isAlone ? what : say('ofPlayer', { what, name: identity }));
   const maker = [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
   return (
-    <li class="card player">
+    <li class="card player" data-playing={isPlaying(player)}>
       <div class="row">
         <Cover node={node} player={player} />
         <div class="grow">
@@ -75,13 +76,13 @@ const PlayerCard = still(({ node, player, own, now }: PlayerProps) => {
           </p>
         </div>
       </div>
-      <Position node={node} player={player} title={title} now={now} />
+      <PositionBar node={node} player={player} title={title} now={now} />
       <div class="row transport">
-        <TransportButtons node={node} player={player} />
+        <TransportButtons node={node} player={player} label={label} />
         <span class="grow" />
         {shuffle === undefined ? null : (
           <Toggle
-            label={say('shuffle')}
+            label={label(say('shuffle'))}
             icon="shuffle"
             isOn={shuffle}
             disabled={!capabilities.can_control}
@@ -91,14 +92,33 @@ const PlayerCard = still(({ node, player, own, now }: PlayerProps) => {
         {loop_status === undefined ? null : (
           <LoopButton
             status={loop_status}
+            label={label}
             disabled={!capabilities.can_control}
             send={(loop) => node.setLoop(bus_name, { loop })}
           />
         )}
       </div>
+      <PlayerMore node={node} player={player} own={own} />
+    </li>
+  );
+});
+
+function titleOf(player: PlayerRecord): string {
+  const { metadata = {} } = player;
+  if (!hasTrack(player)) return say('nothingPlays');
+  return metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+}
+
+/** What is seldom wanted. Stop is here where it can be paused: some players forget their list at it. */
+function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' | 'own'>) {
+  const { bus_name, identity, volume, capabilities } = player;
+  if (volume === undefined && !capabilities.can_pause && own === '') return null;
+  return (
+    <details class="more">
+      <summary aria-label={say('moreOf', { name: identity })}>{say('more')}</summary>
       {volume === undefined ? null : (
-        <div class="row">
-          <Icon name="volume" />
+        <div class="field">
+          <span aria-hidden="true">{say('playerVolume')}</span>
           <Slider
             class="grow"
             label={say('volumeOf', { name: identity })}
@@ -109,153 +129,18 @@ const PlayerCard = still(({ node, player, own, now }: PlayerProps) => {
           />
         </div>
       )}
+      {capabilities.can_pause ? (
+        <ActionButton
+          class="button small"
+          icon="stop"
+          label={say('ofPlayer', { what: say('stop'), name: identity })}
+          disabled={!capabilities.can_control || !hasTrack(player)}
+          send={() => node.stop(bus_name)}
+        >
+          {say('stop')}
+        </ActionButton>
+      ) : null}
       {own === '' ? null : <p class="quiet wrap">{say('playsAs', { names: own })}</p>}
-    </li>
+    </details>
   );
-});
-
-type LoopStatus = NonNullable<PlayerRecord['loop_status']>;
-
-/** What a press makes of each, and how it looks. */
-const LOOPS = {
-  None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
-  Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
-  Track: { text: 'loopTrack', icon: 'loopOne', next: 'None' },
-} as const;
-
-interface LoopProps {
-  readonly status: LoopStatus;
-  readonly disabled: boolean;
-  readonly send: (status: LoopStatus) => Promise<unknown>;
-}
-
-function LoopButton({ status, disabled, send }: LoopProps) {
-  const { shown, set } = useControl(status, send);
-  const { text, icon, next } = LOOPS[shown];
-  const label = say('loopOf', { what: say(text) });
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
-      aria-pressed={shown !== 'None'}
-      disabled={disabled}
-      onClick={() => set(next)}
-    >
-      <Icon name={icon} />
-    </button>
-  );
-}
-
-function TransportButtons({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
-  const { bus_name, capabilities: can } = player;
-  const playing = useControl(isPlaying(player), (wanted) =>
-    wanted ? node.play(bus_name) : node.pause(bus_name),
-  );
-  const name = playing.shown ? 'pause' : 'play';
-  return (
-    <>
-      <ActionButton
-        class="icon-button"
-        icon="previous"
-        label={say('previous')}
-        disabled={!can.can_go_previous}
-        send={() => node.previous(bus_name)}
-      />
-      <button
-        type="button"
-        class="icon-button main"
-        aria-label={say(name)}
-        title={say(name)}
-        disabled={playing.shown ? !can.can_pause : !can.can_play}
-        onClick={() => playing.set(!playing.shown)}
-      >
-        <Icon name={name} />
-      </button>
-      <ActionButton
-        class="icon-button"
-        icon="next"
-        label={say('next')}
-        disabled={!can.can_go_next}
-        send={() => node.next(bus_name)}
-      />
-      <ActionButton
-        class="icon-button"
-        icon="stop"
-        label={say('stop')}
-        disabled={!can.can_control}
-        send={() => node.stop(bus_name)}
-      />
-    </>
-  );
-}
-
-const US_PER_S = 1_000_000;
-/** Twice in each second that it shows. */
-const TICK_MS = 500;
-
-interface PositionProps {
-  readonly node: Tonearm;
-  readonly player: PlayerRecord;
-  readonly title: string;
-  readonly now: () => number;
-}
-
-function Position({ node, player, title, now }: PositionProps) {
-  const [, draw] = useState(0);
-  const runs = isPlaying(player);
-  useEffect(() => {
-    if (!runs) return undefined;
-    const timer = setInterval(() => document.hidden || draw((times) => times + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [runs]);
-  const position = positionOf(player, now());
-  const length = lengthOf(player);
-  if (position === undefined) return null;
-  if (length === undefined) return <p class="quiet">{clockOf(position)}</p>;
-  const track = player.metadata?.['mpris:trackid'];
-  return (
-    <Slider
-      class="position"
-      label={say('positionOf', { name: title })}
-      value={position}
-      max={length}
-      step={US_PER_S}
-      late
-      text={(at) => say('positionText', { position: clockOf(at), length: clockOf(length) })}
-      disabled={!player.capabilities.can_seek}
-      send={(at) =>
-        node.setPosition(player.bus_name, {
-          position: Math.min(at, length),
-          ...(track && { track_id: track }),
-        })
-      }
-    />
-  );
-}
-
-/** Of the node only: a cover that lies elsewhere on the network would tell others what is played here. */
-function Cover({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
-  const art = player.metadata?.['mpris:artUrl'] ?? '';
-  const [broken, setBroken] = useState('');
-  const isOurs = /^(?:file|data):/i.test(art) && broken !== art;
-  return (
-    <div class="cover" aria-hidden="true">
-      {isOurs ? (
-        <img
-          src={`${node.coverUrl(player.bus_name)}?of=${hashOf(art)}`}
-          alt=""
-          onError={() => setBroken(art)}
-        />
-      ) : (
-        <Icon name="note" />
-      )}
-    </div>
-  );
-}
-
-/** Another picture has another address, and an image that is shown is not asked for again. */
-function hashOf(text: string): number {
-  return [...text].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

@@ -32,7 +32,7 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
   const turns = useContext(Pacing);
   const rows = useMemo(() => new Rows(turns), [turns]);
   rows.put(streams);
-  const ids = useAlike([...streams.keys()]);
+  const ids = useAlike([...streams.keys()].sort((a, b) => a - b));
   const options = useAlike(
     outputs.map(({ name, description }) => ({ value: name, text: description || name })),
   );

@@ -139,7 +139,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/connection.tsx': 'looks whether a node has been away too long',
   'src/page/main.tsx': 'notes when the node said that it leaves',
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
-  'src/page/players.tsx': 'shows a position that runs',
+  'src/page/position-bar.tsx': 'shows a position that runs',
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/pulse.ts': 'asks whether the node still answers',
   'src/page/turns.ts': 'draws at most once per frame',

@@ -57,11 +57,3 @@ export async function spotOn(slider: Locator, part: number): Promise<Spot> {
   if (box === null) throw new Error('the slider is not on the screen');
   return [box.x + 11 + (box.width - 22) * part, box.y + box.height / 2];
 }
-
-/** The middle of what is on the screen. */
-export async function middleOf(what: Locator): Promise<Spot> {
-  await what.scrollIntoViewIfNeeded();
-  const box = await what.boundingBox();
-  if (box === null) throw new Error('it is not on the screen');
-  return [box.x + box.width / 2, box.y + box.height / 2];
-}

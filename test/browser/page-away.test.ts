@@ -162,7 +162,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     ] as const)
       assert.notEqual(await style(on, 'backgroundColor'), await style(off, 'backgroundColor'), on);
     assert.match(await style('.choice', 'backgroundImage'), /gradient/);
-    assert.match(await style('.slider input', 'forcedColorAdjust'), /none/);
+    assert.match(await style('.slider-hand', 'forcedColorAdjust'), /none/);
     await page.emulateMedia({ forcedColors: 'none' });
   });
 });

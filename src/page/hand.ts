@@ -1,0 +1,83 @@
+// A hand above a slider, by the browser's pointer events: what it means comes from `gesture.ts`.
+
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { type Grip, gripAt, move, partOf, type Spot, type Way } from './gesture.js';
+
+interface HandOptions {
+  /** Where the slider is, 0..1. */
+  readonly part: number;
+  /** A mouse button goes down, or a finger has tapped. */
+  readonly onDown: () => void;
+  /** The hand means it. */
+  readonly onHold: () => void;
+  readonly onMove: (part: number) => void;
+  /** A finger has come and gone. */
+  readonly onTap: (part: number) => void;
+  /** With the last part that it has moved to, if it has; where the browser has taken the hand away, with the first. */
+  readonly onEnd: (part: number | undefined) => void;
+}
+
+/** The thumb's, as in page.css. */
+const THUMB_REM = 1.375;
+
+function wayOf(field: HTMLElement): Way {
+  const { left, width } = field.getBoundingClientRect();
+  const thumb = THUMB_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return { left: left + thumb / 2, length: width - thumb };
+}
+
+/** The field that takes the hand. */
+export function useHand(options: HandOptions): RefObject<HTMLDivElement | null> {
+  const latest = useRef(options);
+  latest.current = options;
+  const field = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const { current } = field;
+    current?.addEventListener('pointerdown', (down) => take(current, down, latest));
+    current?.addEventListener('mousedown', (event) => {
+      // Else the focus would fall to the page.
+      event.preventDefault();
+      latest.current.onDown();
+    });
+  }, []);
+  return field;
+}
+
+/** From where a hand comes down until it lifts. */
+function take(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
+  if (!down.isPrimary || down.button !== 0) return;
+  const way = wayOf(field);
+  const { part: from, onHold } = latest.current;
+  const spotOf = ({ clientX: x, clientY: y }: PointerEvent): Spot => ({ x, y });
+  const ended = new AbortController();
+  const listen = (type: 'pointermove' | 'pointerup' | 'pointercancel', hear: (event: PointerEvent) => void) =>
+    field.addEventListener(type, (event) => event.pointerId === down.pointerId && hear(event), ended);
+  let grip: Grip = gripAt(spotOf(down), from, down.pointerType === 'mouse');
+  let last: number | undefined;
+  const follow = (event: PointerEvent): void => {
+    last = partOf(grip, way, event.clientX);
+    if (last !== undefined) latest.current.onMove(last);
+  };
+  field.setPointerCapture(down.pointerId);
+  if (grip.isSure) {
+    onHold();
+    follow(down);
+  }
+  listen('pointermove', (event) => {
+    const next = move(grip, spotOf(event));
+    if (next === 'scrolls') return ended.abort();
+    if (next.since !== undefined && grip.since === undefined) latest.current.onHold();
+    grip = next;
+    follow(event);
+  });
+  listen('pointerup', (event) => {
+    ended.abort();
+    if (grip.since !== undefined) latest.current.onEnd(last);
+    else latest.current.onTap(Math.min(1, Math.max(0, (event.clientX - way.left) / way.length)));
+  });
+  listen('pointercancel', () => {
+    ended.abort();
+    if (grip.since !== undefined) latest.current.onEnd(from);
+  });
+}

@@ -1,0 +1,52 @@
+// How far a track is, as a slider that runs by itself.
+
+import { useEffect, useState } from 'preact/hooks';
+import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
+import { say } from './language.js';
+import { clockOf, lengthOf } from './position.js';
+import { Slider } from './slider.js';
+import { isPlaying } from './transport.js';
+
+const US_PER_S = 1_000_000;
+/** Twice in each second that it shows. */
+const TICK_MS = 500;
+
+interface PositionProps {
+  readonly node: Tonearm;
+  readonly player: PlayerRecord;
+  readonly title: string;
+  readonly now: () => number;
+}
+
+export function PositionBar({ node, player, title, now }: PositionProps) {
+  const [, draw] = useState(0);
+  const runs = isPlaying(player);
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = setInterval(() => document.hidden || draw((times) => times + 1), TICK_MS);
+    return () => clearInterval(timer);
+  }, [runs]);
+  const position = positionOf(player, now());
+  const length = lengthOf(player);
+  if (position === undefined) return null;
+  if (length === undefined) return <p class="quiet">{clockOf(position)}</p>;
+  const track = player.metadata?.['mpris:trackid'];
+  return (
+    <Slider
+      class="position"
+      label={say('positionOf', { name: title })}
+      value={position}
+      max={length}
+      step={US_PER_S}
+      late
+      text={(at) => say('positionText', { position: clockOf(at), length: clockOf(length) })}
+      disabled={!player.capabilities.can_seek}
+      send={(at) =>
+        node.setPosition(player.bus_name, {
+          position: Math.min(at, length),
+          ...(track && { track_id: track }),
+        })
+      }
+    />
+  );
+}

@@ -1,0 +1,107 @@
+// A player's transport: previous, play or pause, next, repeat; and what it can be asked for.
+
+import type { PlayerRecord, Tonearm } from '../client/client.js';
+import { ActionButton, useControl } from './controls.js';
+import { Icon } from './icons.js';
+import { say } from './language.js';
+
+export function isPlaying({ playback_status }: PlayerRecord): boolean {
+  return playback_status === 'Playing';
+}
+
+/** Without one nothing can be skipped or ended, whatever the player says. */
+export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
+  return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
+}
+
+type LoopStatus = NonNullable<PlayerRecord['loop_status']>;
+
+/** What a press makes of each, and how it looks. */
+const LOOPS = {
+  None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
+  Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
+  Track: { text: 'loopTrack', icon: 'loopOne', next: 'None' },
+} as const;
+
+/** A button's name, with its player's where there are several. */
+export type Label = (what: string) => string;
+
+interface LoopProps {
+  readonly status: LoopStatus;
+  readonly label: Label;
+  readonly disabled: boolean;
+  readonly send: (status: LoopStatus) => Promise<unknown>;
+}
+
+export function LoopButton({ status, label: of, disabled, send }: LoopProps) {
+  const { shown, set } = useControl(status, send);
+  const { text, icon, next } = LOOPS[shown];
+  const label = of(say('loopOf', { what: say(text) }));
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      aria-pressed={shown !== 'None'}
+      disabled={disabled}
+      onClick={() => set(next)}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface TransportProps {
+  readonly node: Tonearm;
+  readonly player: PlayerRecord;
+  readonly label: Label;
+}
+
+export function TransportButtons({ node, player, label }: TransportProps) {
+  const { bus_name, capabilities: can, tracklist_supported } = player;
+  const playing = useControl(isPlaying(player), (wanted) =>
+    wanted ? node.play(bus_name) : node.pause(bus_name),
+  );
+  const isAble = hasTrack(player);
+  // One with a list begins it; others would take the command and do nothing.
+  const canPlay = can.can_play && (isAble || tracklist_supported);
+  const name = playing.shown ? 'pause' : 'play';
+  return (
+    <>
+      <ActionButton
+        class="icon-button"
+        icon="previous"
+        label={label(say('previous'))}
+        disabled={!can.can_go_previous || !isAble}
+        send={() => node.previous(bus_name)}
+      />
+      <button
+        type="button"
+        class="icon-button main"
+        aria-label={label(say(name))}
+        title={label(say(name))}
+        disabled={playing.shown ? !can.can_pause : !canPlay}
+        onClick={() => playing.set(!playing.shown)}
+      >
+        <Icon name={name} />
+      </button>
+      <ActionButton
+        class="icon-button"
+        icon="next"
+        label={label(say('next'))}
+        disabled={!can.can_go_next || !isAble}
+        send={() => node.next(bus_name)}
+      />
+      {can.can_pause ? null : (
+        <ActionButton
+          class="icon-button"
+          icon="stop"
+          label={label(say('stop'))}
+          disabled={!can.can_control || !isAble}
+          send={() => node.stop(bus_name)}
+        />
+      )}
+    </>
+  );
+}

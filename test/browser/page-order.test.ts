@@ -1,0 +1,96 @@
+// What is pressed stays where it is, and Stop is no trap: on a phone, where the next tap hits what stands under the thumb.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { fingerOn, PHONE } from './finger.js';
+import { NodeWithPage, output, player } from './node-with-page.js';
+
+describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  before(async () => {
+    browser = await openChromium(PHONE);
+  });
+  beforeEach(async () => {
+    node = new NodeWithPage();
+    page = await browser.context.newPage();
+  });
+  afterEach(async () => {
+    await page.close();
+    await node.close();
+  });
+  after(() => browser.close());
+
+  const open = async (): Promise<void> => {
+    await page.goto(node.url);
+    await page.locator('#system .button').first().waitFor();
+  };
+  const asked = (): object | undefined =>
+    node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status');
+  const tap = async (what: Locator): Promise<void> => {
+    const box = await what.boundingBox();
+    assert.ok(box);
+    await (await fingerOn(page)).tap([box.x + box.width / 2, box.y + box.height / 2]);
+  };
+  const names = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
+
+  test('stays in its place when it makes another output the default', async () => {
+    node.up();
+    await open();
+    const before = await names('.output .strong');
+    const button = page.getByRole('button', { name: 'Make default: Kitchen' });
+    await button.scrollIntoViewIfNeeded();
+    const height = async (): Promise<number | undefined> => (await button.boundingBox())?.y;
+    const place = await height();
+    await tap(button);
+    await until('the node is asked', () => asked() !== undefined);
+    node.change('audio', output(0, { default: false }));
+    node.change('audio', output(1, { default: true, description: 'Kitchen' }));
+    await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
+    assert.deepEqual(await names('.output .strong'), before);
+    assert.equal(await height(), place);
+  });
+
+  test('stays in its place when it pauses a player, and the player that plays is marked', async () => {
+    const [first, second] = [{ identity: 'First' }, { identity: 'Second', playback_status: 'Paused' }];
+    node.up({ players: [player('a', first), player('b', second)] });
+    await open();
+    const pause = page.getByRole('button', { name: 'Pause: First', exact: true });
+    const place = await pause.boundingBox();
+    await tap(pause);
+    await until('the node is asked', () => asked() !== undefined);
+    node.change('players', player('b', { ...second, playback_status: 'Playing' }));
+    node.change('players', player('a', { ...first, playback_status: 'Paused' }));
+    await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
+    const play = page.getByRole('button', { name: 'Play: First', exact: true });
+    assert.deepEqual(await play.boundingBox(), place);
+  });
+
+  test('Stop is not beside Pause, but with what is seldom wanted', async () => {
+    node.up();
+    await open();
+    const stop = page.getByRole('button', { name: 'Stop: Music Player Daemon' });
+    assert.equal(await stop.isVisible(), false);
+    await page.getByLabel('More of Music Player Daemon').and(page.locator('#now *')).click();
+    await stop.click();
+    await until('the node is asked', () => asked() !== undefined);
+    assert.deepEqual(asked(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
+  });
+
+  test('a player without a track says so, and offers nothing that would do nothing', async () => {
+    const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
+    node.up({ players: [player('mpv', { ...none, identity: 'mpv' })] });
+    await open();
+    await page.locator('.player').getByText('Nothing is playing').waitFor();
+    for (const name of ['Previous', 'Play', 'Next'])
+      assert.equal(await page.getByRole('button', { name, exact: true }).isDisabled(), true, name);
+    node.change('players', player('mpv', { ...none, identity: 'VLC', tracklist_supported: true }));
+    const play = page.getByRole('button', { name: 'Play', exact: true });
+    await until('one with a list can begin it', () => play.isEnabled());
+  });
+});
