@@ -13,5 +13,6 @@ export {
   type NodeState,
   positionOf,
   type Slice,
+  type UpgradeCheck,
   type UpgradeProgress,
 } from './store.js';

@@ -27,13 +27,21 @@ export interface EventData {
   'audio.output.removed': readonly OutputRecord[];
   'audio.level': { readonly outputs: readonly { readonly id: number; readonly peak: readonly number[] }[] };
   'power.action': { readonly action: 'reboot' | 'poweroff' };
-  'upgrade.info': UpgradeStatus | UpgradeRun;
+  'upgrade.info': UpgradeStatus | UpgradeRun | { readonly check: UpgradeCheck };
   'upgrade.progress': UpgradeProgress;
   'player.added': { readonly data: PlayerRecord; readonly emitted_at: number };
   'player.updated': { readonly data: PlayerRecord; readonly emitted_at: number };
   'player.removed': { readonly bus_name: string };
   'player.position': readonly PlayerPosition[];
   'backend.updated': BackendUpdateRecord;
+}
+
+/** The check unit's last run that is known. */
+export interface UpgradeCheck {
+  readonly state: 'idle' | 'running' | 'failed';
+  /** RFC 3339. */
+  readonly finished_at?: string;
+  readonly detail?: string;
 }
 
 /** A line of the upgrade script; it may hold more. */
@@ -79,7 +87,7 @@ export interface NodeState {
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, ServiceRecord>;
   /** As far as it is known: status, run, `can_*`; undefined while nothing is. */
-  readonly upgrade: Partial<UpgradeRecord> | undefined;
+  readonly upgrade: Partial<UpgradeRecord & { readonly check: UpgradeCheck }> | undefined;
   /** What may be done; asked for at each connection, as nobody announces its changes. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;
@@ -126,9 +134,10 @@ const RULES: Rules = {
     levels: new Map(outputs.map(({ id, peak }) => [id, peak])),
   }),
   'power.action': () => ({}),
-  'upgrade.info': ({ upgrade }, info) => ({
-    upgrade: 'state' in info ? { ...upgrade, run: info } : withStatus(upgrade, info),
-  }),
+  'upgrade.info': ({ upgrade }, info) => {
+    if ('check' in info) return { upgrade: { ...upgrade, check: info.check } };
+    return { upgrade: 'state' in info ? { ...upgrade, run: info } : withStatus(upgrade, info) };
+  },
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
     const { percent, step } = line;
@@ -220,10 +229,11 @@ function movedIn(players: ReadonlyMap<string, PlayerRecord>) {
 }
 
 function withStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
-  const { run, can_check, can_upgrade } = upgrade ?? {};
+  const { run, check, can_check, can_upgrade } = upgrade ?? {};
   return {
     ...status,
     ...(run && { run }),
+    ...(check && { check }),
     ...(can_check !== undefined && { can_check }),
     ...(can_upgrade !== undefined && { can_upgrade }),
   };

@@ -5,10 +5,9 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import type { Farewell } from './absence.js';
 import { Header } from './connection.js';
-import { Reporting } from './controls.js';
 import { say } from './language.js';
 import { type Levels, Metering } from './meter.js';
-import { Notices, useNotices } from './notices.js';
+import { Notices, Reporting, useNotices } from './notices.js';
 import { Outputs } from './outputs.js';
 import { Away, Pacing, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
@@ -18,7 +17,7 @@ import { Sounding } from './sounding.js';
 import { Streams, Unfolding } from './streams.js';
 import { System } from './system.js';
 import type { Turns } from './turns.js';
-import { UpgradeCard } from './upgrade.js';
+import { UpgradeCard, useSteps } from './upgrade.js';
 
 interface AppProps {
   readonly live: Live;
@@ -44,7 +43,7 @@ function useLasting(is: boolean, ms: number): boolean {
 }
 
 export function App({ live, state, isBeating, farewell, levels, turns }: AppProps) {
-  const { notices, report, dismiss } = useNotices();
+  const { notices, reporter, dismiss } = useNotices();
   const unfolding = useState(false);
   const { connection, server, upgrade } = state;
   const node = server?.hostname ?? location.hostname;
@@ -54,7 +53,7 @@ export function App({ live, state, isBeating, farewell, levels, turns }: AppProp
     document.title = node;
   }, [node]);
   return (
-    <Reporting.Provider value={report}>
+    <Reporting.Provider value={reporter}>
       <Metering.Provider value={levels}>
         <a class="skip" href="#now">
           {say('skip')}
@@ -155,7 +154,8 @@ function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): 
 }
 
 function Sections({ live, state: told }: { readonly live: Live; readonly state: NodeState }) {
-  const state = { ...told, backends: useReasons(live.node, told.backends) };
+  const upgrade = useSteps(told.upgrade);
+  const state = { ...told, upgrade, backends: useReasons(live.node, told.backends) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => isShown(state, section));
   const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));

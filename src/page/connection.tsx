@@ -8,6 +8,8 @@ import { say } from './language.js';
 
 /** How often it is looked whether an errand takes too long. */
 const LOOK_MS = 1000;
+/** Who has said that it leaves, and is still here behind so long, is here. */
+const LEAVING_MS = 10_000;
 
 const STATUS = {
   connecting: ['connecting', 'busy'],
@@ -37,8 +39,11 @@ interface HeaderProps {
 export function Header({ node, status, since, upgrade, farewell, retry }: HeaderProps) {
   const isLost = status === 'lost';
   useTicks(isLost || farewell !== undefined);
+  const now = Date.now();
+  const isLeaving = farewell !== undefined && now - farewell.at < LEAVING_MS;
   // While it is there, the card of the upgrade says what is under way.
-  const errand = errandOf(farewell, isLost ? upgrade : undefined, since, Date.now());
+  const errand =
+    isLost || isLeaving ? errandOf(farewell, isLost ? upgrade : undefined, since, now) : undefined;
   const [text, tone] = errand === undefined ? STATUS[status] : ([ERRANDS[errand][0], 'busy'] as const);
   const long = errand === undefined ? 'lostLong' : ERRANDS[errand][1];
   return (

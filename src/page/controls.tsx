@@ -1,15 +1,12 @@
 // What a hand can set: switches, choices and buttons. Each shows at once what was set, and takes it back with the
 // problem's words when the node refuses it.
 
-import { type ComponentChildren, createContext } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useCallback, useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, controlOf, SETTLE_MS, shownBy } from './control.js';
 import { Icon, type IconName } from './icons.js';
-
-type ReportError = (error: unknown) => void;
-
-/** Takes what an action was refused with. */
-export const Reporting = createContext<ReportError>(() => undefined);
+import { say } from './language.js';
+import { Reporting } from './notices.js';
 
 interface ControlHandle<T> {
   readonly shown: T;
@@ -20,13 +17,19 @@ interface ControlHandle<T> {
   readonly release: () => void;
 }
 
-/** `told` is what the node says; `send` asks it for another value, and rejects with what it answers instead. */
+/**
+ * `told` is what the node says; `send` asks it for another value, and rejects with what it answers instead; `label` is what people call
+ * the control.
+ */
 export function useControl<T>(
   told: T,
   send: (value: T) => Promise<unknown>,
+  label: string,
   same: (a: T, b: T) => boolean = Object.is,
 ): ControlHandle<T> {
-  const report = useContext(Reporting);
+  const reporter = useContext(Reporting);
+  const title = useRef('');
+  title.current = say('couldNotSet', { name: label });
   const held = useRef<Control<T>>(controlOf(told));
   const sender = useRef(send);
   sender.current = send;
@@ -38,9 +41,12 @@ export function useControl<T>(
     if (settle !== undefined) setTimeout(() => take({ kind: 'settled', turn: settle }), SETTLE_MS);
     if (next.send !== undefined) {
       sender.current(next.send.value).then(
-        () => take({ kind: 'accepted' }),
+        () => {
+          reporter.mended(title.current);
+          take({ kind: 'accepted' });
+        },
         (error: unknown) => {
-          report(error);
+          reporter.failed(title.current, error);
           take({ kind: 'refused' });
         },
       );
@@ -59,15 +65,21 @@ export function useControl<T>(
   };
 }
 
-/** An action without a value: whether it is under way, and how to begin it. */
-export function useAction(send: () => Promise<unknown>): readonly [isUnderWay: boolean, begin: () => void] {
-  const report = useContext(Reporting);
+/** An action without a value: whether it is under way, and how to begin it. `failed` says that it did not work. */
+export function useAction(
+  send: () => Promise<unknown>,
+  failed: string,
+): readonly [isUnderWay: boolean, begin: () => void] {
+  const reporter = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
   const begin = (): void => {
     if (isUnderWay) return;
     setUnderWay(true);
     send()
-      .catch(report)
+      .then(
+        () => reporter.mended(failed),
+        (error: unknown) => reporter.failed(failed, error),
+      )
       .finally(() => setUnderWay(false));
   };
   return [isUnderWay, begin];
@@ -84,7 +96,7 @@ interface ToggleProps {
 
 /** A button that stays pressed. */
 export function Toggle({ label, icon, iconOn = icon, isOn, send, disabled = false }: ToggleProps) {
-  const { shown, set } = useControl(isOn, send);
+  const { shown, set } = useControl(isOn, send, label);
   return (
     <button
       type="button"
@@ -109,7 +121,7 @@ interface SwitchProps {
 }
 
 export function Switch({ label, isOn, send, disabled = false, children }: SwitchProps) {
-  const { shown, set } = useControl(isOn, send);
+  const { shown, set } = useControl(isOn, send, label);
   return (
     <button
       type="button"
@@ -140,7 +152,7 @@ interface ChoiceProps<T extends string> {
 }
 
 export function Choice<T extends string>({ value, send, ...others }: ChoiceProps<T>) {
-  return <ChoiceOf {...others} control={useControl(value, send)} />;
+  return <ChoiceOf {...others} control={useControl(value, send, others.label)} />;
 }
 
 interface ChoiceOfProps<T extends string> extends Omit<ChoiceProps<T>, 'value' | 'send'> {
@@ -175,6 +187,8 @@ export function ChoiceOf<T extends string>({ label, options, control, disabled =
 interface ButtonProps {
   readonly send: () => Promise<unknown>;
   readonly label?: string;
+  /** What is said when it did not work; else the label is in it. */
+  readonly failed?: string;
   readonly icon?: IconName;
   readonly class?: string;
   readonly disabled?: boolean;
@@ -182,8 +196,16 @@ interface ButtonProps {
 }
 
 /** Does one thing; with an icon alone it needs a label. */
-export function ActionButton({ send, label, icon, class: of = 'button', disabled, children }: ButtonProps) {
-  const [isUnderWay, begin] = useAction(send);
+export function ActionButton({
+  send,
+  label,
+  failed,
+  icon,
+  class: of = 'button',
+  disabled,
+  children,
+}: ButtonProps) {
+  const [isUnderWay, begin] = useAction(send, failed ?? say('didNotWork', { what: label ?? '' }));
   return (
     <button
       type="button"

@@ -78,13 +78,14 @@ interface OutputPartProps {
 }
 
 function DefaultButton({ node, output, name }: OutputPartProps) {
-  const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id));
+  const label = say('makeDefaultOf', { name });
+  const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
   // One button in both states: it keeps the focus.
   return (
     <button
       type="button"
       class="button small plain"
-      aria-label={say('makeDefaultOf', { name })}
+      aria-label={label}
       aria-pressed={shown}
       onClick={() => shown || set(true)}
     >

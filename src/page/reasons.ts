@@ -1,7 +1,36 @@
-// Why a backend is away: events tell it, and the snapshot with which a stream begins does not, so that it is asked for.
+// Why something did not work, in few words; and why a backend is away: events tell it, and the snapshot with which a stream begins does
+// not, so that it is asked for.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
+import type { BackendInfo, NodeState, ProblemError, Tonearm } from '../client/client.js';
+import type { TextKey } from './english.js';
+import { say } from './language.js';
+
+const REASONS: Readonly<Record<string, TextKey>> = {
+  unavailable: 'becauseAway',
+  timeout: 'becauseSilent',
+  inhibited: 'becauseBusy',
+  'run-in-progress': 'becauseBusy',
+  'in-progress': 'becauseBusy',
+  'not-able': 'becauseForbidden',
+  'not-granted': 'becauseForbidden',
+  'capability-off': 'becauseForbidden',
+  unreachable: 'becauseLost',
+  silent: 'becauseLost',
+  offline: 'becauseLost',
+  bye: 'becauseLost',
+};
+
+/** As systemd says it of a process: `code=exited, status=1/FAILURE`. */
+const EXIT_STATUS = /\bstatus=(\d+)/;
+
+/** Undefined where only the problem's own words say more. */
+export function reasonFor({ code, problem }: ProblemError): string | undefined {
+  const status = EXIT_STATUS.exec(problem.detail)?.[1];
+  if (status !== undefined) return say('exitStatus', { status });
+  const reason = Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
+  return reason === undefined ? undefined : say(reason);
+}
 
 type BackendStates = NodeState['backends'];
 

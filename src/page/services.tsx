@@ -1,53 +1,83 @@
-// The units of both scopes: those of the user can be started, stopped, restarted and enabled, those of the system are shown.
+// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled, those of the system are
+// shown.
 
+import { useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
-import { ActionButton, Switch, useControl } from './controls.js';
+import { Switch } from './controls.js';
 import type { TextKey } from './english.js';
+import { Icon } from './icons.js';
 import { say } from './language.js';
 import { Cards, Empty, Name, still } from './parts.js';
+import { useUnitCommands, type Verb } from './unit-commands.js';
 
 interface ServicesProps {
   readonly node: Tonearm;
   readonly services: readonly ServiceRecord[];
 }
 
+/** Before what is only watched stands what can be set. */
 export function Services({ node, services }: ServicesProps) {
   if (services.length === 0) return <Empty>{say('noServices')}</Empty>;
+  const sorted = [...services].sort((a, b) => Number(isMine(b)) - Number(isMine(a)));
   return (
     <Cards>
-      {services.map((service) => (
+      {sorted.map((service) => (
         <ServiceCard key={`${service.scope}/${service.name}`} node={node} service={service} />
       ))}
     </Cards>
   );
 }
 
+function isMine({ scope, exists }: ServiceRecord): boolean {
+  return scope === 'user' && exists;
+}
+
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
 
-/** How a state is said, and in which colour. */
-const STATES: Readonly<Record<ActiveState, readonly [text: TextKey, tone: 'good' | 'bad' | 'busy' | 'off']>> =
-  {
-    active: ['active', 'good'],
-    reloading: ['starting', 'busy'],
-    inactive: ['stopped', 'off'],
-    failed: ['failed', 'bad'],
-    activating: ['starting', 'busy'],
-    deactivating: ['stopping', 'busy'],
-    maintenance: ['maintenance', 'busy'],
-  };
+interface Shown {
+  readonly text: TextKey;
+  readonly tone: 'good' | 'bad' | 'busy' | 'off';
+  /** What the one button does; without one nothing can be done now. */
+  readonly verb?: Exclude<Verb, 'restart'>;
+}
+
+const STATES: Readonly<Record<ActiveState, Shown>> = {
+  active: { text: 'active', tone: 'good', verb: 'stop' },
+  reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
+  inactive: { text: 'stopped', tone: 'off', verb: 'start' },
+  failed: { text: 'failed', tone: 'bad', verb: 'start' },
+  // It may hang there.
+  activating: { text: 'starting', tone: 'busy', verb: 'stop' },
+  // What is asked for now would wait until it has ended.
+  deactivating: { text: 'stopping', tone: 'busy' },
+  maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
+};
+
+/** What a unit is on its way to, until systemd tells. */
+const WAYS: Readonly<Record<Verb, Shown>> = {
+  start: STATES.activating,
+  stop: STATES.deactivating,
+  restart: { text: 'restarting', tone: 'busy', verb: 'stop' },
+};
+
+const MISSING: Shown = { text: 'missing', tone: 'bad' };
+const RESTARTED: Shown = { text: 'restarted', tone: 'good', verb: 'stop' };
+
+function shownOf({ active_state = 'inactive', exists, running }: ServiceRecord): Shown {
+  if (!exists) return MISSING;
+  const shown = STATES[active_state];
+  return active_state === 'active' && running ? { ...shown, text: 'running' } : shown;
+}
 
 const ServiceCard = still(
   ({ node, service }: { readonly node: Tonearm; readonly service: ServiceRecord }) => {
-    const { name, scope, description, exists, enabled, active_state = 'inactive' } = service;
-    const isActive = active_state === 'active' || active_state === 'reloading';
-    const active = useControl(isActive, (wanted) =>
-      wanted ? node.startUnit(scope, name) : node.stopUnit(scope, name),
-    );
+    const { name, scope, description } = service;
     const title = description || name;
-    const isMine = scope === 'user' && exists;
-    const [text, tone] = active.isOnItsWay
-      ? ([active.shown ? 'starting' : 'stopping', 'busy'] as const)
-      : STATES[active_state];
+    const [isOpen, open] = useState(false);
+    const { verb, hasRestarted, run } = useUnitCommands(node, service, title);
+    const known = shownOf(service);
+    const done = hasRestarted && known.verb === 'stop' ? RESTARTED : undefined;
+    const shown = done ?? (verb === undefined || hasRestarted ? known : WAYS[verb]);
     return (
       <li class="card service">
         <div class="row">
@@ -55,61 +85,98 @@ const ServiceCard = still(
             <p class="strong clip">
               <Name>{title}</Name>
             </p>
-            <p class="quiet clip">
-              <bdi>{name}</bdi>
-            </p>
+            <State {...shown} isWatched={scope === 'system'} />
           </div>
-          <State tone={exists ? tone : 'bad'} text={exists ? sayActive(service, text) : say('missing')} />
+          {isMine(service) ? (
+            <button
+              type="button"
+              class="button small"
+              aria-label={say(shown.verb === 'start' ? 'startOf' : 'stopOf', { name: title })}
+              disabled={shown.verb === undefined}
+              onClick={() => shown.verb !== undefined && run(shown.verb)}
+            >
+              {say(shown.verb === 'start' ? 'start' : 'stop')}
+            </button>
+          ) : null}
+          <button
+            type="button"
+            class="icon-button unfold"
+            aria-label={say('moreOf', { name: title })}
+            aria-expanded={isOpen}
+            onClick={() => open(!isOpen)}
+          >
+            <Icon name="more" />
+          </button>
         </div>
-        <div class="row wrap-row">
-          {isMine ? (
-            <>
-              <button
-                type="button"
-                class="button small"
-                aria-label={say(active.shown ? 'stopOf' : 'startOf', { name: title })}
-                onClick={() => active.set(!active.shown)}
-              >
-                {say(active.shown ? 'stop' : 'start')}
-              </button>
-              <ActionButton
-                class="button small"
-                label={say('restartOf', { name: title })}
-                send={() => node.restartUnit(scope, name)}
-              >
-                {say('restart')}
-              </ActionButton>
-              <ServiceLink service={service} name={title} />
-              <Switch
-                label={say('autostartOf', { name: title })}
-                isOn={enabled}
-                send={(wanted) => (wanted ? node.enableUnit(scope, name) : node.disableUnit(scope, name))}
-              >
-                {say('autostart')}
-              </Switch>
-            </>
-          ) : (
-            <>
-              {scope === 'system' ? <span class="tag">{say('readOnly')}</span> : null}
-              <ServiceLink service={service} name={title} />
-            </>
-          )}
-        </div>
+        {isOpen ? (
+          <ServiceMore
+            node={node}
+            service={service}
+            title={title}
+            restart={() => run('restart')}
+            isStill={shown.verb === undefined}
+          />
+        ) : null}
       </li>
     );
   },
 );
 
-function sayActive({ running }: ServiceRecord, text: TextKey): string {
-  return say(text === 'active' && running ? 'running' : text);
+interface MoreProps {
+  readonly node: Tonearm;
+  readonly service: ServiceRecord;
+  readonly title: string;
+  readonly restart: () => void;
+  /** Nothing can be begun now. */
+  readonly isStill: boolean;
 }
 
-function State({ tone, text }: { readonly tone: string; readonly text: string }) {
+function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
+  const { name, scope, enabled } = service;
   return (
-    <span class={`state ${tone}`}>
+    <>
+      <p class="quiet wrap">
+        <bdi>{name}</bdi>
+      </p>
+      <div class="row wrap-row">
+        {isMine(service) ? (
+          <button
+            type="button"
+            class="button small"
+            aria-label={say('restartOf', { name: title })}
+            disabled={isStill}
+            onClick={restart}
+          >
+            {say('restart')}
+          </button>
+        ) : null}
+        <ServiceLink service={service} name={title} />
+        {isMine(service) ? (
+          <Switch
+            label={say('autostartOf', { name: title })}
+            isOn={enabled}
+            send={(wanted) => (wanted ? node.enableUnit(scope, name) : node.disableUnit(scope, name))}
+          >
+            {say('autostart')}
+          </Switch>
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+interface StateProps extends Shown {
+  /** It can only be watched here. */
+  readonly isWatched: boolean;
+}
+
+function State({ tone, text, isWatched }: StateProps) {
+  return (
+    <p class={`state ${tone}`}>
       <span class="dot" aria-hidden="true" />
-      {text}
-    </span>
+      {say(text)}
+      {isWatched ? ` · ${say('readOnly')}` : ''}
+    </p>
   );
 }
 

@@ -25,7 +25,7 @@ interface SliderProps {
 export function Slider(props: SliderProps) {
   const { label, value, min = 0, max = 1, step: by = 0.01, text, send, disabled = false, late } = props;
   const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
-  const { shown, set, hold, release } = useControl(value, send, alike);
+  const { shown, set, hold, release } = useControl(value, send, label, alike);
   const [preview, setPreview] = useState<number>();
   const input = useRef<HTMLInputElement>(null);
   const ramp = useRamp(set);

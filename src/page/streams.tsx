@@ -131,7 +131,11 @@ interface ControlsProps extends Omit<RowProps, 'id' | 'rows'> {
 
 function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
   const { id, name, app, corked, muted, volume, output = '' } = stream;
-  const placed = useControl(output, (wanted) => node.moveClient(id, { output: wanted }));
+  const placed = useControl(
+    output,
+    (wanted) => node.moveClient(id, { output: wanted }),
+    say('moveOf', { name }),
+  );
   const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
   return (
     <>

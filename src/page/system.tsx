@@ -7,6 +7,7 @@ import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
 import { sayState, still } from './parts.js';
+import { Question } from './question.js';
 
 interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
   readonly node: Tonearm;
@@ -92,15 +93,18 @@ interface PowerProps {
 function Power({ node, power, name }: PowerProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [action, setAction] = useState<PowerAction>('reboot');
-  const [isUnderWay, begin] = useAction(async () => {
-    try {
-      await (action === 'reboot' ? node.reboot() : node.powerOff());
-    } finally {
-      dialog.current?.close();
-    }
-  });
   const { ask, tell, yes } = ACTIONS[action];
   const names = { node: `\u2068${name}\u2069` };
+  const [isUnderWay, begin] = useAction(
+    async () => {
+      try {
+        await (action === 'reboot' ? node.reboot() : node.powerOff());
+      } finally {
+        dialog.current?.close();
+      }
+    },
+    say('didNotWork', { what: say(yes, names) }),
+  );
   const open = (wanted: PowerAction): void => {
     setAction(wanted);
     dialog.current?.showModal();
@@ -117,23 +121,14 @@ function Power({ node, power, name }: PowerProps) {
           </button>
         ))}
       </div>
-      {/* The first button has the focus when it opens: the one that does nothing. */}
-      <dialog ref={dialog} aria-labelledby="power-ask" aria-describedby="power-tell">
-        <h2 id="power-ask" class="wrap">
-          {say(ask, names)}
-        </h2>
-        <p id="power-tell" class="wrap">
-          {say(tell, names)}
-        </p>
-        <div class="row wrap-row end">
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>
-            {say('cancel')}
-          </button>
-          <button type="button" class="button danger" aria-busy={isUnderWay} onClick={begin}>
-            <span class="clip">{say(yes, names)}</span>
-          </button>
-        </div>
-      </dialog>
+      <Question
+        {...{ dialog, isUnderWay, begin }}
+        id="power"
+        ask={say(ask, names)}
+        tell={say(tell, names)}
+        yes={say(yes, names)}
+        isDangerous
+      />
     </div>
   );
 }

@@ -34,7 +34,7 @@ interface LoopProps {
 }
 
 export function LoopButton({ status, label: of, disabled, send }: LoopProps) {
-  const { shown, set } = useControl(status, send);
+  const { shown, set } = useControl(status, send, of(say('loop')));
   const { text, icon, next } = LOOPS[shown];
   const label = of(say('loopOf', { what: say(text) }));
   return (
@@ -60,8 +60,10 @@ interface TransportProps {
 
 export function TransportButtons({ node, player, label }: TransportProps) {
   const { bus_name, capabilities: can, tracklist_supported } = player;
-  const playing = useControl(isPlaying(player), (wanted) =>
-    wanted ? node.play(bus_name) : node.pause(bus_name),
+  const playing = useControl(
+    isPlaying(player),
+    (wanted) => (wanted ? node.play(bus_name) : node.pause(bus_name)),
+    player.identity,
   );
   const isAble = hasTrack(player);
   // One with a list begins it; others would take the command and do nothing.

@@ -1,19 +1,24 @@
 // The node's upgrade: which version runs, which one could, the way to it while it is under way, and how the last one ended.
 
-import type { Tonearm, UpgradeRecord, UpgradeRun } from '../client/client.js';
-import { ActionButton } from './controls.js';
+import { useRef } from 'preact/hooks';
+import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
+import { useAction } from './controls.js';
 import { say, sayTime } from './language.js';
 import { still } from './parts.js';
+import { Question } from './question.js';
+
+type Upgrade = NonNullable<NodeState['upgrade']>;
 
 interface UpgradeProps {
   readonly node: Tonearm;
-  readonly upgrade: Partial<UpgradeRecord>;
+  readonly upgrade: Upgrade;
 }
 
 export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
-  const { run = { state: 'idle' } } = upgrade;
+  const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
+  const checkedAt = check?.finished_at ?? checked_at;
   return (
     <div class="card">
       <p class="strong wrap">
@@ -25,24 +30,11 @@ export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
       </p>
       {current === '' ? null : <p class="quiet wrap">{say('installed', { version: bidi(current) })}</p>}
       {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
-      {checked_at === undefined || isRunning ? null : (
-        <p class="quiet">{say('checkedAt', { time: sayTime(checked_at) })}</p>
-      )}
+      {isRunning ? null : <LastCheck check={check} at={checkedAt} />}
       {isRunning ? null : (
         <div class="row wrap-row">
-          {can_upgrade ? (
-            <ActionButton
-              class={`button ${upgrade_available ? 'main' : ''}`}
-              send={() => node.startUpgrade()}
-            >
-              <span class="clip">
-                {upgrade_available && latest !== ''
-                  ? say('upgradeNow', { version: bidi(latest) })
-                  : say('upgradeAny')}
-              </span>
-            </ActionButton>
-          ) : null}
-          {can_check ? <ActionButton send={() => node.checkUpgrade()}>{say('check')}</ActionButton> : null}
+          {can_upgrade && upgrade_available ? <UpgradeButton node={node} latest={latest} /> : null}
+          {can_check ? <CheckButton node={node} isRunning={check?.state === 'running'} /> : null}
         </div>
       )}
     </div>
@@ -52,6 +44,59 @@ export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
 /** Within a sentence: the marks that `bdi` stands for. */
 function bidi(text: string): string {
   return `\u2068${text}\u2069`;
+}
+
+function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly latest: string }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const text = latest === '' ? say('upgradeAny') : say('upgradeNow', { version: bidi(latest) });
+  const [isUnderWay, begin] = useAction(async () => {
+    try {
+      await node.startUpgrade();
+    } finally {
+      dialog.current?.close();
+    }
+  }, say('couldNotUpgrade'));
+  return (
+    <>
+      <button type="button" class="button main" onClick={() => dialog.current?.showModal()}>
+        <span class="clip">{text}</span>
+      </button>
+      <Question
+        {...{ dialog, isUnderWay, begin }}
+        id="upgrade"
+        ask={latest === '' ? say('upgradeAnyAsk') : say('upgradeAsk', { version: bidi(latest) })}
+        tell={say('upgradeTell')}
+        yes={text}
+      />
+    </>
+  );
+}
+
+function CheckButton({ node, isRunning }: { readonly node: Tonearm; readonly isRunning: boolean }) {
+  const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), say('couldNotCheck'));
+  const isLooking = isUnderWay || isRunning;
+  return (
+    <button type="button" class="button" aria-busy={isLooking} onClick={() => isLooking || begin()}>
+      <span role="status">{say(isLooking ? 'checking' : 'check')}</span>
+    </button>
+  );
+}
+
+interface LastCheckProps {
+  readonly check: UpgradeCheck | undefined;
+  readonly at: string | undefined;
+}
+
+function LastCheck({ check, at }: LastCheckProps) {
+  if (check?.state === 'failed')
+    return (
+      <p class="bad-text wrap" role="status">
+        {check.detail === undefined
+          ? say('couldNotCheck')
+          : say('because', { what: say('couldNotCheck'), reason: bidi(check.detail) })}
+      </p>
+    );
+  return at === undefined ? null : <p class="quiet">{say('checkedAt', { time: sayTime(at) })}</p>;
 }
 
 function Progress({ percent, step }: UpgradeRun) {
@@ -71,12 +116,27 @@ function Progress({ percent, step }: UpgradeRun) {
   );
 }
 
-function LastRun({ run: { state, finished_at } }: { readonly run: UpgradeRun }) {
+function LastRun({ run: { state, step, finished_at } }: { readonly run: UpgradeRun }) {
   if (finished_at === undefined) return null;
   const time = sayTime(finished_at);
-  return state === 'failed' ? (
-    <p class="bad-text">{say('upgradeFailed', { time })}</p>
-  ) : (
-    <p class="quiet">{say('upgradeDone', { time })}</p>
+  if (state !== 'failed') return <p class="quiet">{say('upgradeDone', { time })}</p>;
+  return (
+    <p class="bad-text wrap">
+      {step === undefined
+        ? say('upgradeFailed', { time })
+        : say('upgradeFailedAt', { time, step: bidi(step) })}
+    </p>
   );
+}
+
+/** With the last step that was told of this run: a service that restarts meanwhile, or fails, does not know it any more. */
+export function useSteps(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
+  const last = useRef<UpgradeRun | undefined>(undefined);
+  const run = upgrade?.run;
+  if (run?.state === 'running' && run.step !== undefined) last.current = run;
+  const { current } = last;
+  if (run === undefined || run.step !== undefined || current === undefined) return upgrade;
+  if (run.state === 'idle' || run.started_at !== current.started_at) return upgrade;
+  const { percent, step } = current;
+  return { ...upgrade, run: { ...run, ...(step && { step }), ...(percent !== undefined && { percent }) } };
 }

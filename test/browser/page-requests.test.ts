@@ -8,7 +8,7 @@ import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, ORDINARY, player, service, stream } from './node-with-page.js';
+import { NodeWithPage, ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -20,7 +20,6 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['switch', 'Autostart of Music Player Daemon', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
   ['button', 'Check now', { do: 'check' }],
-  ['button', 'Upgrade to \u20681.5.0\u2069', { do: 'start' }],
   ['button', 'Pause', { do: 'pause', player: PLAYER }],
   ['button', 'Next', { do: 'next', player: PLAYER }],
   ['button', 'Shuffle', { do: 'shuffle', player: PLAYER, shuffle: true }],
@@ -61,17 +60,70 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   const focused = (): Promise<unknown> => page.evaluate("document.activeElement.getAttribute('aria-label')");
 
+  const unfold = (): Promise<void> =>
+    page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
+
   for (const [role, name, command] of ROWS) {
     test(`${name}, by a click and by the keyboard`, async () => {
+      await unfold();
       await page.getByRole(role, { name, exact: true }).click();
       assert.deepEqual(await asked(), command);
       await page.reload();
       await page.getByText('Connected', { exact: true }).waitFor();
+      await unfold();
       node.backends.asked.length = 0;
       await page.getByRole(role, { name, exact: true }).press('Enter');
       assert.deepEqual(await asked(), command);
     });
   }
+
+  test('for an upgrade only behind a question that names the version', async () => {
+    const button = page.getByRole('button', { name: 'Upgrade to \u20681.5.0\u2069' });
+    await button.click();
+    const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
+    await dialog.getByText('The node may restart.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.deepEqual(node.backends.asked, []);
+    await button.press('Enter');
+    await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
+    assert.deepEqual(await asked(), { do: 'start' });
+  });
+
+  test('for no upgrade where there is none', async () => {
+    node.change('upgrade', ...upgrade({}));
+    await page.getByText('Up to date').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^Upgrade/ }).count(), 0);
+    await page.getByRole('button', { name: 'Check now' }).waitFor();
+  });
+
+  test('for a look at what there is, and says that it looks', async () => {
+    const answer = node.backends.hold();
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByText('Looking').waitFor();
+    answer({
+      ok: false,
+      fault: 'refused',
+      detail: 'Main process exited, code=exited, status=2/INVALIDARGUMENT',
+    });
+    await page.getByText('Looking for upgrades did not work: exit status 2').waitFor();
+    await page.getByRole('button', { name: 'Check now' }).waitFor();
+  });
+
+  test('nothing of a run, whose step it keeps when the service has forgotten it', async () => {
+    const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
+    node.change('upgrade', ...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
+    const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
+    node.change('upgrade', { kind: 'event', type: 'upgrade.progress', json: JSON.stringify(line) });
+    await page.getByText('Restarting the service').waitFor();
+    node.health('upgrade', 'connecting');
+    await page.getByText('Restarting the service').waitFor({ state: 'detached' });
+    node.change('upgrade', ...upgrade({}, running));
+    node.health('upgrade', 'up');
+    await page.getByText('Restarting the service').waitFor();
+    const failed = { ...running, state: 'failed', finished_at: '2026-01-01T10:05:00Z' };
+    node.change('upgrade', ...upgrade({}, failed));
+    await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
+  });
 
   test('for a port', async () => {
     await page.getByLabel('More of Living room').click();
@@ -167,7 +219,9 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('nothing of units that are only shown', async () => {
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
-    assert.equal(await card.getByRole('button').count(), 0);
+    await card.getByRole('button', { name: 'More of Bluetooth service' }).click();
+    await card.getByText('bluetooth.service').waitFor();
+    assert.equal(await card.getByRole('button').count(), 1);
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
@@ -175,6 +229,8 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     await mute.click();
+    await page.getByRole('alert').getByText('Mute Living room could not be changed').waitFor();
+    await page.getByRole('alert').getByText('Details').click();
     await page.getByRole('alert').getByText('No such entity').waitFor();
     assert.equal(await mute.getAttribute('aria-pressed'), 'false');
     await page.getByRole('button', { name: 'Dismiss' }).click();
@@ -213,7 +269,8 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('a unit whose address is no address of a page has no link', async () => {
     node.change('systemd', service('mpd.service', { description: 'X', url: 'javascript:alert(1)' }));
-    await page.locator('.service').filter({ hasText: 'X' }).waitFor();
+    await page.getByRole('button', { name: 'More of X' }).click();
+    await page.locator('.service').getByText('mpd.service').waitFor();
     assert.equal(await page.locator('.service').filter({ hasText: 'X' }).getByRole('link').count(), 0);
   });
 });

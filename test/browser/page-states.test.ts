@@ -152,7 +152,9 @@ export const STATES: Readonly<Record<string, State>> = {
         fault: 'refused',
         detail: 'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC',
       };
-      await page.getByRole('button', { name: 'Restart AirPlay receiver' }).click();
+      await page.getByRole('button', { name: 'Start AirPlay receiver' }).click();
+      await page.getByText('AirPlay receiver could not start: exit status 203').waitFor();
+      await page.getByRole('alert').getByText('Details').click();
       await page.getByText('status=203/EXEC').waitFor();
     },
   },
@@ -162,7 +164,12 @@ export const STATES: Readonly<Record<string, State>> = {
       await page.getByRole('dialog').waitFor();
     },
   },
-  opened: { act: (page) => page.getByLabel('More of Living room').click() },
+  opened: {
+    act: async (page) => {
+      await page.getByLabel('More of Living room').click();
+      for (const more of await page.getByLabel('More of Music Player Daemon').all()) await more.click();
+    },
+  },
   dragged: {
     act: async (page) => {
       const handle = page.locator('.drag-handle').first();

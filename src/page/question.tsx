@@ -1,0 +1,43 @@
+// A question before what cannot be taken back: it names what will happen, and its first button does nothing.
+
+import type { RefObject } from 'preact';
+
+import { say } from './language.js';
+
+interface QuestionProps {
+  readonly dialog: RefObject<HTMLDialogElement | null>;
+  /** Of its texts. */
+  readonly id: string;
+  readonly ask: string;
+  readonly tell: string;
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+  readonly isUnderWay: boolean;
+  readonly begin: () => void;
+}
+
+export function Question({ dialog, id, ask, tell, yes, isDangerous, isUnderWay, begin }: QuestionProps) {
+  return (
+    <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-tell`}>
+      <h2 id={`${id}-ask`} class="wrap">
+        {ask}
+      </h2>
+      <p id={`${id}-tell`} class="wrap">
+        {tell}
+      </p>
+      <div class="row wrap-row end">
+        <button type="button" class="button" onClick={() => dialog.current?.close()}>
+          {say('cancel')}
+        </button>
+        <button
+          type="button"
+          class={`button ${isDangerous ? 'danger' : 'main'}`}
+          aria-busy={isUnderWay}
+          onClick={begin}
+        >
+          <span class="clip">{yes}</span>
+        </button>
+      </div>
+    </dialog>
+  );
+}

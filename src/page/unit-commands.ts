@@ -1,0 +1,75 @@
+// What a unit has been told by this page: shown until systemd tells of it. A newer command never waits behind an older one.
+
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { ServiceRecord, Tonearm } from '../client/client.js';
+import { SETTLE_MS } from './control.js';
+import type { TextKey } from './english.js';
+import { say } from './language.js';
+import { Reporting, useMended } from './notices.js';
+
+export type Verb = 'start' | 'stop' | 'restart';
+
+const FAILED: Readonly<Record<Verb, TextKey>> = {
+  start: 'couldNotStart',
+  stop: 'couldNotStop',
+  restart: 'couldNotRestart',
+};
+
+/** For so long it is said that a unit was restarted: else nothing would tell. */
+const SAID_MS = 2000;
+
+export interface UnitCommands {
+  /** Under way, or accepted just now. */
+  readonly verb: Verb | undefined;
+  readonly hasRestarted: boolean;
+  readonly run: (verb: Verb) => void;
+}
+
+export function useUnitCommands(node: Tonearm, unit: ServiceRecord, title: string): UnitCommands {
+  const { scope, name, active_state } = unit;
+  const reporter = useContext(Reporting);
+  const [verb, setVerb] = useState<Verb>();
+  const [hasRestarted, setRestarted] = useState(false);
+  /** Counts commands: what an older one comes to is of no interest, as the newer one may have cancelled it. */
+  const turn = useRef(0);
+  const isAccepted = useRef(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useMended(say('couldNotStart', { name: title }), active_state === 'active');
+  useMended(say('couldNotRestart', { name: title }), active_state === 'active');
+  useMended(say('couldNotStop', { name: title }), active_state === 'inactive');
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    // It is as it was told to be, or as it has become.
+    if (isAccepted.current) setVerb(undefined);
+  }, [active_state]);
+  const run = (wanted: Verb): void => {
+    turn.current += 1;
+    const mine = turn.current;
+    isAccepted.current = false;
+    clearTimeout(timer.current);
+    setVerb(wanted);
+    setRestarted(false);
+    const accepted = (): void => {
+      isAccepted.current = true;
+      setRestarted(wanted === 'restart');
+      timer.current = setTimeout(
+        () => {
+          setVerb(undefined);
+          setRestarted(false);
+        },
+        wanted === 'restart' ? SAID_MS : SETTLE_MS,
+      );
+    };
+    const refused = (error: unknown): void => {
+      reporter.failed(say(FAILED[wanted], { name: title }), error);
+      setVerb(undefined);
+    };
+    const { startUnit, stopUnit, restartUnit } = node;
+    const send = { start: startUnit, stop: stopUnit, restart: restartUnit }[wanted];
+    send(scope, name).then(
+      () => mine === turn.current && accepted(),
+      (error: unknown) => mine === turn.current && refused(error),
+    );
+  };
+  return { verb, hasRestarted, run };
+}

@@ -1,0 +1,127 @@
+// Units on the page: what can be done while one starts, stops and restarts, and what is said of one that could not.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { fingerOn, PHONE, spotOn } from './finger.js';
+import { NodeWithPage, service } from './node-with-page.js';
+
+const MPD = { description: 'MPD' };
+const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
+
+describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  before(async () => {
+    browser = await openChromium(PHONE);
+  });
+  beforeEach(async () => {
+    node = new NodeWithPage();
+    page = await browser.context.newPage();
+  });
+  afterEach(async () => {
+    await page.close();
+    await node.close();
+  });
+  after(() => browser.close());
+
+  const open = async (more: object): Promise<void> => {
+    node.up({ systemd: [service('mpd.service', more)] });
+    await page.goto(node.url);
+    await page.locator('.service').waitFor();
+    node.backends.asked.length = 0;
+  };
+  const tell = (more: object): void => node.change('systemd', service('mpd.service', more));
+  const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
+  const says = (text: string): Promise<void> =>
+    page.locator('.service .state').getByText(text, { exact: true }).waitFor();
+  const commands = (): string[] =>
+    node.backends.asked.map(({ command }) => command.do).filter((each) => each !== 'status');
+  const asks = (...wanted: string[]): Promise<unknown> =>
+    until(wanted.join(), () => commands().join() === wanted.join());
+
+  test('that hangs as it starts can be stopped at once, and its start is no trouble then', async () => {
+    await open(DEAD);
+    const start = node.backends.hold();
+    await button('Start').click();
+    await says('Starting');
+    await asks('start');
+    node.backends.answer = { ok: true };
+    await button('Stop').click();
+    await asks('start', 'stop');
+    start({ ok: false, fault: 'refused', detail: 'The job ended canceled' });
+    await says('Stopping');
+    tell(DEAD);
+    await says('Stopped');
+    assert.equal(await page.locator('.notice').count(), 0);
+  });
+
+  test('that somebody else starts can be stopped, and one that stops is left alone', async () => {
+    await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
+    await says('Starting');
+    assert.equal(await button('Stop').isEnabled(), true);
+    tell({ ...MPD, active_state: 'deactivating', sub_state: 'stop-sigterm', running: false });
+    await says('Stopping');
+    assert.equal(await button('Stop').isDisabled(), true);
+    await page.getByRole('button', { name: 'More of MPD' }).click();
+    assert.equal(await button('Restart').isDisabled(), true);
+  });
+
+  test('that was restarted says so', async () => {
+    await open(MPD);
+    await page.getByRole('button', { name: 'More of MPD' }).click();
+    await button('Restart').click();
+    await asks('restart');
+    await says('Restarted');
+    await says('Running');
+  });
+
+  test('that could not start is named, with the reason, until it runs', async () => {
+    await open(DEAD);
+    const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';
+    node.backends.answer = { ok: false, fault: 'refused', detail };
+    await button('Start').click();
+    const notice = page.getByRole('alert');
+    await notice.getByText('MPD could not start: exit status 1', { exact: true }).waitFor();
+    assert.equal(await notice.getByText(detail).isVisible(), false);
+    await notice.getByText('Details').click();
+    await notice.getByText(detail).waitFor();
+    tell(MPD);
+    await page.locator('.notice').waitFor({ state: 'detached' });
+  });
+
+  test('whose trouble is old is said no more', async () => {
+    await page.clock.install();
+    await open(DEAD);
+    node.backends.answer = { ok: false, fault: 'timeout', detail: 'no answer' };
+    await button('Start').click();
+    await page.getByText('MPD could not start: there was no answer in time').waitFor();
+    await page.clock.runFor(11_000);
+    await page.locator('.notice').waitFor({ state: 'detached' });
+  });
+
+  test('and any trouble stands where no hand is, at the foot of the screen or at its head', async () => {
+    await open(MPD);
+    node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
+    const finger = await fingerOn(page);
+    for (const [name, block] of [
+      ['Volume of Living room', 'end'],
+      ['Volume of Living room', 'start'],
+    ] as const) {
+      const slider = page.getByRole('slider', { name, exact: true }).first();
+      await slider.evaluate((element, at) => element.scrollIntoView({ block: at }), block);
+      const [, y] = await spotOn(slider, 0.2);
+      await finger.tap(await spotOn(slider, block === 'end' ? 0.2 : 0.1));
+      await page.getByText('Volume of Living room could not be changed').waitFor();
+      const box = await page.locator('.notice').boundingBox();
+      assert.ok(box);
+      assert.ok(y < box.y || y > box.y + box.height, `${y} in ${JSON.stringify(box)}`);
+      await page.getByRole('button', { name: 'Dismiss' }).click();
+      await page.locator('.notice').waitFor({ state: 'detached' });
+    }
+  });
+});
