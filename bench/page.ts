@@ -1,4 +1,4 @@
-// The page with 150 streams, of which one changes 20 times a second: its tasks of more than 50 ms (those that a hand feels) with the
+// The page with 64 streams, of which one changes 20 times a second: its tasks of more than 50 ms (those that a hand feels) with the
 // CPU slowed six times, and how old a change is when it is shown. By the clock, which other programs on the machine lengthen; and by
 // the CPU time of the same at full speed, six times: that says what a task is. Beside them an empty page, served by the same gateway: what
 // the browser does for any. Its full collections of garbage, which it begins when it likes, have rows of their own. Then how soon a second browser shows what a hand does.
@@ -16,7 +16,7 @@ import { type Context, measurement } from './support/measurement.js';
 import { type Task, tasksWhile } from './support/page-tasks.js';
 import type { Row } from './support/rows.js';
 
-const STREAMS = 150;
+const STREAMS = 64;
 const CHANGES = 200;
 const EVERY_MS = 50;
 const SLOWED = 6;

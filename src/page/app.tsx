@@ -25,6 +25,8 @@ interface AppProps {
   /** It answers, whatever the stream says. */
   readonly isBeating: boolean;
   readonly farewell: Farewell | undefined;
+  /** The node serves a newer page. */
+  readonly isOld: boolean;
   readonly levels: Levels;
   readonly turns: Turns;
 }
@@ -42,7 +44,7 @@ function useLasting(is: boolean, ms: number): boolean {
   return is && lasts;
 }
 
-export function App({ live, state, isBeating, farewell, levels, turns }: AppProps) {
+export function App({ live, state, isBeating, farewell, isOld, levels, turns }: AppProps) {
   const { notices, reporter, dismiss } = useNotices();
   const unfolding = useState(false);
   const { connection, server, upgrade } = state;
@@ -59,7 +61,7 @@ export function App({ live, state, isBeating, farewell, levels, turns }: AppProp
           {say('skip')}
         </a>
         <Header
-          {...{ node, status, upgrade, farewell }}
+          {...{ node, status, upgrade, farewell, isOld }}
           since={connection.since}
           retry={() => live.reconnect()}
         />

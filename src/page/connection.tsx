@@ -33,10 +33,11 @@ interface HeaderProps {
   readonly upgrade: NodeState['upgrade'];
   /** What the node has said last of leaving. */
   readonly farewell: Farewell | undefined;
+  readonly isOld: boolean;
   readonly retry: () => void;
 }
 
-export function Header({ node, status, since, upgrade, farewell, retry }: HeaderProps) {
+export function Header({ node, status, since, upgrade, farewell, isOld, retry }: HeaderProps) {
   const isLost = status === 'lost';
   useTicks(isLost || farewell !== undefined);
   const now = Date.now();
@@ -65,6 +66,14 @@ export function Header({ node, status, since, upgrade, farewell, retry }: Header
               {say('tryNow')}
             </button>
           ) : null}
+        </div>
+      ) : null}
+      {isOld && !isLost ? (
+        <div class="banner">
+          <p role="status">{say('newerPage')}</p>
+          <button type="button" class="button small" onClick={() => location.reload()}>
+            {say('loadIt')}
+          </button>
         </div>
       ) : null}
     </header>

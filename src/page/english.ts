@@ -6,6 +6,8 @@ export const ENGLISH = {
   lost: 'Connection lost',
   lostLong: 'The connection to {node} is lost. What you see is how it was. Trying again.',
   tryNow: 'Try now',
+  newerPage: 'There is a newer version of this page.',
+  loadIt: 'Load it',
   skip: 'Skip to the controls',
   because: '{what}: {reason}',
   couldNotSet: '{name} could not be changed',

@@ -8,6 +8,8 @@ export const GERMAN: Readonly<Record<TextKey, string>> = {
   lost: 'Verbindung verloren',
   lostLong: 'Die Verbindung zu {node} ist verloren. Zu sehen ist der letzte Stand. Neuer Versuch läuft.',
   tryNow: 'Jetzt versuchen',
+  newerPage: 'Es gibt eine neuere Fassung dieser Seite.',
+  loadIt: 'Laden',
   skip: 'Zu den Reglern springen',
   because: '{what}: {reason}',
   couldNotSet: '{name} ließ sich nicht ändern',

@@ -4,11 +4,13 @@ import { options, render } from 'preact';
 import { connect, type NodeEvent, tonearm } from '../client/client.js';
 import type { Farewell } from './absence.js';
 import { App } from './app.js';
+import { isOutdated, whenStill } from './edition.js';
 import { keepFocus } from './focus.js';
 import { language } from './language.js';
 import { Levels } from './meter.js';
-import { watchHands, watchPulse } from './pulse.js';
+import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
+import { showWholeAtTouch } from './whole.js';
 
 /** What an event says of why the node will be away. */
 function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
@@ -21,6 +23,9 @@ function open(place: Element, turns: Turns): void {
   let isBeating = true;
   let farewell: Farewell | undefined;
   let wasLive = false;
+  let wasLost = false;
+  let isOld = false;
+  const handMs = watchHands(document);
   // A proxy may have the node below a path of its own.
   const node = tonearm(new URL('.', location.href));
   const live = connect(node, {
@@ -29,8 +34,12 @@ function open(place: Element, turns: Turns): void {
       if (changed.includes('levels')) for (const [output, peaks] of told) levels.put(output, peaks);
       const isLive = connection.status === 'live';
       // A stream may be renewed before the node leaves: only who was lost has come back.
-      if (isLive && !wasLive) farewell = undefined;
+      if (isLive && !wasLive) {
+        farewell = undefined;
+        if (wasLost) void compare();
+      }
       wasLive = isLive;
+      wasLost ||= connection.status === 'lost';
       if (changed.some((slice) => slice !== 'levels')) drawSoon();
     },
     onEvent: (event) => {
@@ -44,17 +53,24 @@ function open(place: Element, turns: Turns): void {
   });
   const draw = (): void => {
     const { state } = live;
-    render(<App {...{ live, state, isBeating, farewell, levels, turns }} />, place);
+    render(<App {...{ live, state, isBeating, farewell, isOld, levels, turns }} />, place);
+  };
+  /** A node that comes back may have come back as another version. */
+  const compare = async (): Promise<void> => {
+    // Where there is no answer the next return asks again.
+    if (isOld || !(await isOutdated(node.transport.base).catch(() => false))) return;
+    isOld = true;
+    drawSoon();
+    whenStill(handMs, () => location.reload());
   };
   const drawSoon = (): void => turns.soon(draw);
-  const hasHand = watchHands(document);
   const heard = watchPulse({
     ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
     attention: () => {
       const { status } = live.state.connection;
       if (document.hidden || status === 'connecting') return 'resting';
       if (status !== 'live') return 'lost';
-      return hasHand() ? 'watched' : 'resting';
+      return handMs() < HAND_MS ? 'watched' : 'resting';
     },
     onChange: (now) => {
       isBeating = now;
@@ -71,6 +87,7 @@ function open(place: Element, turns: Turns): void {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 document.documentElement.lang = language;
+showWholeAtTouch(page);
 const turns = new Turns((call) => requestAnimationFrame(call), keepFocus(page));
 options.debounceRendering = (work) => turns.soon(work);
 // To read this module has been one task.

@@ -5,7 +5,7 @@ import { Choice, Toggle, useControl } from './controls.js';
 import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
-import { Cards, Empty, Name, still } from './parts.js';
+import { Cards, Empty, Line, still } from './parts.js';
 import { Slider } from './slider.js';
 
 interface OutputsProps {
@@ -41,9 +41,7 @@ const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly o
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
         <div class="grow">
-          <p class="strong clip">
-            <Name>{name}</Name>
-          </p>
+          <Line class="strong">{name}</Line>
           <p class="quiet">{told}</p>
         </div>
         <DefaultButton node={node} output={output} name={name} />

@@ -11,12 +11,15 @@ import { Turns } from './turns.js';
 /** Which turns a part's pieces are drawn in. */
 export const Pacing = createContext(new Turns((call) => requestAnimationFrame(call)));
 
-/** A name from elsewhere: whatever it holds, it is text, in the direction of its own letters, and cannot turn its neighbours. */
-export function Name({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
+/**
+ * A text from elsewhere on a line of its own: whatever it holds, it is text, in the direction of its own letters, so that its beginning is
+ * what is seen of it.
+ */
+export function Line({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
   return (
-    <bdi class={`name ${of}`} title={children}>
+    <p class={`clip ${of}`} dir="auto" title={children}>
       {children}
-    </bdi>
+    </p>
   );
 }
 

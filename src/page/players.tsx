@@ -4,7 +4,7 @@ import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
 import { say, sayPercent } from './language.js';
-import { Cards, Name, still } from './parts.js';
+import { Cards, Line, still } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
 import { hasTrack, isPlaying, LoopButton, TransportButtons } from './transport.js';
@@ -63,17 +63,9 @@ const PlayerCard = still(({ node, player, own, now, isAlone }: PlayerProps) => {
       <div class="row">
         <Cover node={node} player={player} />
         <div class="grow">
-          <p class="title clip">
-            <Name>{title}</Name>
-          </p>
-          {maker === '' ? null : (
-            <p class="clip">
-              <Name>{maker}</Name>
-            </p>
-          )}
-          <p class="quiet clip">
-            <bdi>{identity}</bdi>
-          </p>
+          <Line class="title">{title}</Line>
+          {maker === '' ? null : <Line>{maker}</Line>}
+          <Line class="quiet">{identity}</Line>
         </div>
       </div>
       <PositionBar node={node} player={player} title={title} now={now} />

@@ -39,6 +39,7 @@ export function PositionBar({ node, player, title, now }: PositionProps) {
       max={length}
       step={US_PER_S}
       late
+      runs={runs}
       text={(at) => say('positionText', { position: clockOf(at), length: clockOf(length) })}
       disabled={!player.capabilities.can_seek}
       send={(at) =>

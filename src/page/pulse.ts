@@ -22,17 +22,17 @@ const ANSWER_MS = 450;
 /** Between two questions to a node that is lost; each has as long. */
 const RETURN_MS = 1000;
 /** A page without a hand for so long rests. */
-const HAND_MS = 60_000;
+export const HAND_MS = 60_000;
 
-/** Whether a hand has been at the page within the last minute; the first load counts as one. */
-export function watchHands(page: EventTarget): () => boolean {
+/** How long, in ms, no hand has been at the page; the first load counts as one. */
+export function watchHands(page: EventTarget): () => number {
   let at = performance.now();
   const note = (): void => {
     at = performance.now();
   };
   for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
     page.addEventListener(sign, note, { capture: true, passive: true });
-  return () => performance.now() - at < HAND_MS;
+  return () => performance.now() - at;
 }
 
 /** Goes on for as long as the page lives. The answer is to be called at each sign of life. */

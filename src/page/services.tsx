@@ -7,7 +7,7 @@ import { Switch } from './controls.js';
 import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
-import { Cards, Empty, Name, still } from './parts.js';
+import { Cards, Empty, Line, still } from './parts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
 
 interface ServicesProps {
@@ -82,9 +82,7 @@ const ServiceCard = still(
       <li class="card service">
         <div class="row">
           <div class="grow">
-            <p class="strong clip">
-              <Name>{title}</Name>
-            </p>
+            <Line class="strong">{title}</Line>
             <State {...shown} isWatched={scope === 'system'} />
           </div>
           {isMine(service) ? (

@@ -18,12 +18,14 @@ interface SliderProps {
   readonly class?: string;
   readonly disabled?: boolean;
   readonly dim?: boolean;
+  /** It moves by itself: who listens to the page hears it when asked for, and not each second. */
+  readonly runs?: boolean;
   /** Sent when the hand lets go, and a tap goes there at once: each value on the way would be heard as a jump. */
   readonly late?: boolean;
 }
 
 export function Slider(props: SliderProps) {
-  const { label, value, min = 0, max = 1, step: by = 0.01, text, send, disabled = false, late } = props;
+  const { label, value, min = 0, max = 1, step: by = 0.01, text, send, disabled = false, late, runs } = props;
   const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
   const { shown, set, hold, release } = useControl(value, send, label, alike);
   const [preview, setPreview] = useState<number>();
@@ -49,6 +51,7 @@ export function Slider(props: SliderProps) {
       release();
     },
   });
+  const spoken = useSpoken(input, Math.round((seen - min) / by), runs === true && preview === undefined);
   const keyed = ({ valueAsNumber }: HTMLInputElement): number => rounded(min + valueAsNumber * by);
   return (
     <div class={`slider ${props.class ?? ''} ${props.dim ? 'dim' : ''}`} style={{ '--part': part }}>
@@ -57,11 +60,15 @@ export function Slider(props: SliderProps) {
           ref={input}
           type="range"
           aria-label={label}
-          aria-valuetext={text(seen)}
+          aria-valuetext={text(min + spoken * by)}
           min={0}
           max={Math.round((max - min) / by)}
-          value={Math.round((seen - min) / by)}
+          value={spoken}
           disabled={disabled}
+          onKeyDown={({ currentTarget }) => {
+            // A key goes on from where it is.
+            currentTarget.valueAsNumber = Math.round((seen - min) / by);
+          }}
           onInput={({ currentTarget }) => {
             ramp([]);
             take(keyed(currentTarget));
@@ -80,6 +87,14 @@ export function Slider(props: SliderProps) {
       </span>
     </div>
   );
+}
+
+/** What the browser's own slider says; while it `runs` and has the focus, what it said as it got it. */
+function useSpoken(input: { readonly current: Element | null }, value: number, runs: boolean): number {
+  const kept = useRef(value);
+  const isHeard = input.current !== null && input.current === document.activeElement;
+  if (!runs || !isHeard) kept.current = value;
+  return kept.current;
 }
 
 /** Sets one value after another; another call, or that the slider goes, ends it. */

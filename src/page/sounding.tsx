@@ -2,7 +2,7 @@
 
 import type { ClientRecord, OutputRecord } from '../client/client.js';
 import { say } from './language.js';
-import { Empty, Name } from './parts.js';
+import { Empty, Line } from './parts.js';
 
 interface SoundingProps {
   readonly streams: readonly ClientRecord[];
@@ -18,9 +18,7 @@ export function Sounding({ streams, outputs }: SoundingProps) {
   const where = output?.description || first.output;
   return (
     <div class="card sounding">
-      <p class="title clip">
-        <Name>{first.name}</Name>
-      </p>
+      <Line class="title">{first.name}</Line>
       <p class="quiet clip">
         <bdi>{first.app}</bdi>
         {where === undefined ? null : (

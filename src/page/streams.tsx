@@ -2,17 +2,16 @@
 // Of many the first few, and a button for the others: what stands below them on a phone is not far.
 
 import { createContext } from 'preact';
-import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
-import { Empty, Name, Pacing, still, useGrowing } from './parts.js';
-import { Rows } from './rows.js';
+import { Empty, Line, still, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
-const TITLES_AT_ONCE = 5;
+const ROWS_AT_ONCE = 2;
 /** So many stand before the button. One alone is not put behind it. */
 const FIRST_ROWS = 8;
 
@@ -29,38 +28,37 @@ interface StreamsProps {
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const turns = useContext(Pacing);
-  const rows = useMemo(() => new Rows(turns), [turns]);
-  rows.put(streams);
-  const ids = useAlike([...streams.keys()].sort((a, b) => a - b));
   const options = useAlike(
     outputs.map(({ name, description }) => ({ value: name, text: description || name })),
   );
   const [drag, setDrag] = useState<StreamDrag>();
   const [isUnfolded, unfold] = useContext(Unfolding);
   if (streams.size === 0) return <Empty>{say('noStreams')}</Empty>;
+  const sorted = [...streams.values()].sort((a, b) => a.id - b.id);
   return (
     <>
-      <StreamList {...{ ids, node, rows, options, isUnfolded, unfold }} onDrag={setDrag} />
+      <StreamList streams={sorted} {...{ node, options, isUnfolded, unfold }} onDrag={setDrag} />
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
 }
 
-interface ListProps extends Omit<RowProps, 'id'> {
-  readonly ids: readonly number[];
+interface ListProps extends Omit<RowProps, 'stream'> {
+  readonly streams: readonly ClientRecord[];
   readonly isUnfolded: boolean;
   readonly unfold: (wanted: boolean) => void;
 }
 
 /** One list of all, so that a row that comes out from behind the button is still the same one. */
-const StreamList = still(({ ids, isUnfolded, unfold, ...others }: ListProps) => {
-  const first = ids.length > FIRST_ROWS + 1 ? FIRST_ROWS : ids.length;
-  const isFolding = first < ids.length;
-  const wanted = isUnfolded ? ids.length : first;
-  const drawn = useGrowing({ wanted, step: TITLES_AT_ONCE });
-  const rows = ids.slice(0, drawn).map((id) => <StreamRow key={id} id={id} {...others} />);
-  if (isFolding && drawn >= first)
+function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
+  const { length } = streams;
+  const first = length > FIRST_ROWS + 1 ? FIRST_ROWS : length;
+  const wanted = isUnfolded ? length : first;
+  const drawn = useGrowing({ wanted, step: ROWS_AT_ONCE });
+  const rows = streams
+    .slice(0, drawn)
+    .map((stream) => <StreamRow key={stream.id} stream={stream} {...others} />);
+  if (first < length && drawn >= first)
     rows.splice(
       first,
       0,
@@ -71,16 +69,12 @@ const StreamList = still(({ ids, isUnfolded, unfold, ...others }: ListProps) => 
           aria-expanded={isUnfolded}
           onClick={() => unfold(!isUnfolded)}
         >
-          {say('moreStreams', { count: ids.length - first })}
+          {say('moreStreams', { count: length - first })}
         </button>
       </li>,
     );
-  return (
-    <ul class={`cards rows ${isFolding ? 'folding' : ''}`} style={{ '--rows': wanted }}>
-      {rows}
-    </ul>
-  );
-});
+  return <ul class="cards">{rows}</ul>;
+}
 
 /** The same value while it looks the same: what is drawn of it is not drawn again. */
 function useAlike<T>(value: T): T {
@@ -90,46 +84,13 @@ function useAlike<T>(value: T): T {
 }
 
 interface RowProps {
-  readonly id: number;
+  readonly stream: ClientRecord;
   readonly node: Tonearm;
-  readonly rows: Rows;
   readonly options: readonly Option[];
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
-const StreamRow = still(({ id, rows, ...others }: RowProps) => {
-  const [, draw] = useState(0);
-  const row = useRef<HTMLLIElement>(null);
-  useLayoutEffect(
-    () => (row.current === null ? undefined : rows.watch(id, row.current, () => draw((times) => times + 1))),
-    [rows, id],
-  );
-  const stream = rows.of(id);
-  if (stream === undefined) return null;
-  return (
-    <li ref={row} class="card stream" data-stream={id}>
-      {rows.hasControls(id) ? (
-        <StreamControls stream={stream} {...others} />
-      ) : (
-        <StreamName name={stream.name} />
-      )}
-    </li>
-  );
-});
-
-function StreamName({ name }: Pick<ClientRecord, 'name'>) {
-  return (
-    <p class="strong clip">
-      <Name>{name}</Name>
-    </p>
-  );
-}
-
-interface ControlsProps extends Omit<RowProps, 'id' | 'rows'> {
-  readonly stream: ClientRecord;
-}
-
-function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
+const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
   const { id, name, app, corked, muted, volume, output = '' } = stream;
   const placed = useControl(
     output,
@@ -138,7 +99,7 @@ function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
   );
   const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
   return (
-    <>
+    <li class="card stream" data-stream={id}>
       <div class="row">
         <button
           type="button"
@@ -151,7 +112,7 @@ function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
           <Icon name="drag" />
         </button>
         <div class="grow">
-          <StreamName name={name} />
+          <Line class="strong">{name}</Line>
           <p class="quiet clip">
             <bdi>{app}</bdi>
             {corked ? ` · ${say('paused')}` : ''}
@@ -180,9 +141,9 @@ function StreamControls({ node, stream, options, onDrag }: ControlsProps) {
           />
         )}
       </div>
-    </>
+    </li>
   );
-}
+});
 
 /** While a stream is dragged every output is within reach, wherever the page is scrolled to. */
 function DropTray({ drag, options }: { readonly drag: StreamDrag; readonly options: readonly Option[] }) {

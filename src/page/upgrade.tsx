@@ -77,7 +77,7 @@ function CheckButton({ node, isRunning }: { readonly node: Tonearm; readonly isR
   const isLooking = isUnderWay || isRunning;
   return (
     <button type="button" class="button" aria-busy={isLooking} onClick={() => isLooking || begin()}>
-      <span role="status">{say(isLooking ? 'checking' : 'check')}</span>
+      {say(isLooking ? 'checking' : 'check')}
     </button>
   );
 }

@@ -12,7 +12,8 @@ import type { Change } from '../../src/protocol/actor/messages.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 import { put, ScriptedBackends } from '../gateway/scripted-backends.js';
 
-const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
+/** Where the build puts the page's files. */
+export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
 
 /** How long the streams of a page that is still open are waited for. */
 const CLOSE_MS = 500;

@@ -4,12 +4,13 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { readPageFiles } from '../../src/gateway/page.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, ORDINARY, upgrade } from './node-with-page.js';
+import { NodeWithPage, ORDINARY, PAGE_FOLDER, upgrade } from './node-with-page.js';
 import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
@@ -104,6 +105,40 @@ describe('while its node is away the page', { skip: lacks({ programs: ['chromium
   });
 });
 
+describe('a page that is older than its node', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  test('says so, and loads the newer one when nobody is at it', async (t) => {
+    const files = readPageFiles(PAGE_FOLDER);
+    const old = new NodeWithPage({}, files).up();
+    const browser = await openChromium({ locale: 'en-GB' });
+    const proxy = await startProxy(old.port);
+    const document = files.get('index.html')?.identity.toString() ?? '';
+    const name = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
+    const newer = new Map(files)
+      .set('index.html', { identity: Buffer.from(document.replace(name, 'app-0123456789.js')) })
+      .set('app-0123456789.js', files.get(name) ?? { identity: Buffer.from('') });
+    const young = new NodeWithPage({}, newer).up();
+    let again: SeverableProxy | undefined;
+    t.after(async () => {
+      await browser.close();
+      await again?.close();
+      await Promise.all([old.close(), young.close()]);
+    });
+    const page = await browser.context.newPage();
+    await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('dialog').waitFor();
+    await proxy.close();
+    await page.getByText('Connection lost').waitFor();
+    again = await startProxy(young.port, proxy.port);
+    await page.getByText('There is a newer version of this page.').waitFor();
+    assert.equal(await page.locator(`script[src*="${name}"]`).count(), 1, 'not while a question is open');
+    await page.keyboard.press('Escape');
+    await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
+    await page.getByText('Connected', { exact: true }).waitFor();
+  });
+});
+
 describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let browser: OpenBrowser;
   let node: NodeWithPage;
@@ -155,6 +190,8 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>
       page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+    await page.locator('.service').nth(2).waitFor();
+    for (const more of await page.locator('.unfold').all()) await more.click();
     await page.locator('.switch').nth(1).waitFor();
     for (const [on, off] of [
       ['[aria-checked=true] .switch-track', '[aria-checked=false] .switch-track'],

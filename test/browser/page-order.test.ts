@@ -93,4 +93,50 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const play = page.getByRole('button', { name: 'Play', exact: true });
     await until('one with a list can begin it', () => play.isEnabled());
   });
+
+  test('a long title takes two lines, and a touch shows all of it', async () => {
+    const long = 'A title that is far too long for the two lines of a phone, '.repeat(3);
+    node.up({ players: [player('mpd', { metadata: { 'xesam:title': long } })] });
+    await open();
+    const title = page.locator('.player .title');
+    const height = async (): Promise<number> => (await title.boundingBox())?.height ?? 0;
+    const two = await height();
+    assert.ok(two > 40 && two < 60, `${two}`);
+    await tap(title);
+    await until('it is whole', async () => (await height()) > two);
+    await tap(title);
+    await until('it is cut again', async () => (await height()) === two);
+  });
+
+  test('a title that is written from right to left keeps its beginning', async () => {
+    const title = `ראשון ${'מילה ארוכה '.repeat(20)}`;
+    node.up({ audio: [output(0, { description: title })], players: [] });
+    await open();
+    // Where its first letter stands, and the edges of its line.
+    const [left, right, letter] = (await page.evaluate(`(() => {
+      const line = document.querySelector('.output .strong');
+      const range = document.createRange();
+      range.setStart(line.firstChild, 0);
+      range.setEnd(line.firstChild, 1);
+      const box = line.getBoundingClientRect();
+      return [box.left, box.right, range.getBoundingClientRect().left];
+    })()`)) as [number, number, number];
+    assert.ok(letter > (left + right) / 2 && letter < right, `${left} ${letter} ${right}`);
+  });
+
+  test('a position that runs is told to who listens when it comes to it, and not each second', async () => {
+    node.up();
+    await open();
+    const slider = page.getByRole('slider', { name: /^Position in/ });
+    const told = (): Promise<string | null> => slider.getAttribute('aria-valuetext');
+    await slider.focus();
+    const [first, shown] = [await told(), await page.locator('.position .slider-text').textContent()];
+    await until(
+      'it runs',
+      async () => (await page.locator('.position .slider-text').textContent()) !== shown,
+    );
+    assert.equal(await told(), first);
+    await slider.blur();
+    await until('it is told again', async () => (await told()) !== first);
+  });
 });

@@ -53,7 +53,7 @@ const away = (backend: Backend): State => ({
 const CROWD = {
   audio: [
     ...(ORDINARY['audio'] ?? []).slice(0, 4),
-    ...Array.from({ length: 150 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
+    ...Array.from({ length: 62 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
   ],
 };
 
@@ -104,12 +104,12 @@ export const STATES: Readonly<Record<string, State>> = {
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },
-  crowd: { node: CROWD, act: (page) => page.getByText('142 more streams').waitFor() },
+  crowd: { node: CROWD, act: (page) => page.getByText('56 more streams').waitFor() },
   'crowd-unfolded': {
     node: CROWD,
     act: async (page) => {
-      await page.getByText('142 more streams').click();
-      await page.locator('.stream').nth(149).waitFor({ state: 'attached' });
+      await page.getByText('56 more streams').click();
+      await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
     },
   },
   wild: {

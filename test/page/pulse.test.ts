@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { type Attention, watchHands, watchPulse } from '../../src/page/pulse.js';
+import { type Attention, HAND_MS, watchHands, watchPulse } from '../../src/page/pulse.js';
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setInterval', 'Date'] });
@@ -99,11 +99,9 @@ test('a node that is lost is asked once a second, and its first answer is told o
 
 test('a page rests a minute after the last hand', () => {
   const page = new EventTarget();
-  const hasHand = watchHands(page);
-  mock.timers.tick(59_000);
-  assert.equal(hasHand(), true);
-  mock.timers.tick(2000);
-  assert.equal(hasHand(), false);
+  const handMs = watchHands(page);
+  mock.timers.tick(61_000);
+  assert.ok(handMs() > HAND_MS);
   page.dispatchEvent(new Event('pointerdown'));
-  assert.equal(hasHand(), true);
+  assert.equal(handMs(), 0);
 });
