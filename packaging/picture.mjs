@@ -66,7 +66,7 @@ async function take(url) {
     await page.locator('.player').waitFor();
     for (const [name, percent] of VOLUMES)
       await page.getByRole('slider', { name, exact: true }).fill(percent);
-    await page.locator('#system .lines').waitFor();
+    await page.locator('#system .health').waitFor();
     await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)');
     await sounding(page);
     // The bars move within this time.

@@ -34,10 +34,12 @@ interface HeaderProps {
   /** What the node has said last of leaving. */
   readonly farewell: Farewell | undefined;
   readonly isOld: boolean;
+  /** Only a part of the page is wanted: it says no more than it must. */
+  readonly isSmall: boolean;
   readonly retry: () => void;
 }
 
-export function Header({ node, status, since, upgrade, farewell, isOld, retry }: HeaderProps) {
+export function Header({ node, status, since, upgrade, farewell, isOld, isSmall, retry }: HeaderProps) {
   const isLost = status === 'lost';
   useTicks(isLost || farewell !== undefined);
   const now = Date.now();
@@ -49,15 +51,17 @@ export function Header({ node, status, since, upgrade, farewell, isOld, retry }:
   const long = errand === undefined ? 'lostLong' : ERRANDS[errand][1];
   return (
     <header>
-      <div class="bar">
-        <h1 class="clip">
-          <bdi>{node}</bdi>
-        </h1>
-        <p class={`state ${tone}`} role="status">
-          <span class="dot" aria-hidden="true" />
-          {say(text)}
-        </p>
-      </div>
+      {isSmall ? null : (
+        <div class="bar">
+          <h1 class="clip">
+            <bdi>{node}</bdi>
+          </h1>
+          <p class={`state ${tone}`} role="status">
+            <span class="dot" aria-hidden="true" />
+            {say(text)}
+          </p>
+        </div>
+      )}
       {isLost || errand !== undefined ? (
         <div class={`banner ${errand === undefined ? 'bad' : ''}`}>
           <p class="wrap">{say(long, { node: `\u2068${node}\u2069` })}</p>

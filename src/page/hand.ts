@@ -9,6 +9,8 @@ interface HandOptions {
   readonly part: number;
   /** A mouse button goes down, or a finger has tapped. */
   readonly onDown: () => void;
+  /** Upwards is more; without it the page scrolls. */
+  readonly onWheel: ((notches: number) => void) | undefined;
   /** The hand means it. */
   readonly onHold: () => void;
   readonly onMove: (part: number) => void;
@@ -27,6 +29,10 @@ function wayOf(field: HTMLElement): Way {
   return { left: left + thumb / 2, length: width - thumb };
 }
 
+/** Of a mouse's wheel a little less than one notch; a touchpad tells of less at a time. */
+const NOTCH_PX = 50;
+const LINE_PX = 16;
+
 /** The field that takes the hand. */
 export function useHand(options: HandOptions): RefObject<HTMLDivElement | null> {
   const latest = useRef(options);
@@ -35,6 +41,16 @@ export function useHand(options: HandOptions): RefObject<HTMLDivElement | null> 
   useEffect(() => {
     const { current } = field;
     current?.addEventListener('pointerdown', (down) => take(current, down, latest));
+    // Passive where the wheel scrolls: the browser need not wait.
+    let rolled = 0;
+    if (latest.current.onWheel !== undefined)
+      current?.addEventListener('wheel', (event) => {
+        event.preventDefault();
+        rolled += event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY : event.deltaY * LINE_PX;
+        const notches = Math.trunc(rolled / NOTCH_PX);
+        rolled -= notches * NOTCH_PX;
+        if (notches !== 0) latest.current.onWheel?.(-notches);
+      });
     current?.addEventListener('mousedown', (event) => {
       // Else the focus would fall to the page.
       event.preventDefault();

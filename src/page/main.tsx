@@ -10,6 +10,7 @@ import { language } from './language.js';
 import { Levels } from './meter.js';
 import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
+import { viewOf } from './view.js';
 import { showWholeAtTouch } from './whole.js';
 
 /** What an event says of why the node will be away. */
@@ -20,6 +21,7 @@ function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
 
 function open(place: Element, turns: Turns): void {
   const levels = new Levels();
+  const view = viewOf(location.search);
   let isBeating = true;
   let farewell: Farewell | undefined;
   let wasLive = false;
@@ -53,7 +55,7 @@ function open(place: Element, turns: Turns): void {
   });
   const draw = (): void => {
     const { state } = live;
-    render(<App {...{ live, state, isBeating, farewell, isOld, levels, turns }} />, place);
+    render(<App {...{ live, state, isBeating, farewell, isOld, view, levels, turns }} />, place);
   };
   /** A node that comes back may have come back as another version. */
   const compare = async (): Promise<void> => {

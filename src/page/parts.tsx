@@ -26,14 +26,16 @@ export function Line({ children, class: of = '' }: { readonly children: string; 
 interface SectionProps {
   readonly title: string;
   readonly id: string;
+  /** Among all sections, where they are one column. */
+  readonly place: number;
   /** The backend that it shows, when that is away. */
   readonly away?: BackendInfo | undefined;
   readonly children: ComponentChildren;
 }
 
-export function Section({ title, id, away, children }: SectionProps) {
+export function Section({ title, id, place, away, children }: SectionProps) {
   return (
-    <section class="section" id={id} aria-labelledby={`${id}-title`}>
+    <section class="section" id={id} style={{ order: place }} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
       {away === undefined ? children : <Away {...away} />}
     </section>

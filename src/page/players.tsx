@@ -1,22 +1,24 @@
 // The media players: what each plays, how far it is, and its transport.
 
-import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import type { ClientRecord, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
+import { HeardVolume, heardOutput } from './heard.js';
 import { say, sayPercent } from './language.js';
 import { Cards, Line, still } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
-import { hasTrack, isPlaying, LoopButton, TransportButtons } from './transport.js';
+import { hasTrack, isPlaying, LoopButton, streamsOf, TransportButtons, titleOf } from './transport.js';
 
 interface PlayersProps {
   readonly node: Tonearm;
   readonly players: readonly PlayerRecord[];
   readonly streams: readonly ClientRecord[];
+  readonly outputs: readonly OutputRecord[];
   readonly now: () => number;
 }
 
-export function Players({ node, players, streams, now }: PlayersProps) {
+export function Players({ node, players, streams, outputs, now }: PlayersProps) {
   // One order for ever, also when another plays: what is pressed does not move.
   const sorted = [...players].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   return (
@@ -26,7 +28,8 @@ export function Players({ node, players, streams, now }: PlayersProps) {
           key={player.bus_name}
           node={node}
           player={player}
-          own={streamsOf(player, streams)}
+          own={namesOf(streamsOf(player, streams))}
+          output={heardOutput(outputs, streams, player)}
           now={now}
           isAlone={players.length === 1}
         />
@@ -36,24 +39,22 @@ export function Players({ node, players, streams, now }: PlayersProps) {
 }
 
 /** A text, so that it is the same one while they are. */
-function streamsOf({ pid }: PlayerRecord, streams: readonly ClientRecord[]): string {
-  if (pid === undefined) return '';
-  return streams
-    .filter(({ props }) => props?.['application.process.id'] === String(pid))
-    .map(({ name }) => `\u2068${name}\u2069`)
-    .join(', ');
+function namesOf(streams: readonly ClientRecord[]): string {
+  return streams.map(({ name }) => `\u2068${name}\u2069`).join(', ');
 }
 
 interface PlayerProps {
   readonly node: Tonearm;
   readonly player: PlayerRecord;
   readonly own: string;
+  /** Where it is heard. */
+  readonly output: OutputRecord | undefined;
   readonly now: () => number;
   /** Else its buttons say whose they are. */
   readonly isAlone: boolean;
 }
 
-const PlayerCard = still(({ node, player, own, now, isAlone }: PlayerProps) => {
+const PlayerCard = still(({ node, player, own, output, now, isAlone }: PlayerProps) => {
   const { bus_name, identity, metadata = {}, shuffle, loop_status, capabilities } = player;
   const title = titleOf(player);
   const label = (what: string): string => (isAlone ? what : say('ofPlayer', { what, name: identity }));
@@ -90,16 +91,11 @@ const PlayerCard = still(({ node, player, own, now, isAlone }: PlayerProps) => {
           />
         )}
       </div>
+      {output === undefined ? null : <HeardVolume node={node} output={output} />}
       <PlayerMore node={node} player={player} own={own} />
     </li>
   );
 });
-
-function titleOf(player: PlayerRecord): string {
-  const { metadata = {} } = player;
-  if (!hasTrack(player)) return say('nothingPlays');
-  return metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
-}
 
 /** What is seldom wanted. Stop is here where it can be paused: some players forget their list at it. */
 function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' | 'own'>) {

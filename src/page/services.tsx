@@ -170,9 +170,11 @@ interface StateProps extends Shown {
 
 function State({ tone, text, isWatched }: StateProps) {
   return (
-    <p class={`state ${tone}`}>
-      <span class="dot" aria-hidden="true" />
-      {say(text)}
+    <p class="quiet">
+      <span class={`state ${tone}`}>
+        <span class="dot" aria-hidden="true" />
+        {say(text)}
+      </span>
       {isWatched ? ` · ${say('readOnly')}` : ''}
     </p>
   );

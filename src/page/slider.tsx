@@ -1,6 +1,7 @@
 // A slider. Keys and screen readers have the browser's own; a hand has a field above it, since browsers set a value wherever a finger
 // that scrolls comes down.
 
+import type { RefObject } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useControl } from './controls.js';
 import { RISE_MS, stepsTo } from './gesture.js';
@@ -20,19 +21,33 @@ interface SliderProps {
   readonly dim?: boolean;
   /** It moves by itself: who listens to the page hears it when asked for, and not each second. */
   readonly runs?: boolean;
+  /** What one notch of a mouse's wheel changes; without it the wheel scrolls. */
+  readonly wheel?: number;
   /** Sent when the hand lets go, and a tap goes there at once: each value on the way would be heard as a jump. */
   readonly late?: boolean;
 }
 
 export function Slider(props: SliderProps) {
-  const { label, value, min = 0, max = 1, step: by = 0.01, text, send, disabled = false, late, runs } = props;
+  const {
+    label,
+    value,
+    min = 0,
+    max = 1,
+    step: by = 0.01,
+    text,
+    send,
+    disabled = false,
+    late,
+    runs,
+    wheel,
+  } = props;
   const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
   const { shown, set, hold, release } = useControl(value, send, label, alike);
   const [preview, setPreview] = useState<number>();
   const input = useRef<HTMLInputElement>(null);
   const ramp = useRamp(set);
   const seen = preview ?? shown;
-  const part = Math.min(1, Math.max(0, (seen - min) / (max - min)));
+  const part = clamp((seen - min) / (max - min), 0, 1);
   const rounded = (wanted: number): number => Number((min + Math.round((wanted - min) / by) * by).toFixed(4));
   const valueAt = (at: number): number => rounded(min + at * (max - min));
   const take = (wanted: number): void => (late ? setPreview : set)(wanted);
@@ -43,6 +58,8 @@ export function Slider(props: SliderProps) {
       ramp([]);
       hold();
     },
+    onWheel:
+      wheel === undefined ? undefined : (notches) => take(rounded(clamp(seen + notches * wheel, min, max))),
     onMove: (at) => take(valueAt(at)),
     onTap: (at) => ramp(late ? [valueAt(at)] : stepsTo(seen, valueAt(at), max - min).map(rounded)),
     onEnd: (at) => {
@@ -51,31 +68,22 @@ export function Slider(props: SliderProps) {
       release();
     },
   });
-  const spoken = useSpoken(input, Math.round((seen - min) / by), runs === true && preview === undefined);
-  const keyed = ({ valueAsNumber }: HTMLInputElement): number => rounded(min + valueAsNumber * by);
   return (
     <div class={`slider ${props.class ?? ''} ${props.dim ? 'dim' : ''}`} style={{ '--part': part }}>
       <div class="slider-way">
-        <input
-          ref={input}
-          type="range"
-          aria-label={label}
-          aria-valuetext={text(min + spoken * by)}
-          min={0}
-          max={Math.round((max - min) / by)}
-          value={spoken}
-          disabled={disabled}
-          onKeyDown={({ currentTarget }) => {
-            // A key goes on from where it is.
-            currentTarget.valueAsNumber = Math.round((seen - min) / by);
-          }}
-          onInput={({ currentTarget }) => {
+        <Keyed
+          {...{ input, label, disabled }}
+          at={Math.round((seen - min) / by)}
+          end={Math.round((max - min) / by)}
+          text={(at) => text(min + at * by)}
+          runs={runs === true && preview === undefined}
+          onStep={(at) => {
             ramp([]);
-            take(keyed(currentTarget));
+            take(rounded(min + at * by));
           }}
-          onChange={({ currentTarget }) => {
+          onDone={(at) => {
             if (!late) return;
-            set(keyed(currentTarget));
+            set(rounded(min + at * by));
             setPreview(undefined);
           }}
         />
@@ -87,6 +95,45 @@ export function Slider(props: SliderProps) {
       </span>
     </div>
   );
+}
+
+interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
+  readonly input: RefObject<HTMLInputElement | null>;
+  /** In steps from its least value, as all that follows. */
+  readonly at: number;
+  readonly end: number;
+  readonly text: (at: number) => string;
+  /** It moves by itself now. */
+  readonly runs: boolean;
+  readonly onStep: (at: number) => void;
+  readonly onDone: (at: number) => void;
+}
+
+/** The browser's own, for keys and screen readers. */
+function Keyed({ input, label, disabled, at, end, text, runs, onStep, onDone }: KeyedProps) {
+  const spoken = useSpoken(input, at, runs);
+  return (
+    <input
+      ref={input}
+      type="range"
+      aria-label={label}
+      aria-valuetext={text(spoken)}
+      min={0}
+      max={end}
+      value={spoken}
+      disabled={disabled}
+      onKeyDown={({ currentTarget }) => {
+        // A key goes on from where it is.
+        currentTarget.valueAsNumber = at;
+      }}
+      onInput={({ currentTarget }) => onStep(currentTarget.valueAsNumber)}
+      onChange={({ currentTarget }) => onDone(currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
 }
 
 /** What the browser's own slider says; while it `runs` and has the focus, what it said as it got it. */

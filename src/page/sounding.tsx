@@ -1,20 +1,22 @@
 // Where there is no media player: which streams sound, in one sentence.
 
-import type { ClientRecord, OutputRecord } from '../client/client.js';
+import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
+import { HeardVolume, heardOutput } from './heard.js';
 import { say } from './language.js';
 import { Empty, Line } from './parts.js';
 
 interface SoundingProps {
+  readonly node: Tonearm;
   readonly streams: readonly ClientRecord[];
   readonly outputs: readonly OutputRecord[];
 }
 
 /** One sentence: what sounds, and where. */
-export function Sounding({ streams, outputs }: SoundingProps) {
+export function Sounding({ node, streams, outputs }: SoundingProps) {
   const sounding = streams.filter(({ corked }) => !corked);
   const [first] = sounding;
   if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;
-  const output = outputs.find(({ name }) => name === first.output);
+  const output = heardOutput(outputs, streams);
   const where = output?.description || first.output;
   return (
     <div class="card sounding">
@@ -30,6 +32,7 @@ export function Sounding({ streams, outputs }: SoundingProps) {
         {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
       </p>
       {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
+      {output === undefined ? null : <HeardVolume node={node} output={output} />}
     </div>
   );
 }

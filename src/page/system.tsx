@@ -17,14 +17,7 @@ export const System = still(({ node, server, backends, power }: SystemProps) => 
   return (
     <div class="cards">
       {power === undefined ? null : <Power node={node} power={power} name={server?.hostname ?? ''} />}
-      <div class="card">
-        <h3>{say('backends')}</h3>
-        <ul class="lines">
-          {[...backends].map(([name, state]) => (
-            <BackendLine key={name} name={name} state={state} />
-          ))}
-        </ul>
-      </div>
+      <Health backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">
           <dt>{say('version')}</dt>
@@ -44,6 +37,26 @@ export const System = still(({ node, server, backends, power }: SystemProps) => 
     </div>
   );
 });
+
+/** One line while all is well. */
+function Health({ backends }: Pick<SystemProps, 'backends'>) {
+  const isWell = [...backends.values()].every(({ state }) => state === 'up');
+  return (
+    <details class="card health" open={!isWell}>
+      <summary>
+        <span class={`state ${isWell ? 'good' : 'bad'}`}>
+          <span class="dot" aria-hidden="true" />
+          {say(isWell ? 'allWell' : 'notWell')}
+        </span>
+      </summary>
+      <ul class="lines">
+        {[...backends].map(([name, state]) => (
+          <BackendLine key={name} name={name} state={state} />
+        ))}
+      </ul>
+    </details>
+  );
+}
 
 const BACKENDS: Readonly<Record<string, TextKey>> = {
   audio: 'backend_audio',

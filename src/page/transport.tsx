@@ -1,6 +1,6 @@
 // A player's transport: previous, play or pause, next, repeat; and what it can be asked for.
 
-import type { PlayerRecord, Tonearm } from '../client/client.js';
+import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
@@ -12,6 +12,17 @@ export function isPlaying({ playback_status }: PlayerRecord): boolean {
 /** Without one nothing can be skipped or ended, whatever the player says. */
 export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
   return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
+}
+
+export function titleOf(player: PlayerRecord): string {
+  const { metadata = {} } = player;
+  if (!hasTrack(player)) return say('nothingPlays');
+  return metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+}
+
+export function streamsOf({ pid }: PlayerRecord, streams: readonly ClientRecord[]): readonly ClientRecord[] {
+  if (pid === undefined) return [];
+  return streams.filter(({ props }) => props?.['application.process.id'] === String(pid));
 }
 
 type LoopStatus = NonNullable<PlayerRecord['loop_status']>;
@@ -58,17 +69,34 @@ interface TransportProps {
   readonly label: Label;
 }
 
-export function TransportButtons({ node, player, label }: TransportProps) {
-  const { bus_name, capabilities: can, tracklist_supported } = player;
+/** Play or pause: one button, which keeps its place and the focus. */
+export function PlayButton({ node, player, label }: TransportProps) {
+  const { bus_name, capabilities: can, tracklist_supported, identity } = player;
   const playing = useControl(
     isPlaying(player),
     (wanted) => (wanted ? node.play(bus_name) : node.pause(bus_name)),
-    player.identity,
+    identity,
   );
-  const isAble = hasTrack(player);
   // One with a list begins it; others would take the command and do nothing.
-  const canPlay = can.can_play && (isAble || tracklist_supported);
+  const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
+  return (
+    <button
+      type="button"
+      class="icon-button main"
+      aria-label={label(say(name))}
+      title={label(say(name))}
+      disabled={playing.shown ? !can.can_pause : !canPlay}
+      onClick={() => playing.set(!playing.shown)}
+    >
+      <Icon name={name} />
+    </button>
+  );
+}
+
+export function TransportButtons({ node, player, label }: TransportProps) {
+  const { bus_name, capabilities: can } = player;
+  const isAble = hasTrack(player);
   return (
     <>
       <ActionButton
@@ -78,16 +106,7 @@ export function TransportButtons({ node, player, label }: TransportProps) {
         disabled={!can.can_go_previous || !isAble}
         send={() => node.previous(bus_name)}
       />
-      <button
-        type="button"
-        class="icon-button main"
-        aria-label={label(say(name))}
-        title={label(say(name))}
-        disabled={playing.shown ? !can.can_pause : !canPlay}
-        onClick={() => playing.set(!playing.shown)}
-      >
-        <Icon name={name} />
-      </button>
+      <PlayButton node={node} player={player} label={label} />
       <ActionButton
         class="icon-button"
         icon="next"

@@ -144,6 +144,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/edition.ts': 'waits until nobody is at the page',
   'src/page/notices.tsx': 'ends a notice that is old',
   'src/page/unit-commands.ts': 'says for a while that a unit was restarted',
+  'src/page/wall.tsx': 'is dimmed while nobody is at it',
   'src/page/pulse.ts': 'asks whether the node still answers',
   'src/page/turns.ts': 'draws at most once per frame',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',

@@ -17,7 +17,7 @@ const PLAYER = 'org.mpris.MediaPlayer2.mpd';
 const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command: object])[] = [
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['button', 'Restart Music Player Daemon', { do: 'restart', ...MPD }],
-  ['switch', 'Autostart of Music Player Daemon', { do: 'disable', ...MPD }],
+  ['switch', 'Start Music Player Daemon automatically', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
   ['button', 'Check now', { do: 'check' }],
   ['button', 'Pause', { do: 'pause', player: PLAYER }],
@@ -113,7 +113,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change('upgrade', ...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
-    node.change('upgrade', { kind: 'event', type: 'upgrade.progress', json: JSON.stringify(line) });
+    node.change('upgrade', put('upgrade.progress', '', line));
     await page.getByText('Restarting the service').waitFor();
     node.health('upgrade', 'connecting');
     await page.getByText('Restarting the service').waitFor({ state: 'detached' });

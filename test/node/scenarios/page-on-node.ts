@@ -119,7 +119,7 @@ export class PageOnNode {
     const opened = await (this.#browser ?? assert.fail('no browser')).context.newPage();
     opened.on('pageerror', (error) => this.faults.push(error.message));
     await opened.goto(this.#address);
-    await opened.locator('#system .lines').waitFor();
+    await opened.locator('#system .health').waitFor();
     return opened;
   }
 

@@ -1,0 +1,141 @@
+// The one volume: that of the output which is heard, beside what plays and at the foot of a phone's page.
+
+import { useContext, useRef } from 'preact/hooks';
+import type { ClientRecord, NodeState, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import { Toggle } from './controls.js';
+import { Icon } from './icons.js';
+import { say, sayPercent } from './language.js';
+import { Reporting } from './notices.js';
+import { Line } from './parts.js';
+import { Slider } from './slider.js';
+import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
+
+/** What a press of a button, or a notch of a wheel, changes. */
+const STEP = 0.05;
+
+/** Where a player's sound goes, else what sounds, else the default. */
+export function heardOutput(
+  outputs: readonly OutputRecord[],
+  streams: readonly ClientRecord[],
+  player?: PlayerRecord,
+): OutputRecord | undefined {
+  const own = player === undefined ? [] : streamsOf(player, streams);
+  const stream = own[0] ?? (player === undefined ? streams.find(({ corked }) => !corked) : undefined);
+  return outputs.find(({ name }) => name === stream?.output) ?? outputs.find((each) => each.default);
+}
+
+interface HeardProps {
+  readonly node: Tonearm;
+  readonly output: OutputRecord;
+}
+
+export function HeardVolume({ node, output }: HeardProps) {
+  const { id, muted, volume } = output;
+  const name = output.description || output.name;
+  return (
+    <div class="row heard">
+      <Toggle
+        label={say('muteHere', { name })}
+        icon="volume"
+        iconOn="muted"
+        isOn={muted}
+        send={(wanted) => node.muteOutput(id, { muted: wanted })}
+      />
+      <StepButton node={node} output={output} by={-STEP} />
+      <Slider
+        class="grow"
+        label={say('volumeHere', { name })}
+        value={volume}
+        text={sayPercent}
+        dim={muted}
+        wheel={STEP}
+        send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
+      />
+      <StepButton node={node} output={output} by={STEP} />
+    </div>
+  );
+}
+
+/** Each press counts, also while another is under way: the node adds them up. */
+function StepButton({ node, output: { id }, by }: HeardProps & { readonly by: number }) {
+  const reporter = useContext(Reporting);
+  const label = say(by > 0 ? 'louder' : 'quieter');
+  return (
+    <button
+      type="button"
+      class="icon-button step"
+      aria-label={label}
+      title={label}
+      onClick={() => {
+        const title = say('didNotWork', { what: label });
+        node.setOutputVolume(id, { delta: by }).then(
+          () => reporter.mended(title),
+          (error: unknown) => reporter.failed(title, error),
+        );
+      }}
+    >
+      <Icon name={by > 0 ? 'plus' : 'minus'} />
+    </button>
+  );
+}
+
+interface FootProps {
+  readonly node: Tonearm;
+  readonly state: Pick<NodeState, 'clients' | 'outputs'>;
+  readonly player: PlayerRecord | undefined;
+  readonly output: OutputRecord | undefined;
+  /** Nothing can be sent now. */
+  readonly isGone: boolean;
+}
+
+/** Stands still wherever the page is scrolled to. */
+export function Foot({ node, state: { clients, outputs }, player, output, isGone }: FootProps) {
+  if (output === undefined) return null;
+  const sounding = [...clients.values()].find(({ corked }) => !corked)?.name;
+  return (
+    <footer class="foot">
+      <fieldset disabled={isGone}>
+        <div class="row">
+          {player === undefined ? null : <PlayButton node={node} player={player} label={ofTitle(player)} />}
+          <Line class="strong grow">
+            {player === undefined ? (sounding ?? say('nothingPlays')) : titleOf(player)}
+          </Line>
+          <MuteAll node={node} outputs={[...outputs.values()]} />
+        </div>
+        <HeardVolume node={node} output={output} />
+      </fieldset>
+    </footer>
+  );
+}
+
+function ofTitle(player: PlayerRecord): (what: string) => string {
+  return (what) => say('ofPlayer', { what, name: titleOf(player) });
+}
+
+/** The one that plays, else the one that did last, else the first. */
+export function useCurrent(players: readonly PlayerRecord[]): PlayerRecord | undefined {
+  const last = useRef<string | undefined>(undefined);
+  const kept = players.find(({ bus_name }) => bus_name === last.current);
+  const current =
+    kept !== undefined && isPlaying(kept) ? kept : (players.find(isPlaying) ?? kept ?? players[0]);
+  last.current = current?.bus_name;
+  return current;
+}
+
+interface MuteAllProps {
+  readonly node: Tonearm;
+  readonly outputs: readonly OutputRecord[];
+}
+
+/** Whoever was muted before stays so when all are heard again. */
+function MuteAll({ node, outputs }: MuteAllProps) {
+  const taken = useRef<readonly number[]>([]);
+  const isSilent = outputs.every(({ muted }) => muted);
+  const send = (wanted: boolean): Promise<unknown> => {
+    const own = outputs.filter(({ id }) => taken.current.includes(id));
+    const meant = wanted ? outputs.filter(({ muted }) => !muted) : own.length > 0 ? own : outputs;
+    if (wanted) taken.current = meant.map(({ id }) => id);
+    return Promise.all(meant.map(({ id }) => node.muteOutput(id, { muted: wanted })));
+  };
+  return <Toggle label={say('muteAll')} icon="muted" isOn={isSilent} send={send} />;
+}

@@ -1,0 +1,133 @@
+// A section for each thing that the node has, in columns.
+
+import type { ComponentChildren } from 'preact';
+import { useCallback } from 'preact/hooks';
+import type { BackendInfo, Live, NodeState } from '../client/client.js';
+import { say } from './language.js';
+import { Outputs } from './outputs.js';
+import { Away, Section, useGrowing } from './parts.js';
+import { Players } from './players.js';
+import { useReasons } from './reasons.js';
+import { Services } from './services.js';
+import { Sounding } from './sounding.js';
+import { Streams } from './streams.js';
+import { System } from './system.js';
+import { UpgradeCard, useSteps } from './upgrade.js';
+import type { SectionId, View } from './view.js';
+
+/** In the order in which they stand on a phone, and in which they are drawn: a section is there when its backend is enabled. What is long stands
+ * beside what is long.
+ */
+const SECTIONS: readonly {
+  readonly id: SectionId;
+  readonly column: number;
+  readonly backend?: string;
+  readonly draw: (live: Live, state: NodeState, now: () => number) => ComponentChildren;
+}[] = [
+  { id: 'now', column: 0, draw: drawNow },
+  {
+    id: 'outputs',
+    column: 0,
+    backend: 'audio',
+    draw: ({ node }, { outputs }) => <Outputs node={node} outputs={[...outputs.values()]} />,
+  },
+  {
+    id: 'streams',
+    column: 1,
+    backend: 'audio',
+    draw: ({ node }, { clients, outputs }) => (
+      <Streams node={node} streams={clients} outputs={[...outputs.values()]} />
+    ),
+  },
+  {
+    id: 'services',
+    column: 2,
+    backend: 'systemd',
+    draw: ({ node }, { units }) => <Services node={node} services={[...units.values()]} />,
+  },
+  {
+    id: 'upgrade',
+    column: 2,
+    backend: 'upgrade',
+    draw: ({ node }, { upgrade }) => upgrade && <UpgradeCard node={node} upgrade={upgrade} />,
+  },
+  {
+    id: 'system',
+    column: 1,
+    draw: ({ node }, { server, backends, power }) => (
+      <System node={node} server={server} backends={backends} power={power} />
+    ),
+  },
+];
+
+/** The players; without any, what sounds. */
+function drawNow(live: Live, state: NodeState, now: () => number): ComponentChildren {
+  const players = [...state.players.values()];
+  const [streams, outputs] = [[...state.clients.values()], [...state.outputs.values()]];
+  const away = awayIn(state, 'players');
+  return (
+    <>
+      {players.length > 0 ? (
+        <Players {...{ node: live.node, players, streams, outputs, now }} />
+      ) : (
+        <Sounding node={live.node} streams={streams} outputs={outputs} />
+      )}
+      {away === undefined ? null : <Away what={say('backend_players')} {...away} />}
+    </>
+  );
+}
+
+export function awayIn({ backends }: NodeState, name: string): BackendInfo | undefined {
+  const backend = [...backends].find(([each]) => each === name)?.[1];
+  return backend?.state === 'up' ? undefined : backend;
+}
+
+function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
+  const names: readonly string[] = [...state.backends.keys()];
+  const isSilent = !names.includes('audio') || awayIn(state, 'audio') !== undefined;
+  // Where the sound server is away its outputs say so, and nobody knows what would sound.
+  if (id === 'now') return !isSilent || names.includes('players');
+  if (id === 'streams') return !isSilent;
+  return backend === undefined || names.includes(backend);
+}
+
+interface SectionsProps {
+  readonly live: Live;
+  readonly state: NodeState;
+  readonly view: View;
+}
+
+export function Sections({ live, state: told, view: { only } }: SectionsProps) {
+  const upgrade = useSteps(told.upgrade);
+  const state = { ...told, upgrade, backends: useReasons(live.node, told.backends) };
+  const now = useCallback(() => live.nodeTime(), [live]);
+  const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
+  const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));
+  const names: readonly string[] = [...state.backends.keys()];
+  /** Also while its backend is away: nothing else moves into its place. */
+  const isKept = (column: number): boolean =>
+    SECTIONS.some(
+      (each) => each.column === column && only === undefined && names.includes(each.backend ?? ''),
+    );
+  return (
+    <>
+      {[0, 1, 2].map((column) => (
+        <div key={column} class={`column ${isKept(column) ? 'kept' : ''}`}>
+          {drawn
+            .filter((section) => section.column === column)
+            .map(({ id, backend, draw }) => (
+              <Section
+                key={id}
+                id={id}
+                place={SECTIONS.findIndex((each) => each.id === id)}
+                title={say(id)}
+                away={backend === undefined ? undefined : awayIn(state, backend)}
+              >
+                {draw(live, state, now)}
+              </Section>
+            ))}
+        </div>
+      ))}
+    </>
+  );
+}

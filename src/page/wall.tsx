@@ -1,0 +1,63 @@
+// What plays, as large as it can be, for a wall or a television; dimmed while nobody is at it.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import { Cover } from './cover.js';
+import { HeardVolume } from './heard.js';
+import { say } from './language.js';
+import { Line } from './parts.js';
+import { PositionBar } from './position-bar.js';
+import { watchHands } from './pulse.js';
+import { TransportButtons, titleOf } from './transport.js';
+
+/** Without a hand for so long it is dimmed. */
+const REST_MS = 15_000;
+const LOOK_MS = 1000;
+
+interface WallProps {
+  readonly node: Tonearm;
+  readonly player: PlayerRecord | undefined;
+  readonly output: OutputRecord | undefined;
+  readonly now: () => number;
+}
+
+export function Wall({ node, player, output, now }: WallProps) {
+  const rests = useRest();
+  const { 'xesam:artist': artist, 'xesam:album': album } = player?.metadata ?? {};
+  const maker = [artist, album].filter(Boolean).join(' – ');
+  return (
+    <div class={`wall ${rests ? 'rests' : ''}`} id="now">
+      {player === undefined ? null : <Cover node={node} player={player} />}
+      <div class="wall-side">
+        <Line class="wall-title">{player === undefined ? say('nothingPlays') : titleOf(player)}</Line>
+        {maker === '' ? null : <Line>{maker}</Line>}
+        {player === undefined ? null : (
+          <>
+            <PositionBar node={node} player={player} title={titleOf(player)} now={now} />
+            <div class="row transport">
+              <TransportButtons node={node} player={player} label={(what) => what} />
+            </div>
+          </>
+        )}
+        {output === undefined ? null : <HeardVolume node={node} output={output} />}
+      </div>
+    </div>
+  );
+}
+
+function useRest(): boolean {
+  const [rests, setRests] = useState(false);
+  useEffect(() => {
+    const handMs = watchHands(document);
+    const timer = setInterval(() => setRests(handMs() > REST_MS), LOOK_MS);
+    const wake = (): void => setRests(false);
+    addEventListener('pointermove', wake);
+    addEventListener('keydown', wake);
+    return () => {
+      clearInterval(timer);
+      removeEventListener('pointermove', wake);
+      removeEventListener('keydown', wake);
+    };
+  }, []);
+  return rests;
+}

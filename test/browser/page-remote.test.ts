@@ -1,0 +1,168 @@
+// The remote in the pocket, on the wall and in another page: one volume at hand, what plays as large as it can be, and parts of the page.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { fingerOn, PHONE, spotOn } from './finger.js';
+import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
+
+/** The player's sound is heard in the kitchen, and the default is elsewhere. */
+const IN_THE_KITCHEN = [
+  output(0),
+  output(1, { description: 'Kitchen', volume: 0.3 }),
+  stream(10, { output: 'output-1', props: { 'application.process.id': '4711' } }),
+];
+
+describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  let browser: OpenBrowser;
+  let node: NodeWithPage;
+  let page: Page;
+  before(async () => {
+    browser = await openChromium(PHONE);
+  });
+  afterEach(async () => {
+    await page.close();
+    await node.close();
+  });
+  after(() => browser.close());
+
+  const open = async (more: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
+    node = new NodeWithPage().up({ audio: IN_THE_KITCHEN, ...more });
+    page = await browser.context.newPage();
+    await page.goto(node.url + query);
+    await page.locator('main .heard, main .output').first().waitFor();
+    node.backends.asked.length = 0;
+  };
+  const asked = (): object[] =>
+    node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
+  const kitchen = { kind: 'output', ref: '1' };
+
+  test('the card of what plays sets the volume of the output that is heard, the player its own under More', async () => {
+    await open();
+    const card = page.locator('.player');
+    await card.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
+    await until('it is asked', () => asked().length > 0);
+    assert.deepEqual(asked(), [{ do: 'volume', target: kitchen, volume: 0 }]);
+    const own = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
+    assert.equal(await own.isVisible(), false);
+    await card.getByLabel('More of').click();
+    await own.waitFor();
+  });
+
+  test('the foot of a phone keeps play, title and volume where they are, wherever it is scrolled to', async () => {
+    await open({ systemd: Array.from({ length: 20 }, (_, index) => service(`unit-${index}.service`)) });
+    const foot = page.locator('.foot');
+    const place = await foot.boundingBox();
+    await page.evaluate('scrollTo(0, 1200)');
+    assert.deepEqual(await foot.boundingBox(), place);
+    assert.equal(place && place.y + place.height, 740);
+    await foot.getByText('Nocturne in E-flat major').waitFor();
+    const finger = await fingerOn(page);
+    const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
+    await finger.tap(await spotOn(slider, 0.1));
+    await until('it is asked', () => asked().length > 0);
+    await foot.getByRole('button', { name: 'Louder' }).tap();
+    await foot.getByRole('button', { name: 'Louder' }).tap();
+    await foot.getByRole('button', { name: /^Pause: / }).tap();
+    await until('all is asked', () => asked().length === 4);
+    const [, louder, again, pause] = asked();
+    assert.deepEqual(louder, { do: 'delta', target: kitchen, delta: 0.05 });
+    assert.deepEqual(again, louder);
+    assert.deepEqual(pause, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
+  });
+
+  test('all is muted at once, and what was muted before stays so when all is heard again', async () => {
+    const silent = output(2, { description: 'Attic', muted: true });
+    await open({ audio: [...IN_THE_KITCHEN, silent] });
+    const mute = page.getByRole('button', { name: 'Mute all' });
+    const muted = (ref: string, is: boolean): object => ({
+      do: 'mute',
+      target: { kind: 'output', ref },
+      muted: is,
+    });
+    await mute.tap();
+    await until('both are asked', () => asked().length === 2);
+    assert.deepEqual(asked(), [muted('0', true), muted('1', true)]);
+    node.change('audio', output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
+    await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
+    node.backends.asked.length = 0;
+    await mute.tap();
+    await until('both are asked', () => asked().length === 2);
+    assert.deepEqual(asked(), [muted('0', false), muted('1', false)]);
+  });
+
+  test('on a desk the wheel turns the one volume, and no other', async () => {
+    await open();
+    await page.setViewportSize({ width: 1280, height: 900 });
+    assert.equal(await page.locator('.foot').isVisible(), false);
+    await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
+    await page.mouse.wheel(0, -100);
+    await until('it is asked', () => asked().length > 0);
+    assert.deepEqual(asked()[0], { do: 'volume', target: kitchen, volume: 0.4 });
+    node.backends.asked.length = 0;
+    await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
+    await page.mouse.wheel(0, 100);
+    await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
+    await until('it is asked', () => asked().length > 0);
+    assert.deepEqual(asked()[0], { do: 'delta', target: kitchen, delta: -0.05 });
+  });
+
+  test('?view=now is what plays, large, and dimmed while nobody is at it', async () => {
+    await open({}, '?view=now');
+    await page.setViewportSize({ width: 1920, height: 1080 });
+    const cover = await page.locator('.cover').boundingBox();
+    assert.ok(cover && cover.width > 700, JSON.stringify(cover));
+    await page.getByText('Nocturne in E-flat major').waitFor();
+    assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await until('it is asked', () => asked().length > 0);
+    await page.clock.install();
+    await page.reload();
+    await page.locator('.wall').waitFor();
+    await page.clock.runFor(20_000);
+    await page.locator('.wall.rests').waitFor();
+    await page.mouse.move(50, 50);
+    await page.locator('.wall.rests').waitFor({ state: 'detached' });
+  });
+
+  test('?only=outputs,players is these, and nothing else', async () => {
+    await open({}, '?only=outputs,players');
+    await page.locator('#now').waitFor();
+    await page.locator('#outputs').waitFor();
+    assert.equal(await page.locator('section').count(), 2);
+    assert.equal(await page.locator('.bar, .foot').count(), 0);
+  });
+
+  test('the tab and the keys of the browser know what plays', async () => {
+    await open();
+    await until('the tab says so', async () => (await page.title()).startsWith('Nocturne in E-flat major'));
+    const session = (await page.evaluate(
+      '({ title: navigator.mediaSession.metadata.title, state: navigator.mediaSession.playbackState })',
+    )) as { title: string; state: string };
+    assert.match(session.title, /^Nocturne/);
+    assert.equal(session.state, 'playing');
+    node.change('players', player('mpd', { playback_status: 'Paused' }));
+    await until('the tab is the node', async () => (await page.title()) === 'living-room');
+  });
+
+  test('nothing needs two screens beside an empty column, and what can be set stands before what is watched', async () => {
+    const units = Array.from({ length: 6 }, (_, index) => service(`unit-${index}.service`));
+    await open({ systemd: [service('system.service', {}, 'system'), ...units] });
+    await page.locator('#system .health').waitFor();
+    assert.equal(await page.locator('.service').last().getByText('View only').count(), 1);
+    assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
+    for (const [width, height] of [
+      [1440, 900],
+      [1920, 1080],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const tall: number = await page.evaluate('document.documentElement.scrollHeight');
+      assert.ok(tall <= height * 1.25, `${tall} at ${width}`);
+    }
+    node.health('upgrade', 'failed', 'it has died six times');
+    await page.locator('#system').getByText('it has died six times').waitFor();
+  });
+});
