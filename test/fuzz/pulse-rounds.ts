@@ -1,16 +1,13 @@
-// Mutated captures through Framer, Condenser and Session, in a thread of its own that pulse.test.ts watches: whatever comes, no
-// error but WireError escapes the first two, none escapes the Session, and nothing comes out that did not go in.
+// Mutated captures through Framer and Session, in a thread of its own that pulse.test.ts watches: whatever comes, no error but
+// WireError escapes the first, none escapes the second, and nothing comes out that did not go in.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { peaksOf } from '../../src/actors/audio/levels.js';
-import { COMMANDS, type RequestName } from '../../src/protocol/pulse/commands.js';
-import { Condenser } from '../../src/protocol/pulse/condenser.js';
-import { Framer, HEADER_BYTES, PAYLOAD_MAX_BYTES } from '../../src/protocol/pulse/frame.js';
-import { Reader } from '../../src/protocol/pulse/reader.js';
+import type { RequestName } from '../../src/protocol/pulse/commands.js';
+import { Framer, PAYLOAD_MAX_BYTES } from '../../src/protocol/pulse/frame.js';
 import { Session } from '../../src/protocol/pulse/session.js';
-import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../src/protocol/pulse/wire.js';
 import { PEAKS } from '../protocol/pulse/record-stream.js';
 import { SeededRandom } from '../seeded-random.js';
@@ -112,33 +109,6 @@ function throughFramer(bytes: Buffer, random: SeededRandom): void {
   assert.ok(delivered <= bytes.length, 'more was delivered than received');
 }
 
-/** The list of sink inputs that a payload is; undefined when it is none. */
-function listIn(payload: Uint8Array): unknown {
-  try {
-    return COMMANDS.GET_SINK_INPUT_INFO_LIST.reply.read(new Reader(payload, 35, new TextCache()));
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
-  }
-}
-
-/** Behind the frame's header, command and tag stands what a condenser must make no other list of. */
-function throughCondenser(bytes: Buffer, random: SeededRandom, tally: Tally): void {
-  const payload = bytes.subarray(HEADER_BYTES + 10);
-  const condenser = new Condenser();
-  try {
-    feed(payload, random, (chunk) => condenser.push(chunk));
-  } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    assert.equal(listIn(payload), undefined, 'it was a list, and is none for the condenser');
-    return;
-  }
-  assert.ok(condenser.payload.length <= payload.length, 'more was kept than came');
-  const [whole, small] = [listIn(payload), listIn(condenser.payload)];
-  if (Array.isArray(whole) && whole.length > 0) tally.set('condensed', 1);
-  assert.deepEqual(small, whole);
-}
-
 /** How often each outcome was seen: a fuzzer whose inputs all end alike would prove little. */
 type Tally = Map<string, number>;
 
@@ -198,7 +168,6 @@ function run({ seed, rounds }: FuzzTask): FuzzResult {
     const bytes = mutate(random);
     try {
       throughFramer(bytes, random);
-      throughCondenser(bytes, random, tally);
       throughSession(bytes, random, tally);
     } catch (error) {
       const input = bytes.length < 3000 ? bytes.toString('hex') : `${bytes.length} bytes`;

@@ -16,7 +16,7 @@ const HEAP_MAX_MB = 128;
 
 const OUTCOMES = [
   ...['ready', 'reply', 'failed: violation', 'failed: server', 'failed: timeout'],
-  ...['protocol-violation', 'stopped', 'condensed', 'data'],
+  ...['protocol-violation', 'stopped', 'data'],
 ];
 
 /** A thread can be ended while it hangs; the test itself could not. */

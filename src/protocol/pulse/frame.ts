@@ -1,20 +1,13 @@
-// Cuts the byte stream into frames: 20 bytes of header, then the payload. It knows nothing of what a payload says, but that a large
-// one is not kept whole.
+// Cuts the byte stream into frames: 20 bytes of header, then the payload. It knows nothing of what a payload says.
 
-import { Condenser } from './condenser.js';
 import { WireError } from './wire.js';
 
 /** Five u32, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
 /** The channel of commands. Any other carries audio data of the stream of that number. */
 export const CONTROL_CHANNEL = 0xffffffff;
-/**
- * What both servers enforce on us, 16 MiB, they do not keep themselves: 200 streams with 110 kB of properties each make a list of 22 MB
- * (measured), at which libpulse ends the connection.
- */
-export const PAYLOAD_MAX_BYTES = 256 * 1024 * 1024;
-/** Kept whole. 200 sink inputs are 0.3 MB; a larger command is condensed as it comes, and audio data is never larger. */
-export const WHOLE_MAX_BYTES = 1024 * 1024;
+/** What both servers, and libpulse, end a connection at. 200 sink inputs are 0.3 MB. */
+export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /** The first buffer for a frame that came in pieces; it then doubles, so that a claimed length allocates nothing. */
 const STAGING_MIN_BYTES = 4096;
 
@@ -38,10 +31,7 @@ function readHeader(bytes: Uint8Array): FrameHeader {
   const length = word(bytes, 0);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
   const channel = word(bytes, 4);
-  if (channel !== CONTROL_CHANNEL) {
-    if (length > WHOLE_MAX_BYTES) throw new WireError(`${length} bytes of audio data`);
-    return { length, channel };
-  }
+  if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and shared memory, which we did not agree to.
   if (word(bytes, 8) !== 0 || word(bytes, 12) !== 0 || word(bytes, 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
@@ -54,8 +44,6 @@ export class Framer {
   #staging: Uint8Array = NOTHING;
   #held = 0;
   #header: FrameHeader | undefined;
-  /** Of a frame that is too large to be kept: it takes the payload, and the staging stays at the header. */
-  #condenser: Condenser | undefined;
 
   /**
    * Takes the next bytes of the stream and delivers the frames that they complete, in order. Throws WireError for a header
@@ -84,25 +72,20 @@ export class Framer {
     const isWhole = chunk.length <= target - this.#held;
     const taken = isWhole ? chunk : chunk.subarray(0, target - this.#held);
     const rest = isWhole ? NOTHING : chunk.subarray(taken.length);
-    if (this.#condenser !== undefined) this.#condenser.push(taken);
-    else {
-      this.#reserve(this.#held + taken.length, target);
-      this.#staging.set(taken, this.#held);
-    }
+    this.#reserve(this.#held + taken.length, target);
+    this.#staging.set(taken, this.#held);
     this.#held += taken.length;
     if (this.#held < target) return rest;
     if (this.#header === undefined) {
       this.#header = readHeader(this.#staging);
-      if (this.#header.length > WHOLE_MAX_BYTES) this.#condenser = new Condenser();
       return rest;
     }
     const { channel } = this.#header;
-    const payload = this.#condenser?.payload ?? this.#staging.subarray(HEADER_BYTES, target);
+    const payload = this.#staging.subarray(HEADER_BYTES, target);
     // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still read.
     this.#staging = NOTHING;
     this.#held = 0;
     this.#header = undefined;
-    this.#condenser = undefined;
     deliver(payload, channel);
     return rest;
   }
