@@ -13,6 +13,7 @@ const REPORTER = fileURLToPath(new URL('reporter.mjs', import.meta.url));
 const KEPT_ERRORS_CHARS = 8000;
 
 const shown = (file) => relative(process.cwd(), file);
+const TEST_FILE = /\.test\.[a-z]+$/;
 const indent = (text) => text.trimEnd().replace(/^/gm, '    ');
 
 /** What Node's pattern of names would not take for the letter. */
@@ -28,16 +29,17 @@ class Tally {
   skipped = new Map();
   /** Path and duration of each file. */
   files = [];
-  #place;
+  /** Where it runs. */
+  place;
   /** Files of which a failure has been told. */
   #failing = new Set();
 
   constructor(place) {
-    this.#place = place;
+    this.place = place;
   }
 
   add({ of, file, line, name, ms, skip, failed }) {
-    if (of === 'remark') say(`remark - ${name} (${shown(file)}, ${this.#place})`);
+    if (of === 'remark') say(`remark - ${name} (${shown(file)}, ${this.place})`);
     if (of === 'end') this.files.push({ file: relative('build/test', file), ms });
     // A suite or a file fails because a test in it did, which has been told already.
     if (failed?.kind === 'subtestsFailed') return;
@@ -47,19 +49,25 @@ class Tally {
     else if (of === 'test') this.passed += 1;
   }
 
-  /** Of each file in which nothing but that has failed, one that was cancelled is told. */
+  /**
+   * Of each file in which nothing but that has failed, one that was cancelled is told. Of a file that holds only what test files take from
+   * it, nobody knows for which of them: of all those together one is told, where nothing else is.
+   */
   tellCancelled() {
     const untold = [];
     for (const cancelled of this.cancelled) {
-      if (this.#failing.has(cancelled.file)) untold.push(cancelled);
+      const isOwn = TEST_FILE.test(cancelled.file);
+      const isTold = isOwn ? this.#failing.has(cancelled.file) : this.failed > 0;
+      if (isTold) untold.push(cancelled.name);
       else this.#tell(cancelled);
     }
-    if (untold.length > 0) say(`${untold.length} more did not run for what is told above`);
+    if (untold.length > 0)
+      say(`${untold.length} more did not run for what is told above, such as: ${untold[0]}`);
   }
 
   #tell({ file, line, name, failed }) {
     this.failed += 1;
-    say(`not ok - ${name} (${shown(file)}:${line}, ${this.#place})\n${indent(failed.text)}`);
+    say(`not ok - ${name} (${shown(file)}:${line}, ${this.place})\n${indent(failed.text)}`);
     if (failed.printed !== undefined && !this.#failing.has(file))
       say(`  printed by that file:\n${indent(failed.printed)}`);
     this.#failing.add(file);

@@ -92,8 +92,21 @@ test('of a suite that cannot begin one failure is told, and how many tests did n
   const [counted, said] = await runFiles(t, [suite]);
   assert.deepEqual([counted.failed, counted.isGreen], [1, false]);
   assert.match(said, /^not ok - a node \(.*\)\n {4}Error: it did not boot/);
-  assert.match(said, /^247 more did not run for what is told above$/m);
-  assert.doesNotMatch(said, /row/);
+  assert.match(said, /^247 more did not run for what is told above, such as: row 0$/m);
+  assert.doesNotMatch(said, /^not ok - row/m);
+});
+
+test('so it is where these tests stand in files of their own, which are no test files', async (t) => {
+  const scenarios = join(folder(t), 'scenarios.mjs');
+  writeFileSync(
+    scenarios,
+    "import { test } from 'node:test'; export const rows = () => { for (let i = 0; i < 9; i += 1) test('row ' + i, () => {}); };",
+  );
+  const suite = `import { rows } from '${scenarios}';
+    describe('a node', () => { before(() => { throw new Error('it did not boot'); }); describe('part', rows); });`;
+  const [counted, said] = await runFiles(t, [suite]);
+  assert.equal(counted.failed, 1, said);
+  assert.match(said, /^10 more did not run for what is told above, such as: row 0$/m);
 });
 
 test('what the harness remarks is shown, also where the test passes', async (t) => {
