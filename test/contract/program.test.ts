@@ -11,6 +11,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -125,7 +126,10 @@ test('problems end it although a thread boots for the audio backend meanwhile, a
 });
 
 test('the built entry runs by itself, as npm links it', () => {
-  const result = spawnSync(ENTRY, ['--version'], { encoding: 'utf8', timeout: 20_000 });
+  // `node` in PATH may be one that does not fit, as on Debian 12.
+  symlinkSync(process.execPath, join(home, 'node'));
+  const env = { PATH: `${home}:${ENV.PATH}` };
+  const result = spawnSync(ENTRY, ['--version'], { env, encoding: 'utf8', timeout: 20_000 });
   assert.match(result.stdout, /^\d+\.\d+\.\d+\n$/, result.stderr);
 });
 
