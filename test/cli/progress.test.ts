@@ -92,7 +92,10 @@ test('the line is written, and has been read when the command ends', async (t) =
     });
     socket.on('end', () => socket.end());
   });
-  assert.deepEqual(await runProgress(['end', '--success', '--socket', path], DEFAULTS), { out: '', err: '' });
+  const request = parseProgress(['end', '--success', '--socket', path], DEFAULTS);
+  assert.ok(request.do === 'write');
+  // The command's own second is too short for a machine on which thirty processes want two cores.
+  assert.equal(await writeProgress(request.line, request.socket, LONG_MS), undefined);
   assert.equal(heard, '{"event":"end","success":true}\n');
 });
 
