@@ -149,7 +149,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       down: (reason: string) => void this.#ready.then(() => this.#publisher.down(reason)),
       unit: (facts: RunFacts) => this.#keeper.feed({ kind: 'unit', facts }),
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
-      checkEnded: (result: string) => this.#publisher.checkEnded(result),
+      check: (facts: RunFacts) => this.#publisher.check(facts),
     };
     return new UpgradeUnits(this.#settings, owner, bus, this.#ready, this.#clock);
   }

@@ -1,9 +1,11 @@
-// What is published of the upgrade, and when: status, run and its progress, and whether the backend is up. It knows
+// What is published of the upgrade, and when: status, run and its progress, the check, and whether the backend is up. It knows
 // neither systemd nor files, only what came of them.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
+import type { RunFacts } from '../units/facts.js';
+import { type Check, NEVER_CHECKED, nextCheck, shownCheck } from './check.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';
 
@@ -20,10 +22,15 @@ export class UpgradePublisher {
   readonly #publish: Publisher;
   readonly #troubles = new Map<Part, string>();
   readonly #timers: Timers<'throttle'>;
+  readonly #clock: Clock;
   #body = NO_STATUS;
   #run = initialRun();
+  /** Undefined until the check unit was read. */
+  #check: Check | undefined;
   /** `unknown`: systemd has not been met yet. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
+  /** As it was published last. */
+  #saidCheck = '';
   /** The throttle holds progress back. */
   #isStale = false;
 
@@ -31,6 +38,7 @@ export class UpgradePublisher {
     this.#settings = settings;
     this.#publish = publish;
     this.#timers = new Timers(clock);
+    this.#clock = clock;
   }
 
   /** Everything is published, and commands can be carried out. */
@@ -66,8 +74,13 @@ export class UpgradePublisher {
     }
   }
 
-  checkEnded(result: string): void {
-    if (result !== 'done') this.#publish.log('warn', 'the check unit failed', { result });
+  /** The check unit is as `facts` say. */
+  check(facts: RunFacts): void {
+    const before = this.#check;
+    this.#check = nextCheck(before, facts, this.#clock.date());
+    if (this.#check.state === 'failed' && before?.state === 'running')
+      this.#publish.log('warn', 'the check unit failed', { result: facts.result });
+    if (this.isUp && this.#shownCheck() !== this.#saidCheck) this.#putCheck();
   }
 
   /** systemd is there and has been asked, or is not needed. */
@@ -79,6 +92,7 @@ export class UpgradePublisher {
     this.#systemd = 'there';
     this.#putStatus();
     this.#putRun();
+    if (this.#settings.checkUnit !== undefined) this.#putCheck();
     this.#publish.status('up', this.#detail());
   }
 
@@ -112,6 +126,16 @@ export class UpgradePublisher {
     this.#putWhole();
   }
 
+  #putCheck(): void {
+    this.#saidCheck = this.#shownCheck();
+    this.#publish.put('upgrade.info', 'check', `{"check":${this.#saidCheck}}`);
+    this.#putWhole();
+  }
+
+  #shownCheck(): string {
+    return JSON.stringify(shownCheck(this.#check ?? NEVER_CHECKED));
+  }
+
   /** The first change is put at once, those of the next moment together. */
   #throttleProgress(): void {
     this.#isStale = true;
@@ -125,7 +149,8 @@ export class UpgradePublisher {
     const { percent, step } = this.#run;
     const run = JSON.stringify({ ...shownRun(this.#run), percent, step });
     const abilities = `"can_check":${checkUnit !== undefined},"can_upgrade":${upgradeUnit !== undefined}`;
-    this.#publish.put('upgrade', '', `{${this.#body},"run":${run},${abilities}}`);
+    const check = checkUnit === undefined ? '' : `,"check":${this.#shownCheck()}`;
+    this.#publish.put('upgrade', '', `{${this.#body},"run":${run},${abilities}${check}}`);
     this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => {
       if (this.#isStale) this.#putWhole();
     });

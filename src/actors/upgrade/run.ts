@@ -261,6 +261,6 @@ export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): o
 }
 
 /** Milliseconds since the epoch as RFC 3339, UTC, seconds. */
-function utcSeconds(ms: number | undefined): string | undefined {
+export function utcSeconds(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -34,7 +34,8 @@ export interface UnitsOwner {
   unit(facts: RunFacts): void;
   /** A job of the upgrade unit, of whatever kind; `job` is its path. */
   jobEnded(job: string, result: string): void;
-  checkEnded(result: string): void;
+  /** The check unit now; called before the first `up`, too. */
+  check(facts: RunFacts): void;
 }
 
 /** `job`: its path; `jobResult` when it has ended already. */
@@ -64,9 +65,9 @@ export class UpgradeUnits implements FollowerOwner {
     this.#owner = owner;
     this.#ready = ready;
     this.#clock = clock;
-    const { upgradeUnit } = names;
+    const { checkUnit, upgradeUnit } = names;
     const plan = {
-      names: upgradeUnit === undefined ? [] : [upgradeUnit],
+      names: [checkUnit, upgradeUnit].filter((name) => name !== undefined),
       interest: 'verdicts',
       clock,
     } as const;
@@ -133,11 +134,13 @@ export class UpgradeUnits implements FollowerOwner {
 
   changed(units: readonly FollowedUnit[]): void {
     if (!this.#isUp) return;
-    for (const { facts } of units) this.#owner.unit(facts);
+    for (const { name, facts } of units) {
+      if (name === this.#names.checkUnit) this.#owner.check(facts);
+      if (name === this.#names.upgradeUnit) this.#owner.unit(facts);
+    }
   }
 
   jobEnded(job: string, id: string, result: string): void {
-    if (id === this.#names.checkUnit) this.#owner.checkEnded(result);
     if (this.#isUp && id === this.#unit?.facts.id) this.#owner.jobEnded(job, result);
   }
 
@@ -162,6 +165,9 @@ export class UpgradeUnits implements FollowerOwner {
       return;
     }
     this.#isUp = true;
+    const { checkUnit } = this.#names;
+    const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
+    if (check !== undefined) this.#owner.check(check.facts);
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     this.#owner.up(this.#facts, String(startedUs ?? ''));
   }

@@ -79,7 +79,7 @@ const COLLECTIONS = {
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
-  /** Those of its parts whose changes are events: key `status`, `run`. */
+  /** Those of its parts whose changes are events: key `status`, `run`, `check`. */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
   'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'each' },
   /** Keyed by bus name. */

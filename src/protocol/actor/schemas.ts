@@ -204,8 +204,23 @@ const upgradeStatus = {
 
 export const UpgradeStatus = Type.Object(upgradeStatus, Closed);
 
+const UpgradeCheck = Type.Object(
+  {
+    state: oneOf('idle', 'running', 'failed'),
+    finished_at: Type.Optional(Type.String({ format: 'date-time' })),
+    detail: Type.Optional(Type.String()),
+  },
+  Closed,
+);
+
 export const UpgradeRecord = Type.Object(
-  { ...upgradeStatus, run: UpgradeRun, can_check: Type.Boolean(), can_upgrade: Type.Boolean() },
+  {
+    ...upgradeStatus,
+    run: UpgradeRun,
+    can_check: Type.Boolean(),
+    can_upgrade: Type.Boolean(),
+    check: Type.Optional(UpgradeCheck),
+  },
   Closed,
 );
 
@@ -323,7 +338,7 @@ export const COMPONENTS = {
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
   UpgradeRun: UpgradeRun,
-  UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
+  UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun, Type.Object({ check: UpgradeCheck }, Closed)]),
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,

@@ -27,6 +27,7 @@ export interface Upgrade {
     readonly started_at?: string;
     readonly finished_at?: string;
   };
+  readonly check?: { readonly state: string; readonly finished_at?: string; readonly detail?: string };
 }
 
 /** With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed. */

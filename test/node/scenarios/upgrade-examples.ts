@@ -53,6 +53,14 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.unitEnds('tonearm-detect.service');
     const found = await daemon.sees('the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
+    const { check } = await daemon.sees(
+      'the end of the check',
+      (now) => now.check?.finished_at !== undefined,
+    );
+    assert.equal(check?.state, 'idle');
+    await until('it is an event', () =>
+      heard.some(({ data }) => data.startsWith('{"check":{"state":"running"')),
+    );
     await until('it is told', () =>
       heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')),
     );

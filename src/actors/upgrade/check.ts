@@ -1,0 +1,40 @@
+// The check unit's last run that is known (contract, section 4): what its facts make of it. Pure: the time is an argument.
+
+import type { RunFacts } from '../units/facts.js';
+import { utcSeconds } from './run.js';
+
+export interface Check {
+  readonly state: 'idle' | 'running' | 'failed';
+  /** Of its last run; '' while it has not run. */
+  readonly invocation: string;
+  /** Milliseconds since the epoch; undefined where its end was not seen. */
+  readonly finishedMs?: number;
+  /** Why it failed. */
+  readonly detail?: string;
+}
+
+export const NEVER_CHECKED: Check = { state: 'idle', invocation: '' };
+
+/** States in which it works, or waits for its work to end. */
+const AT_WORK: readonly string[] = ['activating', 'reloading', 'deactivating'];
+
+/** `before`: what was known until now; undefined: nothing, as after a start. */
+export function nextCheck(before: Check | undefined, facts: RunFacts, nowMs: number): Check {
+  const { activeState, subState, result, reset } = facts;
+  // A unit that has been unloaded has forgotten its invocation.
+  const invocation = facts.invocation === '' ? (before?.invocation ?? '') : facts.invocation;
+  const isRunning = AT_WORK.includes(activeState) || (activeState === 'active' && subState !== 'exited');
+  if (isRunning) return { state: 'running', invocation };
+  const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
+  const finishedMs = hasEnded ? nowMs : before?.finishedMs;
+  const ended = { invocation, ...(finishedMs !== undefined && { finishedMs }) };
+  const hasFailed = activeState === 'failed' || (result !== 'success' && !reset);
+  return hasFailed
+    ? { ...ended, state: 'failed', detail: `its result is ${result}` }
+    : { ...ended, state: 'idle' };
+}
+
+/** As clients see it. */
+export function shownCheck({ state, finishedMs, detail }: Check): object {
+  return { state, finished_at: utcSeconds(finishedMs), detail };
+}
