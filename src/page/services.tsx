@@ -79,7 +79,7 @@ const ServiceCard = still(
     const done = hasRestarted && known.verb === 'stop' ? RESTARTED : undefined;
     const shown = done ?? (verb === undefined || hasRestarted ? known : WAYS[verb]);
     return (
-      <li class="card service">
+      <li class="card service" data-unit={name}>
         <div class="row">
           <div class="grow">
             <Line class="strong">{title}</Line>

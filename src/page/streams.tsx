@@ -2,16 +2,17 @@
 // Of many the first few, and a button for the others: what stands below them on a phone is not far.
 
 import { createContext } from 'preact';
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
-import { Empty, Line, still, useGrowing } from './parts.js';
+import { Empty, Line, Pacing, still, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
 const ROWS_AT_ONCE = 2;
+const CHANGES_AT_ONCE = 4;
 /** So many stand before the button. One alone is not put behind it. */
 const FIRST_ROWS = 8;
 
@@ -33,14 +34,34 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
   );
   const [drag, setDrag] = useState<StreamDrag>();
   const [isUnfolded, unfold] = useContext(Unfolding);
+  const shown = usePaced(streams);
   if (streams.size === 0) return <Empty>{say('noStreams')}</Empty>;
-  const sorted = [...streams.values()].sort((a, b) => a.id - b.id);
+  const sorted = shown.sort((a, b) => a.id - b.id);
   return (
     <>
       <StreamList streams={sorted} {...{ node, options, isUnfolded, unfold }} onDrag={setDrag} />
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
+}
+
+/** Where many change at once they are drawn a few in each turn, who waits longest first: all together are a task that a hand feels. */
+function usePaced(streams: StreamsProps['streams']): ClientRecord[] {
+  const turns = useContext(Pacing);
+  const [, draw] = useState(0);
+  const shown = useRef<ReadonlyMap<number, ClientRecord>>(new Map());
+  const stale = useRef(new Set<number>());
+  const next = new Map([...streams].map(([id, stream]) => [id, shown.current.get(id) ?? stream]));
+  for (const [id, stream] of streams) if (next.get(id) !== stream) stale.current.add(id);
+  for (const id of [...stale.current].slice(0, CHANGES_AT_ONCE)) {
+    stale.current.delete(id);
+    const stream = streams.get(id);
+    if (stream !== undefined) next.set(id, stream);
+  }
+  shown.current = next;
+  const isBehind = stale.current.size > 0;
+  useLayoutEffect(() => (isBehind ? turns.later(() => draw((times) => times + 1)) : undefined));
+  return [...next.values()];
 }
 
 interface ListProps extends Omit<RowProps, 'stream'> {

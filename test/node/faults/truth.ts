@@ -118,7 +118,7 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
     assert.equal(await output.locator('p.quiet', { hasText: 'Muted' }).count(), muted === true ? 1 : 0);
   }
   for (const { name, active_state: state } of routes.services) {
-    const card = page.locator('.service').filter({ hasText: String(name) });
+    const card = page.locator(`.service[data-unit="${String(name)}"]`);
     assert.equal(await card.locator('.state').textContent(), WORDS[String(state)]);
   }
   assert.equal(await page.locator('.player').count(), routes.players.length);
