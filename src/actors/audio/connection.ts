@@ -129,7 +129,7 @@ export class SoundConnection implements Performer {
       const of: RecordKind = facility === 'sink' ? 'sink' : 'input';
       if (index === undefined) this.#refetch[of].markAll();
       else if (type === 'remove') this.#removed(of, index);
-      else this.#refetch[of].mark(index);
+      else this.#refetch[of].changed(index);
     }
   }
 
@@ -146,13 +146,26 @@ export class SoundConnection implements Performer {
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
   }
 
-  send({ command, args }: Setting, deadlineMs: number): Promise<Result<unknown>> {
-    return new Promise((resolve) => this.#link.request(command, args, resolve, deadlineMs));
+  send({ command, args }: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>> {
+    const refetch = this.#refetch[changes.of];
+    // PipeWire tells of the change before it answers, PulseAudio behind that: read once for both.
+    refetch.hold(changes.index);
+    return new Promise((resolve) => {
+      const settle = (result: Result<unknown>): void => {
+        resolve(result);
+        // Behind a success `readAgain` does it.
+        if (result.ok) return;
+        refetch.hold(undefined);
+        this.#pump();
+      };
+      this.#link.request(command, args, settle, deadlineMs);
+    });
   }
 
   readAgain(read: Read): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const again = new Promise<void>((done) => this.#waiters.push({ read, done }));
+    this.#refetch[read.of].hold(undefined);
     if (read.index === undefined) this.#refetch[read.of].markAll();
     else this.#refetch[read.of].mark(read.index);
     this.#pump();

@@ -30,7 +30,8 @@ const ENDED: Answer = {
 /** What commands need of a connection. */
 export interface Performer {
   readonly state: SoundState;
-  send(setting: Setting, deadlineMs: number): Promise<Result<unknown>>;
+  /** `changes` is not read meanwhile: `readAgain` is called behind a success. */
+  send(setting: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or will not happen any more. */
   readAgain(read: Read): Promise<void>;
   /** As that of `Waker`; `Executor.proceed` is called when it ends. */
@@ -110,7 +111,7 @@ export class Executor {
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
-    const result = await this.#performer.send(plan.setting, latest - this.#now());
+    const result = await this.#performer.send(plan.setting, plan.after, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     if (result.ok || missing) await this.#readAgain(plan.after, latest);

@@ -20,8 +20,8 @@ export interface Read {
 
 /**
  * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an
- * old single one behind a new list would undo it. An event that comes while a record is being read marks it again,
- * because the reply may have been made before the change.
+ * old single one behind a new list would undo it. An event that comes while its record is being read asks for no more: both servers
+ * write what they say of it in the order in which they know it, so that the reply is newer.
  */
 export class Refetch {
   readonly #of: ReadKind;
@@ -31,6 +31,7 @@ export class Refetch {
   readonly #removed = new Set<number>();
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
   #listAgain = false;
+  #held: number | undefined;
 
   constructor(of: ReadKind) {
     this.#of = of;
@@ -43,6 +44,18 @@ export class Refetch {
     this.#dirty.clear();
   }
 
+  /** An event says that the record has changed. */
+  changed(index: number): void {
+    const isBeingRead = this.#underWay.has(index) && !this.#removed.has(index);
+    if (!isBeingRead) this.mark(index);
+  }
+
+  /** This record is not read by itself for now: a command changes it, and has it read when it is done. */
+  hold(index: number | undefined): void {
+    this.#held = index;
+  }
+
+  /** To be read, by a request that begins after this call. */
   mark(index: number): void {
     if (this.#list === 'wanted' || this.#listAgain) return;
     this.#dirty.add(index);
@@ -66,7 +79,7 @@ export class Refetch {
     }
     const reads: Read[] = [];
     for (const index of this.#dirty) {
-      if (this.#underWay.has(index)) continue;
+      if (this.#underWay.has(index) || index === this.#held) continue;
       this.#dirty.delete(index);
       this.#underWay.add(index);
       reads.push({ of: this.#of, index });

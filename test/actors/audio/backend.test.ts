@@ -258,6 +258,31 @@ describe('commands', DEADLINE, () => {
     await until('the backend is up again', () => seen.up && server.connections() === 2);
   });
 
+  for (const [kind, isFirst] of [
+    ['PipeWire', true],
+    ['PulseAudio', false],
+  ] as const) {
+    test(`read what they change once, where the event comes as from ${kind}`, async (t) => {
+      const { backend, server } = await connected(
+        t,
+        but({
+          [COMMAND.setInputVolume]: ({ tag }, say) => {
+            if (isFirst) say.send(event(EVENT.inputChange, 5));
+            return say.reply(tag);
+          },
+          [COMMAND.getInput]: ({ tag }, say) => {
+            if (!isFirst) say.send(event(EVENT.inputChange, 5));
+            return say.reply(tag, inputFields(5, 'News'));
+          },
+        }),
+      );
+      assert.deepEqual(await backend.handle(VOLUME), { ok: true });
+      server.say.send(event(EVENT.serverChange, 0xffffffff));
+      await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
+      assert.equal(server.count(COMMAND.getInput), 1);
+    });
+  }
+
   test('go one another, each from what the one before it did', async (t) => {
     let raw = 0x8000;
     const { backend, seen, server } = await connected(t, (request, say) => {

@@ -40,7 +40,7 @@ describe('a command has one time from its arrival', DEADLINE, () => {
   test('and is sent with what the commands before it have left of it', async () => {
     let now = 100;
     const given: number[] = [];
-    const send: Performer['send'] = async (_, deadlineMs) => {
+    const send: Performer['send'] = async (_, _changes, deadlineMs) => {
       given.push(deadlineMs);
       // The others are to come at the same time.
       await Promise.resolve();

@@ -7,7 +7,10 @@ import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/a
 /** What happens: an event of a record, its end, that all is to be read, and the replies, which are believed or not. */
 const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
-  event: (refetch, index) => refetch.mark(index),
+  event: (refetch, index) => refetch.changed(index),
+  mark: (refetch, index) => refetch.mark(index),
+  hold: (refetch, index) => refetch.hold(index),
+  release: (refetch) => refetch.hold(undefined),
   end: (refetch, index) => refetch.markRemoved(index),
   all: (refetch) => refetch.markAll(),
   reply: (refetch, index) => assert.equal(refetch.settleOne(index), true),
@@ -19,7 +22,22 @@ const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
 /** Steps, and behind each colon what is read then: a record, the `list`, or `-`. */
 const ROWS: readonly (readonly [what: string, ...steps: string[]])[] = [
   ['the record that an event names is read, once', 'event 1', 'event 1: 1', 'nothing: -'],
-  ['an event during a reading asks for one more', 'event 1: 1', 'event 1', 'event 1: -', 'reply 1: 1'],
+  [
+    'an event during a reading asks for no more: the reply is newer',
+    'event 1: 1',
+    'event 1: -',
+    'reply 1: -',
+  ],
+  ['who wants a reading anew gets one', 'event 1: 1', 'mark 1', 'mark 1: -', 'reply 1: 1'],
+  [
+    'what a command changes is read behind it, once',
+    'hold 1',
+    'event 1: -',
+    'event 2: 2',
+    'release',
+    'mark 1: 1',
+  ],
+  ['what has changed during a command that failed is read behind it', 'hold 1', 'event 1: -', 'release: 1'],
   ['an end takes back what was to be read', 'event 1', 'end 1: -'],
   ['an end belies one reply', 'event 1: 1', 'end 1', 'event 1', 'late-reply 1: 1', 'reply 1'],
   ['an end during a list is remembered', 'all: list', 'end 7', 'list-without 7', 'all: list', 'list'],
