@@ -33,14 +33,28 @@ function wayOf(field: HTMLElement): Way {
 const NOTCH_PX = 50;
 const LINE_PX = 16;
 
-/** The field that takes the hand. */
-export function useHand(options: HandOptions): RefObject<HTMLDivElement | null> {
+/**
+ * Takes the hand that comes down on `field`, a slider of the browser's own. The answer says whether a hand is on it: what the browser
+ * makes of that by itself is not meant.
+ */
+export function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions): () => boolean {
   const latest = useRef(options);
   latest.current = options;
-  const field = useRef<HTMLDivElement>(null);
+  const isDown = useRef(false);
   useEffect(() => {
     const { current } = field;
     current?.addEventListener('pointerdown', (down) => take(current, down, latest));
+    for (const begin of ['pointerdown', 'touchstart'] as const)
+      current?.addEventListener(begin, () => {
+        isDown.current = true;
+      });
+    // The browser sets its own value at these, too; where it told of no end, a key is one.
+    for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'] as const)
+      current?.addEventListener(end, () =>
+        setTimeout(() => {
+          isDown.current = false;
+        }),
+      );
     // Passive where the wheel scrolls: the browser need not wait.
     let rolled = 0;
     if (latest.current.onWheel !== undefined)
@@ -52,12 +66,12 @@ export function useHand(options: HandOptions): RefObject<HTMLDivElement | null> 
         if (notches !== 0) latest.current.onWheel?.(-notches);
       });
     current?.addEventListener('mousedown', (event) => {
-      // Else the focus would fall to the page.
+      // The browser would set what is under the mouse, and the focus, which is set here.
       event.preventDefault();
       latest.current.onDown();
     });
-  }, []);
-  return field;
+  }, [field]);
+  return () => isDown.current;
 }
 
 /** From where a hand comes down until it lifts. */

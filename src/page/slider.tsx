@@ -1,5 +1,5 @@
-// A slider. Keys and screen readers have the browser's own; a hand has a field above it, since browsers set a value wherever a finger
-// that scrolls comes down.
+// A slider. Keys and screen readers have the browser's own; what a hand means is found out here, since browsers set a value wherever a
+// finger that scrolls comes down.
 
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
@@ -51,7 +51,7 @@ export function Slider(props: SliderProps) {
   const rounded = (wanted: number): number => Number((min + Math.round((wanted - min) / by) * by).toFixed(4));
   const valueAt = (at: number): number => rounded(min + at * (max - min));
   const take = (wanted: number): void => (late ? setPreview : set)(wanted);
-  const field = useHand({
+  const hasHand = useHand(input, {
     part,
     onDown: () => input.current?.focus({ preventScroll: true }),
     onHold: () => {
@@ -77,6 +77,7 @@ export function Slider(props: SliderProps) {
           end={Math.round((max - min) / by)}
           text={(at) => text(min + at * by)}
           runs={runs === true && preview === undefined}
+          hasHand={hasHand}
           onStep={(at) => {
             ramp([]);
             take(rounded(min + at * by));
@@ -87,8 +88,7 @@ export function Slider(props: SliderProps) {
             setPreview(undefined);
           }}
         />
-        {/* Draws the slider, and takes the hand. */}
-        <div ref={field} class="slider-hand" />
+        <div class="slider-look" />
       </div>
       <span class="slider-text" aria-hidden="true">
         {text(seen)}
@@ -105,12 +105,14 @@ interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
   readonly text: (at: number) => string;
   /** It moves by itself now. */
   readonly runs: boolean;
+  readonly hasHand: () => boolean;
   readonly onStep: (at: number) => void;
   readonly onDone: (at: number) => void;
 }
 
-/** The browser's own, for keys and screen readers. */
-function Keyed({ input, label, disabled, at, end, text, runs, onStep, onDone }: KeyedProps) {
+/** The browser's own, for keys and screen readers; what a hand on it means is found out elsewhere. */
+function Keyed(props: KeyedProps) {
+  const { input, label, disabled, at, end, text, runs, hasHand, onStep, onDone } = props;
   const spoken = useSpoken(input, at, runs);
   return (
     <input
@@ -123,11 +125,14 @@ function Keyed({ input, label, disabled, at, end, text, runs, onStep, onDone }: 
       value={spoken}
       disabled={disabled}
       onKeyDown={({ currentTarget }) => {
-        // A key goes on from where it is.
-        currentTarget.valueAsNumber = at;
+        // A key goes on from where it is; the next one, which may come before a drawing, from where that has led.
+        if (runs && currentTarget.valueAsNumber === spoken) currentTarget.valueAsNumber = at;
       }}
-      onInput={({ currentTarget }) => onStep(currentTarget.valueAsNumber)}
-      onChange={({ currentTarget }) => onDone(currentTarget.valueAsNumber)}
+      onInput={({ currentTarget }) => {
+        if (hasHand()) currentTarget.valueAsNumber = at;
+        else onStep(currentTarget.valueAsNumber);
+      }}
+      onChange={({ currentTarget }) => hasHand() || onDone(currentTarget.valueAsNumber)}
     />
   );
 }

@@ -199,7 +199,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     ] as const)
       assert.notEqual(await style(on, 'backgroundColor'), await style(off, 'backgroundColor'), on);
     assert.match(await style('.choice', 'backgroundImage'), /gradient/);
-    assert.match(await style('.slider-hand', 'forcedColorAdjust'), /none/);
+    assert.match(await style('.slider-look', 'forcedColorAdjust'), /none/);
     await page.emulateMedia({ forcedColors: 'none' });
   });
 });
