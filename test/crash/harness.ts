@@ -31,6 +31,9 @@ const DEADLINE_MS = 60_000;
 /** Of the product the first two are 30 s and 10 s; a healthy thread on a busy machine may be silent for seconds as it starts. */
 export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
+/** Nobody is late where nobody is to be; of the product it is 5 s at most, which a thread that starts on a busy machine has taken. */
+const STOP_WITHIN_MS = 60_000;
+
 /** One child per name, each with the fixture of that name. */
 export type Cast = { readonly [C in ChildName]?: string };
 
@@ -146,7 +149,7 @@ export interface StageOptions extends Partial<SupervisorOptions> {
 
 export function prepare(
   cast: Cast,
-  { stopWithinMs = 5000, heapLimits = HEAP_LIMITS, warmUp, ...options }: StageOptions = {},
+  { stopWithinMs = STOP_WITHIN_MS, heapLimits = HEAP_LIMITS, warmUp, ...options }: StageOptions = {},
 ): Stage {
   const witness = new Witness();
   const threads = new Threads(heapLimits, options.clock ?? systemClock);

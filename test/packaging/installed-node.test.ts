@@ -14,10 +14,12 @@ import { serviceScenarios } from '../node/scenarios/package-service.js';
 import { refusalScenarios } from '../node/scenarios/power.js';
 import { restartScenarios } from '../node/scenarios/power-restart.js';
 
+const BUILT = ['--compress', 'none'];
+
 describe('the installed node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
-  before(() => booted.boot(['--version', '0.1.0-1'], ['--version', '0.1.0-2']));
+  before(() => booted.boot([...BUILT, '--version', '0.1.0-1'], [...BUILT, '--version', '0.1.0-2']));
   after(() => booted.close());
 
   describe('installation', () => installScenarios(node));

@@ -161,7 +161,7 @@ describe('a sleeping output', DEADLINE, () => {
 
   for (const [what, captured] of VAIN) {
     test(`${what} is let sleep, and is not tried again, nor on a later connection to that server`, async (t) => {
-      const { backend, server, seen, captures } = await sleeping(t, captured, { wakeMs: 50 });
+      const { backend, server, seen, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(seen.output('living')?.muted, false);
       await until('the capture has ended', () => server.open() === 1);

@@ -110,7 +110,9 @@ export function otherUserScenarios(node: () => Node): void {
       .split('\n')
       // The socket is bound under a name of its own, and linked to its path.
       .map((line) =>
-        line.replace(/^(\S+) .*:(\d+)$/, '$1 $2').replace(/ \/proc\/self\/fd\/\d+\/s$/, ' of its own'),
+        line
+          .replace(/^(\S+) .*:(\d+)$/, '$1 $2')
+          .replace(/ \/run\/user\/\d+\/tonearm\/\.\w+\/s$/, ' of its own'),
       );
     assert.deepEqual([...new Set(places)].sort(), ['tcp 8018', 'u_str of its own']);
     const named = await node().user('busctl', '--user', 'list', '--no-legend');
