@@ -9,7 +9,7 @@ export const CONTROL_CHANNEL = 0xffffffff;
 /** What both servers, and libpulse, end a connection at. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /** The first buffer for a frame that came in pieces; it then doubles, so that a claimed length allocates nothing. */
-const STAGING_MIN_BYTES = 4096;
+export const STAGING_MIN_BYTES = 4096;
 
 const NOTHING = new Uint8Array(0);
 

@@ -2,7 +2,8 @@
 // shared memory, which is the one thing that it changes in what passes. What is kept of the bytes is without the cookie. Audio data
 // is not held, and neither is what a lost stream says.
 
-import { CONTROL_CHANNEL, HEADER_BYTES } from '../frame.js';
+import { FROM_SERVER, HANDSHAKE } from '../commands.js';
+import { CONTROL_CHANNEL, HEADER_BYTES, PAYLOAD_MAX_BYTES, STAGING_MIN_BYTES } from '../frame.js';
 import { TAG } from '../wire.js';
 import type { Side } from './conversation.js';
 
@@ -37,17 +38,11 @@ export interface TapEvents {
   kept(frame: FrameEntry): void;
 }
 
-/** What both servers, and libpulse, end a connection at. */
-const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
-/** The first buffer for a payload that comes in pieces; it then doubles, so that a claimed length allocates nothing. */
-const STAGING_MIN_BYTES = 4096;
 /** In a header. The highest bits of the flags belong to shared memory, which is declined. */
 const OFFSET_AT = 8;
 const SEEK_AT = 19;
 /** PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-const REPLY = 2;
-const AUTH = 8;
 /** In a command's frame: the code's tag, the number's, and the value that AUTH and its reply begin with, the version's word. */
 const CODE_AT = HEADER_BYTES;
 const TAG_AT = CODE_AT + 5;
@@ -195,12 +190,12 @@ export class Tap {
 
   /** Whether the frame under way is AUTH, or its answer: before that a server answers nothing. */
   #saysVersion(): boolean {
-    const isReply = this.#from === 'server' && this.#commands === 0 && this.#code() === REPLY;
+    const isReply = this.#from === 'server' && this.#commands === 0 && this.#code() === FROM_SERVER.REPLY;
     return (isReply || this.#isAuth()) && this.#seen > VERSION_AT && this.#head[VERSION_AT] === TAG.u32;
   }
 
   #isAuth(): boolean {
-    return this.#from === 'client' && this.#code() === AUTH;
+    return this.#from === 'client' && this.#code() === HANDSHAKE.AUTH.code;
   }
 
   #code(): number | undefined {
