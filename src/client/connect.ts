@@ -210,8 +210,8 @@ class LiveNode implements Live {
   /** Of what the stream has told meanwhile, the stream knows better. */
   #completed(asked: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
-    const { can_check, can_upgrade } = record;
-    return upgrade === asked ? record : { ...upgrade, can_check, can_upgrade };
+    const { can_check, can_upgrade, check } = record;
+    return upgrade === asked ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
   }
 
   /** Where the node does not answer, what is known stays. */

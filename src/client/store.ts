@@ -37,12 +37,7 @@ export interface EventData {
 }
 
 /** The check unit's last run that is known. */
-export interface UpgradeCheck {
-  readonly state: 'idle' | 'running' | 'failed';
-  /** RFC 3339. */
-  readonly finished_at?: string;
-  readonly detail?: string;
-}
+export type UpgradeCheck = NonNullable<UpgradeRecord['check']>;
 
 /** A line of the upgrade script; it may hold more. */
 export type UpgradeProgress =
@@ -87,7 +82,7 @@ export interface NodeState {
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, ServiceRecord>;
   /** As far as it is known: status, run, `can_*`; undefined while nothing is. */
-  readonly upgrade: Partial<UpgradeRecord & { readonly check: UpgradeCheck }> | undefined;
+  readonly upgrade: Partial<UpgradeRecord> | undefined;
   /** What may be done; asked for at each connection, as nobody announces its changes. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;

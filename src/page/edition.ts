@@ -1,6 +1,6 @@
 // Whether the node serves another page than this one: it does after an upgrade, and an old page may not know what it is told.
 
-/** With it the node has a second to answer, and its proxy another. */
+/** A document that takes longer is looked for again at the next return. */
 const ANSWER_MS = 5000;
 /** Nobody is at the page who has not moved a hand for so long. */
 const STILL_MS = 5000;

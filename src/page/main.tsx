@@ -19,6 +19,9 @@ function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
   return type === 'server.info' && data === 'bye' ? { errand: 'restart', at: Date.now() } : undefined;
 }
 
+/** Whoever has not left for a reason within so long leaves for another. */
+const REASON_MS = 5 * 60_000;
+
 function open(place: Element, turns: Turns): void {
   const levels = new Levels();
   const view = viewOf(location.search);
@@ -47,8 +50,10 @@ function open(place: Element, turns: Turns): void {
     onEvent: (event) => {
       heard();
       const said = farewellOf(event);
+      if (said === undefined) return;
       // A service that ends says so behind the reason.
-      if (said === undefined || (said.errand === 'restart' && farewell !== undefined)) return;
+      const isKnown = farewell !== undefined && said.at - farewell.at < REASON_MS;
+      if (said.errand === 'restart' && isKnown) return;
       farewell = said;
       drawSoon();
     },
