@@ -64,11 +64,7 @@ test('EventSource in Chromium: connect, cut and resume, restart and resume', { s
     });
   }
   await until('what was missed', async () => (await volumesTold(page)).at(-1) === 0.14);
-  assert.deepEqual(
-    (await volumesTold(page)).slice(1),
-    [0.11, 0.12, 0.13, 0.14],
-    'all that was missed, in order, once',
-  );
+  assert.deepEqual((await volumesTold(page)).slice(1), [0.11, 0.14], 'of what was missed the newest, once');
 
   await daemon.restart();
   await set(20);
