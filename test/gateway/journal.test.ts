@@ -67,6 +67,11 @@ const HISTORIES: readonly (readonly [
     '2+mpv=1',
   ],
   [
+    'where a player was goes with it',
+    [[put('players.position', 'mpv', 1)], [drop('players.position', 'mpv')]],
+    '',
+  ],
+  [
     'what never ends goes without a word',
     [[put('systemd.services', 'a', 1)], [drop('systemd.services', 'a')]],
     '',

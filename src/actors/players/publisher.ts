@@ -44,7 +44,9 @@ export class PlayersPublisher {
 
   gone(player: Player): void {
     this.#waiting.delete(player);
-    if (this.#told.delete(player)) this.#publish.drop('players', player.busName);
+    if (!this.#told.delete(player)) return;
+    this.#publish.drop('players', player.busName);
+    this.#publish.drop('players.position', player.busName);
   }
 
   /** Nothing is published any more: leaving `up` has removed it all. */

@@ -23,7 +23,8 @@ export class PlayersRecorder implements Publisher {
     }
   }
 
-  drop(_collection: string, key: string): void {
+  drop(collection: string, key: string): void {
+    if (collection !== 'players') return;
     const name = key.slice(PLAYER_NAMES.length);
     this.said.push(`drop ${name}`);
     this.#records.delete(name);

@@ -109,6 +109,9 @@ test('what a change of track consists of is one event', async (t) => {
     manual.advance(50);
     return recorder.record('scripted') !== undefined;
   });
+  // Whatever was being read has been, when this is answered: what is said meanwhile would be read once more.
+  assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
+  manual.advance(50);
   const before = recorder.said.length;
   player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
   player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
