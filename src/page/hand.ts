@@ -103,6 +103,8 @@ function take(field: HTMLElement, down: PointerEvent, latest: { readonly current
   });
   listen('pointerup', (event) => {
     ended.abort();
+    // Before what it sets is answered: the browser's own mousedown comes later.
+    latest.current.onDown();
     if (grip.since !== undefined) latest.current.onEnd(last);
     else latest.current.onTap(Math.min(1, Math.max(0, (event.clientX - way.left) / way.length)));
   });
