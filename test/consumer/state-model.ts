@@ -21,6 +21,8 @@ export class StateModel {
   /** The status without `run`, `can_*`. */
   upgradeStatus: Json | undefined;
   upgradeRun: Json | undefined;
+  /** Where there is a check unit. */
+  upgradeCheck: Json | undefined;
   /** `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
   /** Peaks by output: what was told last. No part of the state, as no snapshot tells it. */
@@ -78,7 +80,8 @@ export class StateModel {
   }
 
   #upgrade(info: Json): void {
-    if ('state' in info) this.upgradeRun = info;
+    if ('check' in info) this.upgradeCheck = object(info['check']);
+    else if ('state' in info) this.upgradeRun = info;
     else this.upgradeStatus = info;
   }
 
@@ -107,6 +110,7 @@ export class StateModel {
     if (backend === 'players') this.players.clear();
     if (backend === 'upgrade') {
       this.upgradeStatus = undefined;
+      this.upgradeCheck = undefined;
       this.upgradeRun = undefined;
     }
   }

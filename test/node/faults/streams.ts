@@ -39,9 +39,10 @@ const PARTS = {
   players: (model: StateModel, { players }: Routes) =>
     same('players', still([...model.players.values()]), still(players)),
   upgrade: (model: StateModel, { upgrade }: Routes) => {
-    const { run, can_check, can_upgrade, ...status } = upgrade;
+    const { run, check, can_check, can_upgrade, ...status } = upgrade;
     assert.deepEqual(model.upgradeStatus, status, 'upgrade status');
     assert.deepEqual(model.upgradeRun, run, 'upgrade run');
+    assert.deepEqual(model.upgradeCheck, check, 'the check');
   },
 } as const;
 

@@ -170,9 +170,10 @@ export function areTrue(routes: Routes, power: unknown, world: World): void {
   clientsAreTrue(routes, world);
   servicesAreTrue(routes, world);
   playersAreTrue(routes, world);
-  const { run, can_check, can_upgrade, ...status } = routes.upgrade;
+  const { run, check, can_check, can_upgrade, ...status } = routes.upgrade;
   assert.deepEqual(status, world.result);
   assert.deepEqual([can_check, can_upgrade], [true, true]);
+  assert.equal((check as Json)['state'], 'idle', 'the check');
   assert.equal((run as Json)['state'], world.runState, 'the run');
   assert.equal(world.savedState, world.runState, 'the state file');
   assert.deepEqual(power, world.power, 'power');

@@ -192,8 +192,11 @@ export function systemdScenarios(node: () => Node): void {
   describe('odd unit files', () => oddFileScenarios(daemon));
 
   test('at rest it costs nothing', async () => {
-    const before = await daemon.cpuMs();
-    await node().user('sleep', '3');
-    assert.ok((await daemon.cpuMs()) - before <= 50);
+    // Some seconds behind its start V8 tidies up once.
+    await until('it rests', async () => {
+      const before = await daemon.cpuMs();
+      await node().user('sleep', '3');
+      return (await daemon.cpuMs()) - before <= 50;
+    });
   });
 }
