@@ -65,7 +65,7 @@ function fileProblem(error: unknown): FileBytes {
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory);
   const fresh = `${path}.new`;
   try {
     // Left behind by a death in the middle, or put there by somebody.
@@ -80,6 +80,20 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   // The rename itself lies in the directory.
   const renamed = await open(directory);
   await renamed.sync().finally(() => renamed.close());
+}
+
+/**
+ * Makes what is missing of a directory and those above it, for the owner only. Rejects with the system's error. Not Node's
+ * `recursive`: that never returns where a directory exists and can hold no other (seen with /proc, Node 20).
+ */
+export async function makeDirectories(directory: string): Promise<void> {
+  const code = await mkdir(directory, { mode: 0o700 }).then(() => undefined, codeOf);
+  // Something else in its place is found by whoever uses it.
+  if (code === undefined || code === 'EEXIST') return;
+  if (code === 'ENOENT' && dirname(directory) !== directory) await makeDirectories(dirname(directory));
+  await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
 }
 
 /** The errno name of a failed system call, or what else went wrong. */

@@ -3,9 +3,9 @@
 import type { RunFacts } from '../units/facts.js';
 import { utcSeconds } from './run.js';
 
-export interface Check {
+export interface LastCheck {
   readonly state: 'idle' | 'running' | 'failed';
-  /** Of its last run; '' while it has not run. */
+  /** Names its last run; '' while it has not run. */
   readonly invocation: string;
   /** Milliseconds since the epoch; undefined where its end was not seen. */
   readonly finishedMs?: number;
@@ -13,13 +13,13 @@ export interface Check {
   readonly detail?: string;
 }
 
-export const NEVER_CHECKED: Check = { state: 'idle', invocation: '' };
+export const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 
 /** States in which it works, or waits for its work to end. */
 const AT_WORK: readonly string[] = ['activating', 'reloading', 'deactivating'];
 
 /** `before`: what was known until now; undefined: nothing, as after a start. */
-export function nextCheck(before: Check | undefined, facts: RunFacts, nowMs: number): Check {
+export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, subState, result, reset } = facts;
   // A unit that has been unloaded has forgotten its invocation.
   const invocation = facts.invocation === '' ? (before?.invocation ?? '') : facts.invocation;
@@ -34,7 +34,7 @@ export function nextCheck(before: Check | undefined, facts: RunFacts, nowMs: num
     : { ...ended, state: 'idle' };
 }
 
-/** As clients see it. */
-export function shownCheck({ state, finishedMs, detail }: Check): object {
+/** The record that clients get. */
+export function shownCheck({ state, finishedMs, detail }: LastCheck): object {
   return { state, finished_at: utcSeconds(finishedMs), detail };
 }

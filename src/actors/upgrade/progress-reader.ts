@@ -8,6 +8,8 @@ import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
 /** With one more chunk of each connection it is below the messages per second at which the supervisor takes a thread for mad. */
 const LINES_MAX_PER_SECOND = 10_000;
 const REST_MS = 1_000;
+/** At a time. One holds up to 128 KiB. */
+const CONNECTIONS_MAX = 256;
 
 /** Where a line came from. Two lines of one connection have the same object. */
 export interface LineSource {
@@ -27,6 +29,8 @@ export class ProgressReader {
   readonly #timers: Timers<'rest'>;
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
   readonly #sockets = new Set<Socket>();
+  /** Those that have brought nothing yet, the oldest first. */
+  readonly #silent = new Set<Socket>();
   /** Those that have brought a line too many for this second. */
   readonly #resting = new Set<Socket>();
   #stopped = false;
@@ -43,11 +47,20 @@ export class ProgressReader {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Reads a connection that was just accepted to its end. */
-  take(socket: Socket): void {
+  /**
+   * Reads a connection that was just accepted to its end. Beyond the most there may be, the oldest that has brought nothing gives way to it;
+   * false: there is none, and the new one was closed.
+   */
+  take(socket: Socket): boolean {
+    if (this.#sockets.size >= CONNECTIONS_MAX) {
+      const [silent] = this.#silent;
+      this.#close(silent ?? socket);
+      if (silent === undefined) return false;
+    }
     const splitter = new LineSplitter();
     const source = { sinceMs: this.#clock.monotonic() };
     socket.on('data', (chunk: Buffer) => {
+      this.#silent.delete(socket);
       const lines = splitter.take(chunk);
       for (const line of lines) this.#tell(line, source);
       this.#pause(socket, lines.length);
@@ -61,12 +74,18 @@ export class ProgressReader {
     // The line that was cut off by it is incomplete anyhow; `close` follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
-      this.#resting.delete(socket);
-      this.#sockets.delete(socket);
+      this.#close(socket);
       if (!this.#stopped) this.#owner.connections(this.#sockets.size);
     });
     this.#sockets.add(socket);
+    this.#silent.add(socket);
     this.#owner.connections(this.#sockets.size);
+    return true;
+  }
+
+  #close(socket: Socket): void {
+    for (const set of [this.#sockets, this.#silent, this.#resting]) set.delete(socket);
+    socket.destroy();
   }
 
   /** Until the others have been read, of which libuv would take none while this one brings more; after too many lines for longer. */

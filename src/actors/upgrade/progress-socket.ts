@@ -7,12 +7,11 @@
 
 import { once } from 'node:events';
 import { chmodSync, linkSync, lstatSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { type Clock, Timers, within } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { codeOf } from '../small-file.js';
+import { codeOf, makeDirectories } from '../small-file.js';
 import { ProgressReader, type ReaderOwner } from './progress-reader.js';
 
 /** How often it is looked whether the socket still lies at its path, or can be had at last, if no watch tells. */
@@ -23,8 +22,6 @@ const SETTLE_MS = 40;
 const PROBE_DEADLINE_MS = 2_000;
 /** Connections that the kernel takes while this thread does something else; more fail, or wait if they may. */
 const BACKLOG_CONNECTIONS = 256;
-/** At a time; more are closed. One holds up to 128 KiB. */
-const CONNECTIONS_MAX = 256;
 /** The directory that is ours by name; one of another name may be shared with others, and is left as it is. */
 const OWN_DIRECTORY = 'tonearm';
 
@@ -92,11 +89,8 @@ export class ProgressSocket {
     this.#leave();
     // allowHalfOpen: what a client sent before it said good-bye is read at our rate before the connection ends.
     const server = createServer({ allowHalfOpen: true }, (socket) => {
-      this.#owner.problem(undefined);
-      this.#reader.take(socket);
+      this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
     });
-    server.maxConnections = CONNECTIONS_MAX;
-    server.on('drop', () => this.#owner.problem('there are too many connections'));
     let problem: string | undefined;
     try {
       await prepareDirectory(dirname(this.#path));
@@ -138,7 +132,7 @@ function socketIdentity(path: string): string {
 }
 
 async function prepareDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory);
   const { mode, uid } = statSync(directory);
   const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   // systemd makes a RuntimeDirectory= with 0755 unless it is told otherwise.

@@ -5,7 +5,7 @@ import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
 import type { RunFacts } from '../units/facts.js';
-import { type Check, NEVER_CHECKED, nextCheck, shownCheck } from './check.js';
+import { type LastCheck, NEVER_CHECKED, nextCheck, shownCheck } from './check.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';
 
@@ -26,7 +26,7 @@ export class UpgradePublisher {
   #body = NO_STATUS;
   #run = initialRun();
   /** Undefined until the check unit was read. */
-  #check: Check | undefined;
+  #check: LastCheck | undefined;
   /** `unknown`: systemd has not been met yet. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
   /** As it was published last. */
@@ -59,7 +59,9 @@ export class UpgradePublisher {
   result(result: ResultReading): void {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
-    if (result.ok && this.isUp) this.#putStatus();
+    if (!result.ok || !this.isUp) return;
+    this.#putStatus();
+    this.#putWhole();
   }
 
   /** The run is another one than `before`, in whatever respect. */
@@ -69,6 +71,7 @@ export class UpgradePublisher {
     if (!this.isUp) return;
     if (RUN_FIELDS.some((field) => run[field] !== before[field])) {
       this.#putRun();
+      this.#putWhole();
     } else if (run.percent !== before.percent || run.step !== before.step) {
       this.#throttleProgress();
     }
@@ -80,7 +83,9 @@ export class UpgradePublisher {
     this.#check = nextCheck(before, facts, this.#clock.date());
     if (this.#check.state === 'failed' && before?.state === 'running')
       this.#publish.log('warn', 'the check unit failed', { result: facts.result });
-    if (this.isUp && this.#shownCheck() !== this.#saidCheck) this.#putCheck();
+    if (!this.isUp || this.#shownCheck() === this.#saidCheck) return;
+    this.#putCheck();
+    this.#putWhole();
   }
 
   /** systemd is there and has been asked, or is not needed. */
@@ -93,6 +98,7 @@ export class UpgradePublisher {
     this.#putStatus();
     this.#putRun();
     if (this.#settings.checkUnit !== undefined) this.#putCheck();
+    this.#putWhole();
     this.#publish.status('up', this.#detail());
   }
 
@@ -118,18 +124,15 @@ export class UpgradePublisher {
 
   #putStatus(): void {
     this.#publish.put('upgrade.info', 'status', `{${this.#body}}`);
-    this.#putWhole();
   }
 
   #putRun(): void {
     this.#publish.put('upgrade.info', 'run', JSON.stringify(shownRun(this.#run)));
-    this.#putWhole();
   }
 
   #putCheck(): void {
     this.#saidCheck = this.#shownCheck();
     this.#publish.put('upgrade.info', 'check', `{"check":${this.#saidCheck}}`);
-    this.#putWhole();
   }
 
   #shownCheck(): string {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
-import { type Check, nextCheck, shownCheck } from '../../../src/actors/upgrade/check.js';
+import { type LastCheck, nextCheck, shownCheck } from '../../../src/actors/upgrade/check.js';
 
 const NOW_MS = 5_000;
 const AT = '1970-01-01T00:00:05Z';
@@ -42,7 +42,7 @@ const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[
 ];
 for (const [name, steps, shown] of ROWS) {
   test(name, () => {
-    let check: Check | undefined;
+    let check: LastCheck | undefined;
     for (const step of steps) check = nextCheck(check, { ...NOTHING_RAN, ...step }, NOW_MS);
     assert.ok(check);
     assert.deepEqual(JSON.parse(JSON.stringify(shownCheck(check))), shown);

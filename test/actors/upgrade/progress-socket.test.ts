@@ -147,15 +147,16 @@ async function burst(t: TestContext, path: string, count: number): Promise<void>
 const numbered = (percent: number, current: number) =>
   `{"event":"progress","percent":${percent},"current":${current},"step":""}`;
 
-test('100 connections at once, while one is silent and others stay: no line is lost', async (t) => {
-  const count = 100;
+test('200 connections at once, while one is silent and 50 others stay: no line is lost', async (t) => {
+  const count = 200;
+  const staying = 50;
   const heard = await listen(t);
   const script = await dial(t, heard.path);
   script.write(`${BEGIN}\n`);
   await until('the first line', () => heard.lines.length === 1);
-  await Promise.all(Array.from({ length: count }, () => dial(t, heard.path)));
+  await Promise.all(Array.from({ length: staying }, () => dial(t, heard.path)));
   await burst(t, heard.path, count);
-  await until('all to leave', () => heard.connections === count + 1);
+  await until('all to leave', () => heard.connections === staying + 1);
   script.end(`${END}\n`);
   await once(script, 'close');
   assert.deepEqual([heard.lines.shift(), heard.lines.pop()], [BEGIN, END]);
@@ -167,18 +168,38 @@ test('100 connections at once, while one is silent and others stay: no line is l
   }
 });
 
-test('one connection too many is closed and named, until there is room', async (t) => {
+test('beyond the most connections a new one takes the place of the oldest that has said nothing, if there is one', async (t) => {
   const heard = await listen(t);
+  const script = await dial(t, heard.path);
+  script.write(`${BEGIN}\n`);
+  await until('the first line', () => heard.lines.length === 1);
   // One after the other: the kernel takes only so many that have not been accepted.
   const open: Socket[] = [];
-  for (let n = 0; n < 256; n++) open.push(await dial(t, heard.path));
+  for (let n = 0; n < 255; n++) open.push(await dial(t, heard.path));
   await until('all connections', () => heard.connections === 256);
+  const [oldest] = open;
+  assert.ok(oldest);
+  const gone = once(oldest, 'close');
+  await send(t, heard.path, `${END}\n`);
+  await gone;
+  assert.deepEqual([heard.lines, heard.problem], [[BEGIN, END], undefined]);
+});
+
+test('where all have said something, one connection too many is closed and named, until there is room', async (t) => {
+  const heard = await listen(t);
+  const open: Socket[] = [];
+  for (let n = 0; n < 256; n++) {
+    const socket = await dial(t, heard.path);
+    socket.write(`${BEGIN}\n`);
+    await until('its line', () => heard.lines.length === n + 1);
+    open.push(socket);
+  }
   await once(await dial(t, heard.path), 'close');
   assert.match(heard.problem ?? '', /too many/);
   open[0]?.destroy();
   await until('one to leave', () => heard.connections === 255);
-  await send(t, heard.path, `${BEGIN}\n`);
-  assert.deepEqual([heard.lines, heard.problem], [[BEGIN], undefined]);
+  await send(t, heard.path, `${END}\n`);
+  assert.deepEqual([heard.lines.at(-1), heard.problem], [END, undefined]);
 });
 
 test('it is closed to others, and leaves nothing', async (t) => {

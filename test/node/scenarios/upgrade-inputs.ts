@@ -24,16 +24,16 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     await daemon.sees('the last percent', ({ run }) => run.percent === 99);
   });
 
-  test('a hundred connections at once, beside a hundred idle ones, cost nobody a line', async () => {
+  test('two hundred connections at once, beside a hundred idle ones, cost nobody a line', async () => {
     await daemon.begin(READ_ONLY);
     const heard = await daemon.listen();
     await flood(`const { connect } = require("net");
       const opened = () => new Promise((resolve) => connect(process.env.SOCKET, resolve));
       const script = connect(process.env.SOCKET, async () => {
-        script.write(JSON.stringify({ event: "begin", total: 100 }) + "\\n");
+        script.write(JSON.stringify({ event: "begin", total: 200 }) + "\\n");
         for (let n = 0; n < 100; n++) await opened();
-        let open = 100;
-        for (let n = 0; n < 100; n++) {
+        let open = 200;
+        for (let n = 0; n < 200; n++) {
           const line = JSON.stringify({ event: "progress", percent: 1, current: n, step: "s" });
           connect(process.env.SOCKET).resume().on("close", () => {
             open -= 1;
@@ -42,10 +42,10 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
         }
       }).resume().on("close", () => process.exit());`);
     const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
-    await until('all lines', () => lines().length >= 102);
+    await until('all lines', () => lines().length >= 202);
     const said = lines().map(({ data }) => JSON.parse(data));
-    assert.deepEqual([said[0].event, said[101].event], ['begin', 'end']);
-    assert.equal(new Set(said.map(({ current }) => current)).size, 101);
+    assert.deepEqual([said[0].event, said[201].event], ['begin', 'end']);
+    assert.equal(new Set(said.map(({ current }) => current)).size, 201);
     await daemon.runs('idle', 'socket');
   });
 
