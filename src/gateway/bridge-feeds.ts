@@ -1,13 +1,13 @@
-// What the bridges are sent: each reads the journal from where it was, as fast as it takes changes in. So what waits for a slow one is the
-// newest text of each record and every action, and costs nothing. It parses no text and knows no thread. Pure.
+// Each bridge reads the journal from where it was, as fast as it takes changes in. So a slow one gets the newest text of each record and
+// every action, and nothing is queued for it. It parses no text and knows no thread. Pure.
 
 import { BRIDGES, type Bridge, type ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
 import { type Bridges, type Change, type ChangeBatch, UNHEARD } from '../protocol/actor/messages.js';
-import type { Entry, Journal } from './journal.js';
+import type { Journal, JournalEntry } from './journal.js';
 
-/** Of one bridge; one that has never pulled costs nothing. */
-interface Place {
+/** How far one bridge has read. One that has never pulled has none. */
+interface Feed {
   /** Undefined: its thread is new. */
   reached: number | undefined;
   isReady: boolean;
@@ -16,7 +16,7 @@ interface Place {
 export class BridgeFeeds {
   readonly #bridges: Bridges;
   readonly #journal: Journal;
-  readonly #places = new Map<Bridge, Place>();
+  readonly #feeds = new Map<Bridge, Feed>();
 
   constructor(bridges: Bridges, journal: Journal) {
     this.#bridges = bridges;
@@ -25,30 +25,30 @@ export class BridgeFeeds {
 
   /** Something has come into the journal. */
   changed(): void {
-    for (const [bridge, place] of this.#places) if (place.isReady) this.#send(bridge, place);
+    for (const [bridge, feed] of this.#feeds) if (feed.isReady) this.#send(bridge, feed);
   }
 
   /** The last time: what waits is sent whether it was pulled or not, as after it a bridge is only asked to stop. */
   end(): void {
-    for (const [bridge, place] of this.#places) this.#send(bridge, place);
+    for (const [bridge, feed] of this.#feeds) this.#send(bridge, feed);
   }
 
   /** A child that is no bridge is ignored. */
   pulled(child: ChildName, isFirst: boolean): void {
     const bridge = BRIDGES.find((name) => name === child);
     if (bridge === undefined) return;
-    const place = this.#places.get(bridge) ?? { reached: undefined, isReady: true };
-    this.#places.set(bridge, place);
-    if (isFirst) place.reached = undefined;
-    place.isReady = true;
-    this.#send(bridge, place);
+    const feed = this.#feeds.get(bridge) ?? { reached: undefined, isReady: true };
+    this.#feeds.set(bridge, feed);
+    if (isFirst) feed.reached = undefined;
+    feed.isReady = true;
+    this.#send(bridge, feed);
   }
 
-  #send(bridge: Bridge, place: Place): void {
-    const batch = this.#batch(bridge, place.reached);
-    place.reached = this.#journal.newest;
+  #send(bridge: Bridge, feed: Feed): void {
+    const batch = this.#batch(bridge, feed.reached);
+    feed.reached = this.#journal.newest;
     if (batch.changes.length === 0 && !batch.isWhole) return;
-    place.isReady = false;
+    feed.isReady = false;
     this.#bridges.tell(bridge, batch);
   }
 
@@ -65,6 +65,6 @@ export class BridgeFeeds {
   }
 }
 
-function changeOf({ kind, collection, key, json }: Entry): Change {
+function changeOf({ kind, collection, key, json }: JournalEntry): Change {
   return kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json };
 }

@@ -3,7 +3,7 @@
 
 import type { Answer, CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import type { Entry } from './journal.js';
+import type { JournalEntry } from './journal.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
@@ -46,7 +46,7 @@ export class Covers {
   }
 
   /** A player that has gone needs no cover. */
-  changed(entries: readonly Entry[]): void {
+  changed(entries: readonly JournalEntry[]): void {
     for (const { kind, collection, key } of entries) {
       if (kind === 'removal' && collection === 'players') this.#kept.delete(key);
     }

@@ -1,11 +1,11 @@
-// What `GET`s of backends are answered with: texts of the journal, joined once and kept until one of them changes; and what each enabled
-// child's state is. It parses no text and never waits for a thread, but for the first verdict on a backend while the service starts.
+// Answers to `GET`s of backends: texts of the journal, joined once and kept until one of them changes; and the state of each enabled child.
+// It parses no text and never waits for a thread, but for the first verdict on a backend while the service starts.
 
 import type { Clock } from '../clock.js';
 import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/resources.js';
-import type { Entry, Journal } from './journal.js';
+import type { Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
@@ -29,7 +29,7 @@ export class Documents {
   readonly #health: Map<ChildName, BackendHealth>;
   readonly #cached = new Map<Resource, CachedResponse>();
   readonly #changedAt = new Map<Resource, number>();
-  /** Who waits for the first verdict on a child; none is left of a child that has one. */
+  /** Waiting for the first verdict on a child, which then leaves this map. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
   /** Each enabled child starts as `connecting`. */
@@ -45,7 +45,7 @@ export class Documents {
   }
 
   /** These have come into the journal. */
-  changed(entries: readonly Entry[]): void {
+  changed(entries: readonly JournalEntry[]): void {
     for (const { collection } of entries) this.#renew(RESOURCES_OF.get(collection) ?? []);
   }
 
@@ -53,7 +53,7 @@ export class Documents {
   health(child: ChildName, health: BackendHealth): void {
     const before = this.#health.get(child);
     this.#health.set(child, health);
-    // What no record has touched has been what it is since its backend came up.
+    // An answer that no record has touched dates from its backend's coming up.
     if (health.state === 'up' && before?.state !== 'up')
       this.#renew(resourcesWhere((spec) => spec.backend === child));
     // A backend that starts is `connecting` without a reason.

@@ -11,11 +11,11 @@ import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
 import { type Log, RequestHandler } from './handler.js';
+import { Intake } from './intake.js';
 import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
 import { type NodeInfo, serverRecord } from './node-info.js';
 import { Page, type PageFiles } from './page.js';
-import { Publication } from './publication.js';
 import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES, type RouteSettings } from './routes.js';
@@ -85,9 +85,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const feeds = new BridgeFeeds(options.bridges, journal);
-  const publication = new Publication({ journal, documents, hub, feeds, covers });
+  const intake = new Intake({ journal, documents, hub, feeds, covers });
   const publishServed = (): void =>
-    publication.served({
+    intake.served({
       port: sockets?.port ?? settings.api.port,
       addresses: sockets?.state.listening ?? [],
     });
@@ -111,9 +111,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   let end: Promise<void> | undefined;
   return {
     listener: {
-      changes: (child, changes) => publication.changes(child, changes),
-      level: (json) => publication.level(json),
-      health: (child, health) => publication.health(child, health),
+      changes: (child, changes) => intake.changes(child, changes),
+      level: (json) => intake.level(json),
+      health: (child, health) => intake.health(child, health),
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
       asked: (child, request) => requests.carryOut(child, request),
     },

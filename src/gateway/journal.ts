@@ -1,7 +1,7 @@
-// What has changed since you last looked: the newest text of every record, the last removals and the last actions, each with a sequence
-// number and in the order of these numbers. Pure: it parses no text, reads no clock and sends nothing.
+// The journal answers what has changed since you last looked. It holds the newest text of every record, the last removals and the last
+// actions, in the order of their sequence numbers. Pure: it parses no text, reads no clock and sends nothing.
 //
-// Who has read up to some number is complete after reading what is behind it: of each record the newest text, every removal, every action.
+// A reader that has everything up to some number reads on from there: of each record the newest text, every removal, every action.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
@@ -15,8 +15,8 @@ const ENTRY_OVERHEAD_BYTES = 96;
 
 export type EntryKind = 'record' | 'removal' | 'action';
 
-/** The newest that is known of something. Immutable: a change makes another one. */
-export interface Entry {
+/** Immutable: a change of its record makes another one. */
+export interface JournalEntry {
   readonly sequence: number;
   readonly kind: EntryKind;
   readonly collection: Collection;
@@ -30,19 +30,15 @@ export interface Entry {
 
 /** Entries that are no record any more, the oldest first, within a bound. */
 class Kept {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, JournalEntry>();
   #bytes = 0;
 
-  get(id: string): Entry | undefined {
-    return this.#entries.get(id);
-  }
-
-  add(id: string, entry: Entry): void {
+  add(id: string, entry: JournalEntry): void {
     this.#entries.set(id, entry);
     this.#bytes += sizeOf(entry);
   }
 
-  remove(id: string): Entry | undefined {
+  remove(id: string): JournalEntry | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
     this.#entries.delete(id);
@@ -51,7 +47,7 @@ class Kept {
   }
 
   /** Takes out the oldest one as long as there are too many. */
-  takeExcess(): Entry | undefined {
+  takeExcess(): JournalEntry | undefined {
     if (this.#entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     const [oldest] = this.#entries.keys();
     return oldest === undefined ? undefined : this.remove(oldest);
@@ -60,8 +56,8 @@ class Kept {
 
 export class Journal {
   /** In the order of their sequence numbers. */
-  readonly #entries = new Set<Entry>();
-  readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, Entry>()] as const));
+  readonly #entries = new Set<JournalEntry>();
+  readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, JournalEntry>()] as const));
   readonly #kept = { removal: new Kept(), action: new Kept() };
   /** The highest sequence number of what was forgotten, by collection. */
   readonly #forgotten = new Map<Collection, number>();
@@ -73,8 +69,8 @@ export class Journal {
   }
 
   /** Takes changes in; answers with what they have come to, in order, the newest of each key. Equal texts are no change. */
-  apply(changes: readonly Change[]): readonly Entry[] {
-    const entries: Entry[] = [];
+  apply(changes: readonly Change[]): readonly JournalEntry[] {
+    const entries: JournalEntry[] = [];
     for (const change of changes) {
       const entry = change.kind === 'put' ? this.#put(change) : this.#drop(change.collection, change.key);
       if (entry !== undefined) entries.push(entry);
@@ -93,17 +89,17 @@ export class Journal {
   }
 
   /** The live records of a collection, in the order in which they came. */
-  records(collection: Collection): Iterable<Entry> {
+  records(collection: Collection): Iterable<JournalEntry> {
     return this.#records(collection).values();
   }
 
   /** The entries behind a sequence number. May be walked while changes come in: it then meets these, too. */
-  *after(sequence: number): Iterable<Entry> {
+  *after(sequence: number): Iterable<JournalEntry> {
     if (sequence === this.#newest) return;
     for (const entry of this.#entries) if (entry.sequence > sequence) yield entry;
   }
 
-  /** Whether nothing behind a sequence number was forgotten in the collections that are wanted. */
+  /** True while nothing behind a sequence number was forgotten in the collections that are wanted. */
   reaches(sequence: number, isWanted: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten) {
       if (forgotten > sequence && isWanted(collection)) return false;
@@ -111,7 +107,7 @@ export class Journal {
     return true;
   }
 
-  #put({ collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>): Entry | undefined {
+  #put({ collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>): JournalEntry | undefined {
     const { keeps } = SPECS[collection];
     if (keeps === 'each') return this.#keep('action', collection, key, json);
     const records = this.#records(collection);
@@ -120,7 +116,7 @@ export class Journal {
     if (before !== undefined) this.#entries.delete(before);
     else this.#comesBack(collection, key, json);
     const sequence = this.#next();
-    const entry: Entry = {
+    const entry: JournalEntry = {
       ...{ sequence, kind: 'record', collection, key, json, since: before?.since ?? sequence },
       rank: rank ?? before?.rank ?? Number.POSITIVE_INFINITY,
     };
@@ -129,7 +125,7 @@ export class Journal {
     return entry;
   }
 
-  #drop(collection: Collection, key: string): Entry | undefined {
+  #drop(collection: Collection, key: string): JournalEntry | undefined {
     const records = this.#records(collection);
     const before = records.get(key);
     if (before === undefined) return undefined;
@@ -139,9 +135,9 @@ export class Journal {
     return this.#keep('removal', collection, key, before.json);
   }
 
-  #keep(kind: 'removal' | 'action', collection: Collection, key: string, json: string): Entry {
+  #keep(kind: 'removal' | 'action', collection: Collection, key: string, json: string): JournalEntry {
     const sequence = this.#next();
-    const entry: Entry = { sequence, kind, collection, key, json, since: sequence, rank: 0 };
+    const entry: JournalEntry = { sequence, kind, collection, key, json, since: sequence, rank: 0 };
     const kept = this.#kept[kind];
     const id = kind === 'action' ? String(sequence) : removalId(entry);
     const before = kept.remove(id);
@@ -167,7 +163,7 @@ export class Journal {
     return this.#newest;
   }
 
-  #records(collection: Collection): Map<string, Entry> {
+  #records(collection: Collection): Map<string, JournalEntry> {
     const records = this.#live.get(collection);
     if (records === undefined) throw new Error(`There is no collection ${collection}`);
     return records;
@@ -178,12 +174,12 @@ export class Journal {
  * A removal is identified by its words, too: a sound server that starts again counts anew, so the next record under a key is another
  * one with another name, and clients know records by their names (contract, section 2).
  */
-function removalId({ collection, key, json }: Pick<Entry, 'collection' | 'key' | 'json'>): string {
+function removalId({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): string {
   const words = SPECS[collection].shape === 'player' ? '' : json;
   return `${collection}/${key}/${words}`;
 }
 
 /** A removal's text is in its id as well. */
-function sizeOf({ kind, json }: Entry): number {
-  return json.length * (kind === 'removal' ? 2 : 1) + ENTRY_OVERHEAD_BYTES;
+function sizeOf({ kind, json }: JournalEntry): number {
+  return Buffer.byteLength(json) * (kind === 'removal' ? 2 : 1) + ENTRY_OVERHEAD_BYTES;
 }

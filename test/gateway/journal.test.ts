@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Entry, Journal } from '../../src/gateway/journal.js';
+import { Journal, type JournalEntry } from '../../src/gateway/journal.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { drop, put } from './scripted-backends.js';
 
@@ -11,7 +11,7 @@ const gone = (key: string): Change => drop('audio.clients', key);
 const line = (percent: number): Change => put('upgrade.progress', '', percent);
 
 /** Sequence number, `+` for a record, `-` for a removal, `!` for an action, key and text. */
-const shown = ({ sequence, kind, key, json }: Entry): string =>
+const shown = ({ sequence, kind, key, json }: JournalEntry): string =>
   `${sequence}${{ record: '+', removal: '-', action: '!' }[kind]}${key}=${json}`;
 
 class Scene {

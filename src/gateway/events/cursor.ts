@@ -7,20 +7,20 @@
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
-import type { Entry, Journal } from '../journal.js';
+import type { Journal, JournalEntry } from '../journal.js';
 import {
   backendWords,
   bitsOfCollection,
   encode,
   framed,
-  type Item,
   kindOf,
+  type StreamItem,
   sequenceIn,
   wordsOf,
 } from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 
-/** What the kernel does not take of a write stays in user memory, so no single write is much larger than this. */
+/** The part of a write that the kernel does not take stays in user memory, so no single write is much larger than this. */
 const PORTION_BYTES_MAX = 64 * 1024;
 
 export interface CursorContext {
@@ -36,11 +36,11 @@ export class Cursor {
   readonly #filter: Filter;
   /** It has read everything up to here; undefined while it reads a snapshot. */
   #reached: number | undefined;
-  /** Of which sequence number the snapshot is that it reads, if it reads one. */
+  /** The newest sequence number when the snapshot that it reads began; undefined while it reads none. */
   #snapshotOf: number | undefined;
-  #items: Generator<Item, undefined>;
-  /** It was taken from the items, but did not fit into the last portion's last event. */
-  #next: Item | undefined;
+  #items: Generator<StreamItem, undefined>;
+  /** The first item of the next event. */
+  #next: StreamItem | undefined;
 
   /** `known`: what the client has read of this life of the daemon. */
   private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
@@ -50,7 +50,7 @@ export class Cursor {
     this.#items = known === undefined ? this.#snapshot(undefined) : this.#follow(known);
   }
 
-  /** For who has read everything up to a sequence number. */
+  /** The reader has everything up to a sequence number. */
   static behind(context: CursorContext, filter: Filter, reached: number): Cursor {
     return new Cursor(context, filter, reached);
   }
@@ -79,7 +79,7 @@ export class Cursor {
 
   #portion(): string {
     let text = '';
-    let group: Item[] = [];
+    let group: StreamItem[] = [];
     let length = 0;
     while (text.length < PORTION_BYTES_MAX) {
       const item = this.#next ?? this.#items.next().value;
@@ -104,14 +104,14 @@ export class Cursor {
     return text;
   }
 
-  /** A snapshot is followed by what has happened since it began; else everything is read, and what happens from here on follows. */
+  /** Reads on from where the snapshot began, or from here where everything was read. */
   #followOn(): void {
     this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
     this.#snapshotOf = undefined;
     this.#items = this.#follow(this.#reached);
   }
 
-  /** What it has not read was forgotten: it gets all there is, instead. */
+  /** Begins a snapshot where something that it has not read was forgotten. */
   #fallBack(): void {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
@@ -124,8 +124,8 @@ export class Cursor {
     return accepts(this.#filter, bitsOfCollection(collection));
   }
 
-  /** What happens meanwhile stands at the end of the journal, and is read, too. */
-  *#follow(from: number): Generator<Item, undefined> {
+  /** Changes that come meanwhile stand at the end of the journal, and are read, too. */
+  *#follow(from: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.after(from)) {
       const item = this.#item(entry, entry.since > from, entry.sequence);
       if (item !== undefined) yield item;
@@ -133,15 +133,15 @@ export class Cursor {
     return undefined;
   }
 
-  #snapshot(known: number | undefined): Generator<Item, undefined> {
+  #snapshot(known: number | undefined): Generator<StreamItem, undefined> {
     const { newest } = this.#context.journal;
     this.#snapshotOf = newest;
     return this.#marked(this.#snapshotItems(known, newest), newest);
   }
 
   /** The last item has the id of the whole. */
-  *#marked(items: Iterable<Item>, upTo: number): Generator<Item, undefined> {
-    let last: Item | undefined;
+  *#marked(items: Iterable<StreamItem>, upTo: number): Generator<StreamItem, undefined> {
+    let last: StreamItem | undefined;
     for (const item of items) {
       if (last !== undefined) yield last;
       last = item;
@@ -150,7 +150,7 @@ export class Cursor {
     return undefined;
   }
 
-  *#snapshotItems(known: number | undefined, newest: number): Iterable<Item> {
+  *#snapshotItems(known: number | undefined, newest: number): Iterable<StreamItem> {
     const { journal } = this.#context;
     if (known !== undefined) {
       for (const entry of journal.after(known)) {
@@ -172,15 +172,15 @@ export class Cursor {
     }
   }
 
-  #item(entry: Entry, isNew: boolean, upTo: number | undefined): Item | undefined {
+  #item(entry: JournalEntry, isNew: boolean, upTo: number | undefined): StreamItem | undefined {
     const kind = kindOf(entry, isNew);
     if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
     return { kind, json: wordsOf(entry, this.#context.date()), upTo };
   }
 }
 
-/** Every filter lets it in. */
-function markOf({ json }: Entry): Item {
+/** It is sent whatever the filter. */
+function markOf({ json }: JournalEntry): StreamItem {
   const { backend, state } = JSON.parse(json) as BackendRecord;
   const type = 'backend.updated';
   const kind = { type, bits: bitsOf(type, backend), listed: false } as const;

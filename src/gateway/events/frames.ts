@@ -9,7 +9,7 @@ import {
   SPECS,
 } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
-import type { Entry } from '../journal.js';
+import type { JournalEntry } from '../journal.js';
 import { bitsOf, type Filter } from './query.js';
 
 /** A restart must not bring every client back in the same moment, so each stream gets a time of its own. */
@@ -29,7 +29,7 @@ export interface EventKind {
 }
 
 /** One record of an event that is to be framed. */
-export interface Item {
+export interface StreamItem {
   readonly kind: EventKind;
   readonly json: string;
   /** A client that has read this far has read everything up to this sequence number; undefined within a snapshot. */
@@ -42,7 +42,7 @@ interface CollectionKinds {
   readonly removed: EventKind | undefined;
 }
 
-/** What belongs to a backend has one row, under ''; what each child has, one for each. */
+/** A collection of one backend has one row, under ''; one that each child has a record in has a row for each. */
 const KINDS: ReadonlyMap<Collection, ReadonlyMap<string, CollectionKinds>> = new Map(
   COLLECTION_NAMES.map((collection) => {
     const { backend } = SPECS[collection];
@@ -60,7 +60,7 @@ function kindsOf(collection: Collection, child: ChildName): CollectionKinds {
 }
 
 /** Undefined: it is no event. `isNew`: who reads it does not know the record yet. */
-export function kindOf({ kind, collection, key }: Entry, isNew: boolean): EventKind | undefined {
+export function kindOf({ kind, collection, key }: JournalEntry, isNew: boolean): EventKind | undefined {
   const kinds = KINDS.get(collection)?.get(SPECS[collection].backend === undefined ? key : '');
   if (kind === 'removal') return kinds?.removed;
   return isNew ? kinds?.added : kinds?.updated;
@@ -75,7 +75,7 @@ export function bitsOfCollection(collection: Collection): Filter {
 }
 
 /** An entry as the data of its event has it. `date` is now, in milliseconds since the epoch. */
-export function wordsOf({ kind, collection, key, json }: Entry, date: number): string {
+export function wordsOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape = 'each' } = SPECS[collection];
   if (kind === 'removal' && shape === 'player') return JSON.stringify({ bus_name: key });
   return WORDS[shape](json, date);
@@ -110,7 +110,7 @@ export function love(boot: string, newest: number): Uint8Array {
 }
 
 /** One event of neighbouring items of one kind. */
-export function framed(boot: string, items: readonly Item[]): string {
+export function framed(boot: string, items: readonly StreamItem[]): string {
   const last = items.at(-1);
   if (last === undefined) return '';
   const { type, listed } = last.kind;

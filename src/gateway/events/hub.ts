@@ -3,9 +3,9 @@
 
 import type { Clock } from '../../clock.js';
 import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
-import type { Entry, Journal } from '../journal.js';
+import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { encode, frame, framed, hello, type Item, kindOf, love, wordsOf } from './frames.js';
+import { encode, frame, framed, hello, kindOf, love, type StreamItem, wordsOf } from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
@@ -98,11 +98,11 @@ export class EventHub {
   }
 
   /** Sends what has come into the journal. */
-  publish(entries: readonly Entry[]): void {
+  publish(entries: readonly JournalEntry[]): void {
     if (this.#streams.size === 0) return;
     let events: Framed[] = [];
     let size = 0;
-    let items: Item[] = [];
+    let items: StreamItem[] = [];
     let length = 0;
     const deliver = (upTo: number): void => {
       if (events.length > 0) this.#deliver(events, upTo);

@@ -120,13 +120,13 @@ export type Filter = number;
 const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
 const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
 
-type EventKind = readonly [type: EventType, of: ChildName];
+type TypeAndOwner = readonly [type: EventType, of: ChildName];
 
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
 
 /** Every type is of one backend, but for `backend.updated`, which is of each child; `server.info` is of none, and always sent. */
-const KINDS: readonly EventKind[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
-  backendsOf(type).map((backend): EventKind => [type, backend]),
+const KINDS: readonly TypeAndOwner[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
+  backendsOf(type).map((backend): TypeAndOwner => [type, backend]),
 );
 
 /** The bit of an event. */

@@ -70,10 +70,10 @@ export interface ServedRecord {
   readonly addresses: readonly string[];
 }
 
-/** What a bridge is not sent, because it does not need it. */
+/** True for collections that a bridge does not need, so that they are not sent to it. */
 export const UNHEARD: Readonly<Record<Bridge, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => collection === 'players.position',
+  mqtt: (collection) => collection === 'players.position' || collection === 'upgrade.info',
 };
 
 /**

@@ -1,4 +1,4 @@
-// The way of what children publish: into the journal first, then to the answers, the streams and the bridges, so that whoever learns of a
+// Takes in what children publish: into the journal first, then to the answers, the streams and the bridges, so that whoever learns of a
 // change and looks finds it. It decides nothing about threads, and parses no text.
 
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -17,7 +17,7 @@ interface Recipients {
   readonly covers: Covers;
 }
 
-export class Publication implements BackendListener {
+export class Intake implements BackendListener {
   readonly #to: Recipients;
 
   /** Every enabled child is known as it is in `documents`. */
