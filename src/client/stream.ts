@@ -29,7 +29,7 @@ export interface EventStreamOptions {
   readonly onLost: (problem: ProblemError) => void;
 }
 
-/** What each backend's part of a snapshot begins with. */
+/** Each backend's part of a snapshot begins with one. */
 function isSnapshotMark({ type, data }: ParsedEvent): boolean {
   return type === 'backend.updated' && /"detail":\s*"snapshot"/.test(data);
 }

@@ -1,6 +1,6 @@
 // JSON out of a broker's hands, bounded before it is parsed: what is nested too deeply cannot be written again. Pure.
 
-/** Of what a broker retains (contract, section 8), and of a command, as of a route's body. */
+/** A retained text may have as much (contract, section 8), and a command as much as a route's body. */
 const BYTES_MAX = 65_536;
 const LEVELS_MAX = 32;
 

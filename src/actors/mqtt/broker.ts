@@ -67,7 +67,7 @@ export interface BrokerConnection {
   unsubscribe(filters: readonly string[]): Promise<boolean>;
   /** Also false where it is larger than the broker takes: then nothing is sent, and nothing ends. */
   publish(topic: string, text: string, retain: boolean): Promise<boolean>;
-  /** Whether the message is as small as the broker wants it. */
+  /** False where the message is larger than the broker takes. */
   takes(topic: string, text: string): boolean;
   /** Takes leave, so that the will is not published. */
   end(reason: string): Promise<void>;

@@ -160,7 +160,7 @@ function commandedBy(topic: string): Commanded | undefined {
 /** The payload as a word, written bare or as JSON; undefined where it is to be taken for an object. */
 function wordsFor({ words, fields }: Commanded, json: unknown, payload: string): string | undefined {
   if (words === undefined) return undefined;
-  // What is no object, or a larger one than is looked at, but was meant for one.
+  // Such a payload was meant for an object, also where it is none, or too large to be parsed.
   if (fields !== undefined && (typeof json === 'object' || payload.startsWith('{'))) return undefined;
   return typeof json === 'string' ? json : payload;
 }

@@ -1,4 +1,4 @@
-// An entity of Home Assistant before it has what all have: what it is made of, and how names become parts of keys and what is shown. Pure.
+// Drafts of Home Assistant's entities, and how names become parts of their keys and of what is shown. Pure.
 
 import { createHash } from 'node:crypto';
 import type { ChildName } from '../../protocol/actor/backends.js';
@@ -15,7 +15,7 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 /** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
-/** What there is, of backends that are up. */
+/** The node's things that become entities, of backends that are up. */
 export interface Things {
   readonly identifier: string;
   /** The node's branch. */
@@ -36,11 +36,11 @@ export interface Draft {
   readonly platform: string;
   readonly name: string;
   readonly rest: Readonly<Record<string, unknown>>;
-  /** What else must be so for it to be available. */
+  /** A further condition for its being available. */
   readonly also?: { readonly topic: string; readonly value_template: string };
 }
 
-/** Of a name that is shown. */
+/** A longer name is cut where it is shown. */
 const NAME_CHARS_MAX = 100;
 const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;

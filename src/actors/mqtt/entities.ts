@@ -50,7 +50,7 @@ export function entitiesOf(things: Things): Entities {
   return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));
 }
 
-/** Whether the entities of a message read the topic. */
+/** True where an entity of a message reads the topic. */
 export function isRead(topic: string, entities: Entities): boolean {
   return [...entities.values()].some((component) => component['state_topic'] === topic);
 }
@@ -131,12 +131,12 @@ const PLAYER_BUTTONS = [
   ['previous', 'previous', 'mdi:skip-previous'],
 ] as const;
 
-/** What a player that may run several times puts behind its name: another number at each start. */
+/** A player that may run several times puts this behind its name, with another number at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * How the keys of each begin, by what stays of its name: who is started anew has the entities that it had. Of those that run several times
- * the next has the second ones, and so on.
+ * Keys begin with the part of a player's name that stays, so that one that is started anew has its entities again. The second that runs
+ * under the same name has `NAME 2`, and so on.
  */
 function playerStems(players: readonly PlayerRecord[]): readonly (readonly [PlayerRecord, string])[] {
   const seen = new Map<string, number>();

@@ -10,7 +10,7 @@ export interface DeviceFacts {
   readonly identifier: string;
   readonly hostname: string;
   readonly platform: string;
-  /** Of the page. */
+  /** The page's address. */
   readonly url: string;
   /** By key. */
   readonly entities: Entities;
@@ -30,8 +30,8 @@ export interface DeviceMessage {
 }
 
 /**
- * What to publish while the broker holds a message of `held`. An entity leaves by its platform alone, once, and only then may the key be
- * used for another: so the answer to the answer may be another one, until both are the same.
+ * The message to publish while the broker holds one with the entities `held`. An entity leaves in a message that has its platform alone; only
+ * the next message may use its key for another one, so this is asked again until nothing changes.
  */
 export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage {
   const { identifier, hostname, platform, url } = facts;

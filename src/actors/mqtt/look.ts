@@ -25,11 +25,11 @@ export type Look =
 export interface LookParts {
   readonly clock: Clock;
   readonly topics: OwnTopics;
-  /** What the question says; nobody reads it but people. */
+  /** The question's text, for people who watch the topic. */
   readonly identifier: string;
   /** Begins the connection. */
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
-  /** Who else claims the branch, for people. */
+  /** Names whoever else claims the branch, in words for people; undefined: nobody does. */
   readonly claimedBy: (claim: BranchClaim) => string | undefined;
 }
 
