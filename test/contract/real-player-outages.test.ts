@@ -22,6 +22,9 @@ const plays =
   ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
 
+/** Everything but where it is: mpv reports that once more when it begins to be heard, which on a busy machine is late. */
+const stateOf = ({ position: _at, position_updated_at: _since, ...state }: PlayerRecord): object => state;
+
 describe('two mpv on one bus', { skip }, () => {
   let node: PlayersNode;
   let one: Mpv;
@@ -68,7 +71,7 @@ describe('two mpv on one bus', { skip }, () => {
     await node.change(other.instanceName, 'play');
     await until('the other one plays', async () => !(await isPaused(other)));
     await node.player(other.instanceName, 'playing', (player) => player.playback_status === 'Playing');
-    assert.deepEqual(await node.player(MPV), before);
+    assert.deepEqual(stateOf(await node.player(MPV)), stateOf(before));
     assert.equal(frozenAnswered, false, 'all that came while the frozen one was still waited for');
     assert.equal((await frozen).status, 504);
     await node.daemon.backend('players', 'up');

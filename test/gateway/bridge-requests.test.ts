@@ -91,6 +91,20 @@ describe('a bridge that asks', () => {
     assert.equal(await status(POST(MUTE)), 202);
   });
 
+  test('learns in one message that a backend has left and that its records have gone', async (context) => {
+    const { gateway, told } = GatewayUnderTest.up().within(context);
+    gateway.listener.pulled('mqtt', true);
+    gateway.listener.pulled('mqtt', false);
+    const before = told.length;
+    gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
+    const keys = told
+      .slice(before)
+      .map(({ changes }) => changes.map((each) => `${each.kind} ${each.collection} ${each.key}`));
+    assert.deepEqual(keys, [
+      ['put backends audio', 'drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'],
+    ]);
+  });
+
   test('is refused when the service ends, and told what waits for it', async () => {
     const { listener } = under.gateway;
     listener.pulled('mqtt', true);

@@ -10,12 +10,12 @@ import { Announcer } from './announcer.js';
 import type { Interface, Interfaces } from './places.js';
 
 export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
-  const world = { interfaces: interfacesNow, clock: systemClock };
+  const world = { interfaces: externalInterfaces, clock: systemClock };
   return runBridge<'discovery'>(task, (settings, node) => new Announcer(settings, node, world));
 }
 
 /** @throws where the system does not say, as without a free descriptor */
-function interfacesNow(): Interfaces {
+function externalInterfaces(): Interfaces {
   return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
     const addresses = infos.filter(({ internal }) => !internal);
     const index = addresses.length === 0 ? undefined : indexOf(name);
