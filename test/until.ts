@@ -5,11 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 25;
 /** Nobody waits for it where all is well, and a machine on which twenty processes want two cores needs most of it. */
 const DEADLINE_MS = 60_000;
+/** Of a probe's error. */
+const SHOWN_CHARS = 500;
 
 /**
  * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is asked a last time when the
  * deadline has passed: on a machine that stood still until then it has not been asked for as long.
- * @throws {Error} naming `what` when the deadline passes, with the last error of the probe as its cause.
+ * @throws {Error} naming `what` when the deadline passes, and what the probe threw last
  */
 export async function until<T>(
   what: string,
@@ -26,7 +28,10 @@ export async function until<T>(
     } catch (error) {
       cause = error;
     }
-    if (isLast) throw new Error(`waited ${deadlineMs} ms in vain: ${what}`, { cause });
+    if (isLast) {
+      const last = cause instanceof Error ? ` (${cause.message.slice(0, SHOWN_CHARS)})` : '';
+      throw new Error(`waited ${deadlineMs} ms in vain: ${what}${last}`, { cause });
+    }
     await delay(POLL_MS);
   }
 }

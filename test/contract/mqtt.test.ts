@@ -120,18 +120,21 @@ function joined(startSound: () => Promise<SoundServer>): void {
       ]);
       return `${/(\d+)%/.exec(volume)?.[1]} ${/balance (-?[\d.]+)/.exec(volume)?.[1]} ${mute.trim()}`;
     };
+    const living = (what: string, fits: RegExp) =>
+      until(what, async () => {
+        const now = await sink('living');
+        assert.match(now, fits, `it is ${now}; refused: ${spy.texts(`${T}/error`).join()}`);
+        return true;
+      });
     await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: false, default: true });
-    await until(
-      'all three',
-      async () => (await sink('living')).startsWith('50 ') && (await sink('living')).endsWith('no'),
-    );
+    await living('the volume and the mute', /^50 .*no$/);
     await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
     await spy.publish(`${OUTPUTS}/living/set`, { delta: 0.1 });
-    await until('the step', async () => (await sink('living')).startsWith('60 '));
+    await living('the step', /^60 /);
     await spy.publish(`${OUTPUTS}/living/set`, { balance: -0.5 });
-    await until('the balance', async () => (await sink('living')).includes(' -0.50 '));
+    await living('the balance', /^60 -0\.50 /);
     await spy.publish(`${T}/audio/server/set`, { muted: true, delta: -0.2 });
-    await until('the mute', async () => /^40 .*yes$/.test(await sink('living')));
+    await living('the mute and the step down', /^40 -0\.50 .*yes$/);
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen', volume: 0.2 });
     await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
   });
