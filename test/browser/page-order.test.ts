@@ -1,30 +1,20 @@
 // What is pressed stays where it is, and Stop is no trap: on a phone, where the next tap hits what stands under the thumb.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
-import { fingerOn, PHONE } from './finger.js';
-import { NodeWithPage, output, player } from './node-with-page.js';
+import { fingerOn } from './finger.js';
+import { type NodeWithPage, output, player } from './node-with-page.js';
+import { phoneForEach } from './phone.js';
 
 describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
-  before(async () => {
-    browser = await openChromium(PHONE);
+  phoneForEach((opened) => {
+    ({ node, page } = opened);
   });
-  beforeEach(async () => {
-    node = new NodeWithPage();
-    page = await browser.context.newPage();
-  });
-  afterEach(async () => {
-    await page.close();
-    await node.close();
-  });
-  after(() => browser.close());
 
   const open = async (): Promise<void> => {
     await page.goto(node.url);

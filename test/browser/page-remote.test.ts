@@ -1,13 +1,13 @@
 // The remote in the pocket, on the wall and in another page: one volume at hand, what plays as large as it can be, and parts of the page.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
-import { fingerOn, PHONE, spotOn } from './finger.js';
-import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
+import { fingerOn, spotOn } from './finger.js';
+import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
+import { phoneForEach } from './phone.js';
 
 /** The player's sound is heard in the kitchen, and the default is elsewhere. */
 const IN_THE_KITCHEN = [
@@ -17,21 +17,14 @@ const IN_THE_KITCHEN = [
 ];
 
 describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
-  before(async () => {
-    browser = await openChromium(PHONE);
+  phoneForEach((opened) => {
+    ({ node, page } = opened);
   });
-  afterEach(async () => {
-    await page.close();
-    await node.close();
-  });
-  after(() => browser.close());
 
   const open = async (more: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
-    node = new NodeWithPage().up({ audio: IN_THE_KITCHEN, ...more });
-    page = await browser.context.newPage();
+    node.up({ audio: IN_THE_KITCHEN, ...more });
     await page.goto(node.url + query);
     await page.locator('main .heard, main .output').first().waitFor();
     node.backends.asked.length = 0;

@@ -1,37 +1,30 @@
 // What a thumb does on a phone: by Chromium's own touch events, 360 pixels wide. What it comes to is read from what the node is asked.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
-import { type Finger, fingerOn, PHONE, type Spot, spotOn } from './finger.js';
-import { NodeWithPage, ORDINARY, stream } from './node-with-page.js';
+import { type Finger, fingerOn, type Spot, spotOn } from './finger.js';
+import { type NodeWithPage, ORDINARY, stream } from './node-with-page.js';
+import { phoneForEach } from './phone.js';
 
 const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
 
 describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
   let finger: Finger;
-  before(async () => {
-    browser = await openChromium(PHONE);
+  phoneForEach((opened) => {
+    ({ node, page } = opened);
   });
   beforeEach(async () => {
-    node = new NodeWithPage().up({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
-    page = await browser.context.newPage();
+    node.up({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
     finger = await fingerOn(page);
     await page.goto(node.url);
     await page.locator('#system .button').first().waitFor();
     node.backends.asked.length = 0;
   });
-  afterEach(async () => {
-    await page.close();
-    await node.close();
-  });
-  after(() => browser.close());
 
   const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });
   const volume = (): Locator => slider('Volume of Living room').first();

@@ -1,33 +1,23 @@
 // Units on the page: what can be done while one starts, stops and restarts, and what is said of one that could not.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
-import { fingerOn, PHONE, spotOn } from './finger.js';
-import { NodeWithPage, service } from './node-with-page.js';
+import { fingerOn, spotOn } from './finger.js';
+import { type NodeWithPage, service } from './node-with-page.js';
+import { phoneForEach } from './phone.js';
 
 const MPD = { description: 'MPD' };
 const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
 describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
-  before(async () => {
-    browser = await openChromium(PHONE);
+  phoneForEach((opened) => {
+    ({ node, page } = opened);
   });
-  beforeEach(async () => {
-    node = new NodeWithPage();
-    page = await browser.context.newPage();
-  });
-  afterEach(async () => {
-    await page.close();
-    await node.close();
-  });
-  after(() => browser.close());
 
   const open = async (more: object): Promise<void> => {
     node.up({ systemd: [service('mpd.service', more)] });

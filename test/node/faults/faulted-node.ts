@@ -61,11 +61,6 @@ pw-metadata 0 faults.word $$ > /dev/null
 until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
 kill $listener`;
 
-const PLAYER = 'org.mpris.MediaPlayer2.mpv';
-/** It is on the bus; and answers there. */
-const PLAYER_IS_THERE = `busctl --user --acquired --no-legend list | grep -q '^${PLAYER} '`;
-const PLAYER_ANSWERS = `timeout 10 busctl --user get-property ${PLAYER} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
-
 export class FaultedNode extends PageOnNode {
   /** The sound server's. */
   readonly soundUnit: string;
@@ -167,15 +162,6 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
     if (said !== '') remark('PipeWire answers nobody, or tells nobody, and has been restarted');
-    return said !== '';
-  }
-
-  /** An mpv that hangs, as one of thirty did when it began, is started anew; whether it had to be. Nobody could say what is true of it. */
-  async freePlayer(): Promise<boolean> {
-    const said = await this.asUser(
-      `! ${PLAYER_IS_THERE} || ${PLAYER_ANSWERS} || ${PLAYER_ANSWERS} || { systemctl --user kill -s KILL player.service; echo killed; }`,
-    );
-    if (said !== '') remark('mpv answers nobody on the bus, and has been started anew');
     return said !== '';
   }
 

@@ -9,8 +9,10 @@ import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { tempFolder } from '../../packaging/built-package.js';
 import { COVER, writeTone } from '../../players/tones.js';
+import { remark } from '../../remark.js';
+import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { property, shell, systemctl } from './commands.js';
+import { property, shell, systemctl, userShell } from './commands.js';
 import { setUpPi } from './package-shell.js';
 
 const MUSIC = '/home/pi/Music';
@@ -35,6 +37,11 @@ RestartSec=100ms
 [Install]
 WantedBy=default.target
 `;
+const MPRIS_NAME = 'org.mpris.MediaPlayer2.mpv';
+const ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
+/** Succeeds at once while no mpv is on the bus. */
+const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${ANSWERS} || ${ANSWERS}`;
+const PLAYER_COMES = `timeout 30 sh -c 'until ${ANSWERS}; do sleep 0.2; done'`;
 /** Of a unit that does nothing, and runs, as often as it is started. */
 export const sleeper = (description: string): string =>
   `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
@@ -77,6 +84,25 @@ export class PageOnNode {
     await shell(node, `cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
     await setUpPi(node, ...units, '--players', '--with-upgrade');
+    await this.playerComes();
+  }
+
+  /** An mpv that hangs on the bus is started anew. True: it had to be. Nobody could find out what it does. */
+  freePlayer(): Promise<boolean> {
+    return this.#killPlayerUnless(PLAYER_IS_WELL);
+  }
+
+  /** Resolves when the player answers on the bus. */
+  async playerComes(): Promise<void> {
+    await until('the player is on the bus', async () => !(await this.#killPlayerUnless(PLAYER_COMES)));
+  }
+
+  /** One of thirty mpv hangs as it begins. */
+  async #killPlayerUnless(check: string): Promise<boolean> {
+    const kill = 'systemctl --user kill -s KILL player.service';
+    const said = await userShell(this.node, `${check} || { ${kill}; echo killed; }`);
+    if (said !== '') remark('mpv answers nobody on the bus, and has been started anew');
+    return said !== '';
   }
 
   async #bringMusic(): Promise<void> {
