@@ -61,6 +61,15 @@ pw-metadata 0 faults.word $$ > /dev/null
 until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
 kill $listener`;
 
+const WITNESS = 'sound-witness';
+const DEFAULT_IN = (listing: string): string =>
+  `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
+/** Fails where one that has listened for longer knows another default output than one that comes anew. */
+const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
+systemctl --user --quiet is-active ${WITNESS} || exit 0
+[ "$(invoked ${WITNESS})" -gt "$(invoked wireplumber)" ] || exit 0
+until [ "$(${DEFAULT_IN('cat ~/witnessed')})" = "$(${DEFAULT_IN('pw-metadata 0')})" ]; do sleep 0.2; done`;
+
 export class FaultedNode extends PageOnNode {
   /** The sound server's. */
   readonly soundUnit: string;
@@ -144,6 +153,14 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     return pid;
   }
 
+  /** From now on a program of PipeWire's own listens, as the daemon does. */
+  async watchSound(): Promise<void> {
+    if (this.soundUnit !== 'pipewire-pulse.service') return;
+    const listen = 'exec stdbuf -oL pw-metadata -m 0 > ~/witnessed';
+    await this.asUser(`systemctl --user stop ${WITNESS} 2> /dev/null || true
+systemd-run --user --quiet --collect --unit=${WITNESS} --setenv=HOME=$HOME sh -c '${listen}'`);
+  }
+
   /**
    * A PipeWire that is locked up or deaf is restarted where that helps; whether it had to be. Neither is the daemon's doing, and one
    * that answers and tells is left as it is. Seen with PipeWire's and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
@@ -152,12 +169,14 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
    *   neither: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
    * - Deaf: once a client has gone before the session manager has answered for it, nobody is told of another default output any more,
    *   and only who comes anew knows it: after 40 pw-metadata that were killed, 5 of 8 times.
+   * - Forgetful: only those who listened at that time were not told; seen by a witness that has listened since `watchSound`.
    */
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
+    await this.node.writeFile(`${RUNTIME}/witness-knows`, WITNESS_KNOWS);
     const said = await this.asUser(`for try in 1 2 3; do
-  ! timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' || exit 0
+  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows; } || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);

@@ -78,6 +78,7 @@ export class Series {
     if (fault.mayGo === 'all') await this.isBackWhereItWas();
     const restarts = await this.#restarts();
     const mark = this.#streams.mark;
+    await this.#on.watchSound();
     await this.#beginUpgrade();
     this.#load.begin();
     const scene = { on: this.#on, load: this.#load, random: this.#random };
