@@ -24,9 +24,21 @@ export interface SystemdSettings {
   readonly internal: readonly string[];
 }
 
+/** What the administrator wants of one output. */
+export interface OutputChoice {
+  /** 1 to 64 characters. */
+  readonly label?: string | undefined;
+  /** Pages leave it out. */
+  readonly hidden?: boolean | undefined;
+}
+
 export interface AudioSettings {
   readonly enabled: boolean;
   readonly serveCookie: boolean;
+  /** 0..1: for every output, or by an output's name. */
+  readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
+  /** By an output's name. */
+  readonly outputs: Readonly<Record<string, OutputChoice>>;
 }
 
 export interface PowerSettings {

@@ -19,11 +19,20 @@ export class Given {
   readonly value: unknown;
   readonly #source: Source;
   readonly #path: Path;
+  /** The map of a lower file that this one is laid over. */
+  readonly #below: Given | undefined;
 
-  constructor(value: unknown, source: Source, path: Path = []) {
+  constructor(value: unknown, source: Source, path: Path = [], below?: Given) {
     this.value = value;
     this.#source = source;
     this.#path = path;
+    this.#below = below;
+  }
+
+  /** Maps merge, name by name; anything else replaces what is below. */
+  over(below: Given | undefined): Given {
+    if (!isPlainMap(this.value) || below === undefined || !isPlainMap(below.value)) return this;
+    return new Given(this.value, this.#source, this.#path, below);
   }
 
   get at(): Location {
@@ -46,7 +55,10 @@ export class Given {
   /** What it holds by names; nothing if it is no map. */
   get entries(): readonly (readonly [string, Given])[] {
     if (!isPlainMap(this.value)) return [];
-    return Object.entries(this.value).map(([name, value]) => [name, this.#inner(name, value)]);
+    const entries = new Map(this.#below?.entries);
+    for (const [name, value] of Object.entries(this.value))
+      entries.set(name, this.#inner(name, value).over(entries.get(name)));
+    return [...entries];
   }
 
   /** What it lists; undefined if it is no list. */

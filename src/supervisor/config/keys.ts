@@ -4,13 +4,17 @@
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import {
+  byName,
   checkedText,
   flag,
+  fraction,
   hiddenText,
   integer,
   listOf,
   oneOfWords,
+  oneOrByName,
   oneOrMore,
+  outputChoice,
   unit,
   units,
   type ValueReader,
@@ -88,6 +92,8 @@ export const KEYS = {
   pulseaudio: {
     enabled: key(true, flag),
     serve_cookie: key(false, flag),
+    volumeLimit: optionalKey(oneOrByName(fraction)),
+    outputs: key({}, byName(outputChoice)),
   },
   power: {
     enabled: key(false, flag),
@@ -168,12 +174,13 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
 
 /** What the parts of the service receive: in the settings every backend's part has the backend's name. */
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
+  const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
   const internal = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
   return {
     ...others,
     systemd: { ...systemd, internal: [...new Set(internal)] },
-    audio: { enabled: pulseaudio.enabled, serveCookie: pulseaudio.serve_cookie },
+    audio: { ...audio, serveCookie },
   };
 }
 

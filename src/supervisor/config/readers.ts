@@ -1,9 +1,9 @@
 // How each kind of value is read: it is checked, made what it means, or reported with its place. Pure.
 
-import type { UnitEntry } from '../../protocol/actor/settings.js';
+import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
 import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
 import { type Given, isPlainMap } from './given.js';
-import { type TextCheck, unitName } from './texts.js';
+import { outputLabel, type TextCheck, unitName } from './texts.js';
 
 /** What a reader knows besides the value. */
 export interface ReadingContext {
@@ -36,6 +36,13 @@ export function integer(min: number, max: number): ValueReader<number> {
       : expected(`a whole number from ${min} to ${max}`, given, reading);
   };
 }
+
+export const fraction: ValueReader<number> = (given, reading) => {
+  const { value } = given;
+  return typeof value === 'number' && value >= 0 && value <= 1
+    ? value
+    : expected('a number from 0 to 1', given, reading);
+};
 
 /** One of a few words; upper and lower case are the same. */
 export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
@@ -91,7 +98,49 @@ export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-const UNIT_KEYS = ['name', 'url'];
+/** A map whose names are the administrator's own, and whose every value is read; an empty value is an empty map. */
+export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
+  return (given, reading) => {
+    if (given.value === null) return {};
+    if (!isPlainMap(given.value)) return expected('a map by name', given, reading);
+    const read = given.entries.map(([name, each]) => [name, item(each, reading)] as const);
+    const sound = read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined);
+    return sound.length === read.length ? Object.fromEntries(sound) : undefined;
+  };
+}
+
+/** One item for all, or a map of them by name. */
+export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
+  return (given, reading) => (isPlainMap(given.value) ? byName(item)(given, reading) : item(given, reading));
+}
+
+/** Those fields of a map that are given, by name. Answers with nothing if one of them is wrong; unknown ones are a warning. */
+function fieldsOf<T extends object>(
+  readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
+  given: Given,
+  reading: ReadingContext,
+): Partial<T> | undefined {
+  const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
+  const fields = given.entries.map(([spelled, each]) => {
+    const read = known.get(spelled);
+    if (read !== undefined) return [spelled, read(each, reading)] as const;
+    const hint = `unknown key; the nearest known key is ${nearestKey([spelled], [...known.keys()])}`;
+    reading.findings.warning(each.keyAt, each.key, hint);
+    return undefined;
+  });
+  const read = fields.filter((field) => field !== undefined);
+  if (read.some(([, value]) => value === undefined)) return undefined;
+  // Each value is what the reader of its name has answered with.
+  return Object.fromEntries(read) as Partial<T>;
+}
+
+const label: ValueReader<string> = checkedText('a label', outputLabel);
+
+/** `{label, hidden}`, both or one of them. */
+export const outputChoice: ValueReader<OutputChoice> = (given, reading) =>
+  isPlainMap(given.value)
+    ? fieldsOf<OutputChoice>({ label, hidden: flag }, given, reading)
+    : expected('a map of label and hidden', given, reading);
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
@@ -107,18 +156,11 @@ const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
   return name === undefined ? undefined : { name };
 };
 
-function unitWithUrl({ entries, at, key }: Given, reading: ReadingContext): UnitEntry | undefined {
-  for (const [spelled, { keyAt, key: shown }] of entries) {
-    if (UNIT_KEYS.includes(spelled)) continue;
-    const hint = `unknown key; the nearest known key is ${nearestKey([spelled], UNIT_KEYS)}`;
-    reading.findings.warning(keyAt, shown, hint);
-  }
-  const [named, link] = UNIT_KEYS.map((wanted) => entries.find(([spelled]) => spelled === wanted)?.[1]);
-  if (named === undefined) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
-  const name = named && unit(named, reading);
-  const address = link && url(link, reading);
-  if (name === undefined || (link !== undefined && address === undefined)) return undefined;
-  return address === undefined ? { name } : { name, url: address };
+function unitWithUrl(given: Given, reading: ReadingContext): UnitEntry | undefined {
+  if (!given.entries.some(([spelled]) => spelled === 'name'))
+    reading.findings.problem(given.at, keyPath(given.key, 'name'), 'is required');
+  const fields = fieldsOf<UnitEntry>({ name: unit, url }, given, reading);
+  return fields?.name === undefined ? undefined : { ...fields, name: fields.name };
 }
 
 /** Units of one scope, in their order; the same name twice is a problem. */

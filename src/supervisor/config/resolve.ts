@@ -85,7 +85,7 @@ class Walk {
     for (const [name, row] of Object.entries(table)) {
       const given = laidOver(entries.get(name) ?? []);
       const value = isRow(row)
-        ? (this.#read(row.read, given.at(-1), join(path, name)) ?? row.byDefault(this.#environment))
+        ? (this.#read(row.read, merged(given), join(path, name)) ?? row.byDefault(this.#environment))
         : this.section(row, this.#maps(given), join(path, name));
       if (value !== undefined) values[name] = value;
     }
@@ -148,6 +148,11 @@ function laidOver(values: readonly Given[]): readonly Given[] {
     else if (given.value !== null || typeof below !== 'object') left = [given];
   }
   return left;
+}
+
+/** What is left, as one value. */
+function merged(left: readonly Given[]): Given | undefined {
+  return left.reduce<Given | undefined>((below, given) => given.over(below), undefined);
 }
 
 type GivenValues = ReadonlyMap<string, Given>;

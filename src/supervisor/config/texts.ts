@@ -82,6 +82,17 @@ export function serviceName(text: string): Checked {
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 
+const LABEL_CHARS_MAX = 64;
+
+/** What an output is called. */
+export function outputLabel(text: string): Checked {
+  const count = [...text].length;
+  if (text.trim() === '' || count > LABEL_CHARS_MAX) {
+    return { wrong: `it has ${count} characters, 1 to ${LABEL_CHARS_MAX} are allowed, and not only blanks` };
+  }
+  return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
+}
+
 /** A broker's address: scheme, host, perhaps a port. Credentials would be shown with it. */
 export function brokerUrl(text: string): Checked {
   if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };

@@ -33,6 +33,7 @@ systemd:
 pulseaudio:
   enabled: true
   serve_cookie: false
+  outputs: {}
 power:
   enabled: false
   capabilities:

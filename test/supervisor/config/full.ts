@@ -56,6 +56,10 @@ systemd:
 pulseaudio:
   enabled: false
   serve_cookie: true
+  volumeLimit: {living: 0.6, kitchen: 1}
+  outputs:
+    living: {label: Living room}
+    hdmi: {hidden: true}
 power:
   enabled: true
   capabilities:
@@ -105,7 +109,12 @@ export const FULL_SETTINGS: Settings = {
     ],
     internal: ['check.service', 'upgrade.service'],
   },
-  audio: { enabled: false, serveCookie: true },
+  audio: {
+    enabled: false,
+    serveCookie: true,
+    volumeLimit: { living: 0.6, kitchen: 1 },
+    outputs: { living: { label: 'Living room' }, hdmi: { hidden: true } },
+  },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
     enabled: true,
@@ -141,7 +150,7 @@ export const DEFAULT_SETTINGS: Settings = {
     ui: { enabled: true },
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: false },
+  audio: { enabled: true, serveCookie: false, outputs: {} },
   power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
   upgrade: {
     enabled: false,

@@ -27,6 +27,8 @@ const CONTRACT: readonly (readonly [string, unknown])[] = [
   ['systemd.user', []],
   ['pulseaudio.enabled', true],
   ['pulseaudio.serve_cookie', false],
+  ['pulseaudio.volumeLimit', undefined],
+  ['pulseaudio.outputs', {}],
   ['power.enabled', false],
   ['power.capabilities.poweroff', false],
   ['power.capabilities.reboot', false],

@@ -77,6 +77,34 @@ settings(
     api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['c'] },
   },
 );
+settings(
+  'maps by name merge, too, and one for all replaces them',
+  [
+    'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
+    'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
+    'pulseaudio: {outputs: {b: {label: Other}}}',
+  ],
+  {
+    audio: {
+      ...DEFAULT_SETTINGS.audio,
+      volumeLimit: { a: 0.5, b: 1 },
+      outputs: { a: { label: 'A', hidden: true }, b: { label: 'Other' }, c: { label: 'C' } },
+    },
+  },
+);
+settings(
+  'one limit for all takes the place of limits by name',
+  ['pulseaudio: {volumeLimit: {a: 0}}', 'pulseaudio: {volumeLimit: 0.7}'],
+  {
+    audio: { ...DEFAULT_SETTINGS.audio, volumeLimit: 0.7 },
+  },
+);
+problems(
+  'a problem of a merged map names its own file',
+  ['pulseaudio: {outputs: {a: {label: 1}}}', 'pulseaudio: {outputs: {b: {hidden: 2}}}'],
+  'a:1:35: pulseaudio.outputs.a.label: must be a label, not 1',
+  'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
+);
 settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], {
   api: { ...DEFAULT_SETTINGS.api, port: 3 },
 });
@@ -118,7 +146,7 @@ settings(
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
     systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
-    audio: { enabled: false, serveCookie: false },
+    audio: { enabled: false, serveCookie: false, outputs: {} },
   },
 );
 problems(
@@ -152,7 +180,11 @@ const NEAREST: readonly (readonly [string, string, string])[] = [
   ['api:\n  sse:\n    max_clients: 1', '3:5: api.sse.max_clients', 'api.sse.maxClients'],
   ['systemd: {units: []}', '1:11: systemd.units', 'systemd.user'],
   ['service_manager: {sytem: []}', '1:19: service_manager.sytem', 'systemd.system'],
-  ['pulseaudio: {serveCookie: true}', '1:14: pulseaudio.serveCookie', 'pulseaudio.serve_cookie'],
+  [
+    'pulseaudio: {serveCookie: true, outputs: {} }',
+    '1:14: pulseaudio.serveCookie',
+    'pulseaudio.serve_cookie',
+  ],
   ['power: {reboot: true}', '1:9: power.reboot', 'power.capabilities.reboot'],
   ['upgrade: {result_file: /x}', '1:11: upgrade.result_file', 'upgrade.resultFile'],
   ['upgrade: {checkunit: a.service}', '1:11: upgrade.checkunit', 'upgrade.checkUnit'],

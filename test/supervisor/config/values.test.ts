@@ -41,10 +41,60 @@ function problems(yaml: string, ...lines: string[]): void {
   });
 }
 
+/** One problem, whose text behind place and key fits. */
+function problemLike(key: string, value: string, fits: RegExp): void {
+  const yaml = given(key, value);
+  test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {
+    const [problem = '', ...others] = await inputs.problemsIn(yaml);
+    assert.deepEqual(others, []);
+    assert.match(problem.replace(/^a:\d+:\d+: [\w.]+: /, ''), fits);
+  });
+}
+
 /** `fault` is what is said behind place and key. */
 function refused(key: string, value: string, fault: string): void {
   problems(given(key, value), `1:${given(key, '\0').indexOf('\0') + 1}: ${key}: ${fault}`);
 }
+
+accepted('pulseaudio.volumeLimit', '0.6', 0.6);
+accepted(
+  'pulseaudio.volumeLimit',
+  '{alsa_output.usb-0: 0, __proto__: 1}',
+  JSON.parse('{"alsa_output.usb-0": 0, "__proto__": 1}'),
+);
+for (const value of ['1.1', '-0.1', '.nan', 'loud', '[1]', ''])
+  problemLike('pulseaudio.volumeLimit', value, /^must be a number from 0 to 1, not /);
+problems(
+  'pulseaudio: {volumeLimit: {a: 2}}',
+  '1:31: pulseaudio.volumeLimit.a: must be a number from 0 to 1, not 2',
+);
+accepted('pulseaudio.outputs', '', {});
+accepted('pulseaudio.outputs', '{a: {label: Küche 🎵}, b: {hidden: true}, c: {}}', {
+  a: { label: 'Küche 🎵' },
+  b: { hidden: true },
+  c: {},
+});
+accepted('pulseaudio.outputs', `{a: {label: ${'🎵'.repeat(64)}}}`, { a: { label: '🎵'.repeat(64) } });
+refused('pulseaudio.outputs', '[a]', 'must be a map by name, not a list');
+problems(
+  'pulseaudio: {outputs: {a: Kitchen}}',
+  '1:27: pulseaudio.outputs.a: must be a map of label and hidden, not the text "Kitchen"',
+);
+for (const [label, count] of [
+  [JSON.stringify('x'.repeat(65)), 65],
+  ['""', 0],
+  ['"  "', 2],
+] as const)
+  problemLike(
+    'pulseaudio.outputs',
+    `{a: {label: ${label}}}`,
+    new RegExp(`is not a label: it has ${count} characters`),
+  );
+problemLike('pulseaudio.outputs', '{a: {label: "\\u0007"}}', /is not a label: it holds a control character/);
+problems(
+  'pulseaudio: {outputs: {a: {hidden: 1}}}',
+  '1:36: pulseaudio.outputs.a.hidden: must be true or false, not 1',
+);
 
 accepted('bind', 'eth0', ['eth0']);
 accepted('bind', 'all', ['all']);
