@@ -19,7 +19,7 @@ const gateway = createGateway({
       sse: { enabled: true, maxClients: STREAMS_MAX },
       ui: { enabled: false },
     },
-    audio: { enabled: true, serveCookie: false },
+    audio: { enabled: true, serveCookie: false, outputs: {} },
     systemd: { ...off, system: [], user: [], internal: [] },
     power: { ...off, capabilities: { poweroff: false, reboot: false } },
     players: { enabled: false },

@@ -39,7 +39,7 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   );
   const publishers: Publisher[] = [];
   const ended = runActor<'audio'>(
-    { port: port2, settings: { enabled: true, serveCookie: false } },
+    { port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } },
     (_settings, publish) => {
       publishers.push(publish);
       return { handle: async () => DONE, stop: async () => undefined, ...actor };
@@ -200,7 +200,7 @@ test('a start that throws ends the run with its error, behind its last words', D
   t.after(() => port1.close());
   const heard = new Promise((resolve) => port1.once('message', resolve));
   const run = runActor<'audio'>(
-    { port: port2, settings: { enabled: true, serveCookie: false } },
+    { port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } },
     (_settings, publish) => {
       publish.log('error', 'last words');
       throw new Error('cannot start');

@@ -23,7 +23,7 @@ export const SETTINGS: RouteSettings = {
     ...{ sse: { enabled: true, maxClients: 4 }, ui: { enabled: true } },
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: true },
+  audio: { enabled: true, serveCookie: true, outputs: {} },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
     ...{ enabled: true, checkUnit: 'check.service', upgradeUnit: 'upgrade.service' },

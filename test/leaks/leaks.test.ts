@@ -109,7 +109,7 @@ test('a sound server is lost again and again', async (t) => {
   };
   // It has been up for long whenever it is lost, so that it is tried again at once.
   const timing = { ...TIMING, stableMs: 0 };
-  const backend = new AudioBackend({ enabled: true, serveCookie: true }, context, seen, timing);
+  const backend = new AudioBackend({ enabled: true, serveCookie: true, outputs: {} }, context, seen, timing);
   backend.start();
   t.after(() => backend.stop());
   await until('it is up', () => seen.up);

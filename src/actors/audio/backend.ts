@@ -85,7 +85,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #publish: Publisher;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
-  readonly #state = new SoundState();
+  readonly #state: SoundState;
   readonly #cookieReader: CookieReader;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -99,7 +99,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#context = context;
     this.#publish = publish;
     this.#timing = timing;
-    this.#publisher = new SoundPublisher(publish);
+    this.#publisher = new SoundPublisher(publish, settings);
+    this.#state = new SoundState(settings);
     const paths = cookiePaths(context.env, context.home);
     this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
   }

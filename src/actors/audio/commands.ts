@@ -91,16 +91,16 @@ export function channelsAt(
 }
 
 /**
- * The volume that a relative change ends at, within 0..1, or undefined when it changes nothing: one upwards from above
- * 100 % must not jump down to it (contract, section 3).
+ * The volume that a relative change ends at, within 0..`most`, or undefined when it changes nothing: one upwards from above
+ * that must not jump down to it (contract, section 3).
  */
-export function volumeAfter(delta: number, channels: readonly number[]): number | undefined {
+export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
-  if (delta === 0 || (delta > 0 && loudest >= RAW_NORM)) return undefined;
+  if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
   // A value that was set in hundredths is not exactly one when read back; without this, steps would add up their errors.
   const shown = fractionOf(loudest);
   const from = rawOf(shown) === loudest ? shown : loudest / RAW_NORM;
-  return Math.min(1, Math.max(0, from + delta));
+  return Math.min(most, Math.max(0, from + delta));
 }
 
 /** `volumeFrom` answers with undefined when the volume is to stay as it is. */
@@ -171,13 +171,16 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   if (command.do === 'balance') return planBalance(state, command.output, command.balance);
   const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
+  const limit = target.kind === 'sink' ? state.volumeLimitOf(target.held.info) : undefined;
   switch (command.do) {
     case 'mute':
       return planMute(target, command.muted);
     case 'volume':
+      if (limit !== undefined && command.volume > limit)
+        return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
       return planVolume(target, () => Math.min(1, Math.max(0, command.volume)));
     case 'delta':
-      return planVolume(target, (channels) => volumeAfter(command.delta, channels));
+      return planVolume(target, (channels) => volumeAfter(command.delta, channels, limit));
   }
 }
 

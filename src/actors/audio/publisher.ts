@@ -7,6 +7,7 @@ import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
 import { audioServerRecord, clientRecord, kindOfServer, outputRecord, ShownProps } from './view.js';
+import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
  * UTF-16 units of a record's JSON. What the codec keeps of a stream takes no more, but in control characters, of which JSON makes
@@ -18,6 +19,7 @@ type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
 export class SoundPublisher {
   readonly #publish: Sink;
+  readonly #wishes: OutputWishes;
   readonly #texts = new Map<string, string>();
   readonly #shown = new ShownProps();
   /** What each client was last called. */
@@ -25,8 +27,9 @@ export class SoundPublisher {
   /** Of what as many are known as may be, or half of them have not gone since. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
-  constructor(publish: Sink) {
+  constructor(publish: Sink, wishes: OutputWishes = NO_WISHES) {
     this.#publish = publish;
+    this.#wishes = wishes;
   }
 
   /** Nothing is published any more: leaving `up` has removed it all. */
@@ -77,8 +80,9 @@ export class SoundPublisher {
 
   #putOutput(sink: HeldRecord<SinkInfo> | undefined, defaultSink: HeldRecord<SinkInfo> | undefined): void {
     if (sink === undefined) return;
-    const isDefault = sink.info.index === defaultSink?.info.index;
-    this.#put('audio.outputs', String(sink.info.index), outputRecord(sink, isDefault, this.#shown));
+    const { index, name } = sink.info;
+    const around = { isDefault: index === defaultSink?.info.index, wish: wishFor(this.#wishes, name) };
+    this.#put('audio.outputs', String(index), outputRecord(sink, around, this.#shown));
   }
 
   #put(collection: Collection, key: string, record: object | string): void {

@@ -6,6 +6,7 @@ import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/r
 import { loudestOf } from '../../protocol/pulse/volume.js';
 import { ClientNames, wantedName } from './names.js';
 import type { RecordKind } from './refetch.js';
+import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /** Channels as parts of the loudest one, each 0..1. */
 export type Balance = readonly number[];
@@ -69,6 +70,17 @@ export class SoundState {
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
+
+  readonly #wishes: OutputWishes;
+
+  constructor(wishes: OutputWishes = NO_WISHES) {
+    this.#wishes = wishes;
+  }
+
+  /** The most that commands may set a sink's volume to, 0..1; undefined: there is no limit. */
+  volumeLimitOf({ name }: SinkInfo): number | undefined {
+    return wishFor(this.#wishes, name).volumeLimit;
+  }
 
   get server(): ServerInfo | undefined {
     return this.#serverInfo;

@@ -12,6 +12,7 @@ import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { capped } from '../text.js';
 import { NAME_MAX_UNITS, type Props } from './names.js';
 import type { HeldRecord } from './state.js';
+import type { OutputWish } from './wishes.js';
 
 /** Properties are free text of strangers: bounds on how many of them pass, the first in alphabetical order. */
 export const PROPS_MAX_ENTRIES = 128;
@@ -80,17 +81,24 @@ export function audioServerRecord(
   };
 }
 
+/** What an output's record takes from elsewhere than its own sink. */
+export interface OutputSurroundings {
+  readonly isDefault: boolean;
+  readonly wish: OutputWish;
+}
+
 export function outputRecord(
   sink: HeldRecord<SinkInfo>,
-  isDefault: boolean,
+  { isDefault, wish }: OutputSurroundings,
   shown: ShownProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
+  const props = shown.of(info.props);
   return {
     id: info.index,
     name: info.name,
     description: excerpt(info.description ?? info.name),
-    nick: optional(info.props['node.nick'] ?? info.props['device.nick']),
+    nick: wish.label ?? optional(info.props['node.nick'] ?? info.props['device.nick']),
     muted: info.muted,
     volume: levelOf(info.volume),
     state: SINK_STATES[info.state ?? -1] ?? 'unknown',
@@ -98,11 +106,19 @@ export function outputRecord(
     driver: optional(info.driver),
     active_port: optional(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
-    props: shown.of(info.props),
+    props: wish.label === undefined ? props : withoutNick(props),
     // Silence has no balance of its own: the remembered one is shown.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info) : undefined,
+    volume_limit: wish.volumeLimit,
+    hidden: wish.hidden,
   };
+}
+
+/** The label takes the place of the nick that a device brings along: so clients can tell which of the two they see. */
+function withoutNick(props: Record<string, string>): Record<string, string> {
+  const { 'node.nick': _node, 'device.nick': _device, ...others } = props;
+  return others;
 }
 
 /** What a client's record takes from elsewhere than its own sink input. */

@@ -133,6 +133,8 @@ export const OutputRecord = Type.Object(
     props: StringMap,
     balance: Type.Number({ minimum: -1, maximum: 1 }),
     ports: Type.Optional(Type.Array(PortRecord)),
+    volume_limit: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    hidden: Type.Optional(Type.Boolean()),
   },
   Closed,
 );

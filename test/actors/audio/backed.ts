@@ -24,7 +24,7 @@ export function backed(
 ): Backed {
   const seen = new Recorder();
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
-  const settings = { enabled: true, serveCookie: true };
+  const settings = { enabled: true, serveCookie: true, outputs: {} };
   const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
   backend.start();
   t.after(() => backend.stop());

@@ -140,6 +140,51 @@ describe('a command is refused', () => {
   });
 });
 
+describe('where the volume of kitchen is limited to 0.5', () => {
+  const limited = (volume: number[]): SoundState => {
+    const state = new SoundState({ volumeLimit: { kitchen: 0.5 }, outputs: {} });
+    state.putServer(serverInfo({ defaultSink: 'kitchen' }));
+    state.putSink(sinkInfo(0, 'living'));
+    state.putSink(sinkInfo(1, 'kitchen', { volume }));
+    return state;
+  };
+  const QUARTER = FULL / 4;
+  const NOTHING: SettingPlan = { kind: 'nothing' };
+  const refused: SettingPlan = {
+    kind: 'fault',
+    fault: { fault: 'bad-value', detail: "Field volume must be at most 0.5, the output's volume_limit" },
+  };
+  const to = (...volume: number[]): SettingPlan => ({ kind: 'set', ...setVolume(sink(1), ...volume) });
+  const rows: readonly (readonly [what: string, from: number, command: SoundCommand, plan: SettingPlan])[] = [
+    ['a volume above it is refused', 0, { do: 'volume', target: output('kitchen'), volume: 0.51 }, refused],
+    ['a volume above it is refused, by the default', 0, { do: 'volume', target: SERVER, volume: 1 }, refused],
+    ['a volume at it is set', 0, { do: 'volume', target: SERVER, volume: 0.5 }, to(HALF, HALF)],
+    ['a step ends at it', QUARTER, { do: 'delta', target: SERVER, delta: 0.4 }, to(HALF, HALF)],
+    ['a step upwards from it changes nothing', HALF, { do: 'delta', target: SERVER, delta: 0.1 }, NOTHING],
+    [
+      'a step upwards from above it changes nothing',
+      FULL,
+      { do: 'delta', target: SERVER, delta: 0.1 },
+      NOTHING,
+    ],
+    [
+      'a step downwards from above it ends there',
+      FULL,
+      { do: 'delta', target: SERVER, delta: -0.1 },
+      to(HALF, HALF),
+    ],
+    [
+      'another output has none',
+      0,
+      { do: 'volume', target: LIVING, volume: 1 },
+      { kind: 'set', ...setVolume(sink(0), FULL, FULL) },
+    ],
+  ];
+  for (const [what, from, command, plan] of rows) {
+    test(what, () => assert.deepEqual(planCommand(limited([from, from]), command), plan));
+  }
+});
+
 test('a step that changes nothing asks nothing of the server', () => {
   const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
   assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });

@@ -13,6 +13,7 @@ import {
   PROPS_MAX_ENTRIES,
   ShownProps,
 } from '../../../src/actors/audio/view.js';
+import type { OutputWish } from '../../../src/actors/audio/wishes.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
@@ -26,9 +27,9 @@ function published<T>(schema: TSchema, record: T): T {
   return seen;
 }
 
-function output(fields: Partial<SinkInfo>, balance?: readonly number[]) {
+function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = held(sinkInfo(7, 'living', fields), balance);
-  return published(OutputRecord, outputRecord(sink, false, new ShownProps()));
+  return published(OutputRecord, outputRecord(sink, { isDefault: false, wish }, new ShownProps()));
 }
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
@@ -117,6 +118,15 @@ describe('an output', () => {
         { name: 'x', description: 'Line out', available: 'unknown' },
       ],
     });
+  });
+
+  test('has what the configuration wants of it, and its label in the place of the nick of its device', () => {
+    const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
+    const record = output({ props }, undefined, { label: 'Amp', volumeLimit: 0.6, hidden: true });
+    assert.deepEqual(
+      [record.nick, record.props, record.volume_limit, record.hidden],
+      ['Amp', { 'device.class': 'sound' }, 0.6, true],
+    );
   });
 
   test('leaves out what it does not have', () => {

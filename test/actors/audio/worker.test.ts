@@ -19,7 +19,7 @@ test('the actor finds the server by its environment, publishes, answers and stop
     (parcel) => items.push(...parcel),
     () => undefined,
   );
-  const life = work({ port: port2, settings: { enabled: true, serveCookie: false } });
+  const life = work({ port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } });
   await until('it is up', () => items.some((item) => item.kind === 'status' && item.state === 'up'));
   const kinds = items.map((item) => item.kind);
   assert.deepEqual(kinds.slice(0, kinds.indexOf('status')), ['put', 'put', 'put', 'put']);

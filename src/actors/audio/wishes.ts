@@ -1,0 +1,29 @@
+// What the configuration wants of each output: what it is called, how loud it may become, and whether pages leave it out. Pure.
+
+import type { AudioSettings } from '../../protocol/actor/settings.js';
+
+export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'>;
+
+export interface OutputWish {
+  readonly label?: string | undefined;
+  /** 0..1. */
+  readonly volumeLimit?: number | undefined;
+  /** True or absent. */
+  readonly hidden?: boolean | undefined;
+}
+
+export const NO_WISHES: OutputWishes = { outputs: {} };
+
+/** `name`: the sink's. */
+export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
+  const { label, hidden } = given(outputs, name) ?? {};
+  return {
+    label,
+    volumeLimit: typeof volumeLimit === 'object' ? given(volumeLimit, name) : volumeLimit,
+    hidden: hidden || undefined,
+  };
+}
+
+function given<T>(byName: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(byName, name) ? byName[name] : undefined;
+}
