@@ -9,6 +9,7 @@ import { say } from './language.js';
 import { type Levels, Metering } from './meter.js';
 import { Notices, Reporting, useNotices } from './notices.js';
 import { useMediaKeys, useTabTitle } from './now-playing.js';
+import { withoutHidden } from './output-choice.js';
 import { Pacing } from './parts.js';
 import { awayIn, Sections } from './sections.js';
 import { Unfolding } from './streams.js';
@@ -43,9 +44,10 @@ function useLasting(is: boolean, ms: number): boolean {
 }
 
 export function App(props: AppProps) {
-  const { live, state, isBeating, farewell, isOld, view, levels, turns } = props;
+  const { live, state: whole, isBeating, farewell, isOld, view, levels, turns } = props;
   const { notices, reporter, dismiss } = useNotices();
   const unfolding = useState(false);
+  const state = withoutHidden(whole);
   const { connection, server, upgrade } = state;
   const node = server?.hostname ?? location.hostname;
   const status = connection.status === 'live' && !isBeating ? 'lost' : connection.status;

@@ -3,6 +3,7 @@
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { HeardVolume, heardOutput } from './heard.js';
 import { say } from './language.js';
+import { outputName } from './output-choice.js';
 import { Empty, Line } from './parts.js';
 
 interface SoundingProps {
@@ -17,7 +18,7 @@ export function Sounding({ node, streams, outputs }: SoundingProps) {
   const [first] = sounding;
   if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;
   const output = heardOutput(outputs, streams);
-  const where = output?.description || first.output;
+  const where = output === undefined ? first.output : outputName(output);
   return (
     <div class="card sounding">
       <Line class="title">{first.name}</Line>

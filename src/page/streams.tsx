@@ -7,6 +7,7 @@ import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
+import { outputName } from './output-choice.js';
 import { Empty, Line, Pacing, still, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
@@ -29,9 +30,7 @@ interface StreamsProps {
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const options = useAlike(
-    outputs.map(({ name, description }) => ({ value: name, text: description || name })),
-  );
+  const options = useAlike(outputs.map((output) => ({ value: output.name, text: outputName(output) })));
   const [drag, setDrag] = useState<StreamDrag>();
   const [isUnfolded, unfold] = useContext(Unfolding);
   const shown = usePaced(streams);

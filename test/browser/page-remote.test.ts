@@ -33,6 +33,22 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
   const kitchen = { kind: 'output', ref: '1' };
 
+  test('an output has its label, its slider ends at its limit, and what is hidden is not there', async () => {
+    const label = { nick: 'Radio', props: {}, volume_limit: 0.5, volume: 0.45 };
+    await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
+    const cards = page.locator('.output');
+    await cards.getByText('Radio', { exact: true }).waitFor();
+    assert.equal(await cards.count(), 2);
+    const slider = cards.getByRole('slider', { name: 'Volume of Radio' });
+    await slider.focus();
+    for (let times = 0; times < 9; times += 1) await page.keyboard.press('ArrowRight');
+    await until('the limit is asked for', () =>
+      asked().some((each) => 'volume' in each && each.volume === 0.5),
+    );
+    assert.equal(await slider.getAttribute('aria-valuetext'), '50%');
+    assert.ok(asked().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
+  });
+
   test('the card of what plays sets the volume of the output that is heard, the player its own under More', async () => {
     await open();
     const card = page.locator('.player');

@@ -19,8 +19,10 @@ export function isNotOffered(
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-function outputName({ name, description }: OutputRecord): string {
-  return shownName(description === '' ? name : description);
+/** The configured label, else what the sound server calls it. A device's own nick would stand among the properties as well. */
+function outputName({ name, description, nick, props }: OutputRecord): string {
+  const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
+  return shownName((isLabel && nick) || description || name);
 }
 
 export function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
@@ -39,11 +41,12 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
     ];
   }
   // Above its most Home Assistant keeps the old value, and logs an error.
-  const value = { ...volume, value_template: ofJson(`[${PERCENT}, 100] | min`) };
+  const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100));
+  const value = { ...volume, value_template: ofJson(`[${PERCENT}, ${max}] | min`) };
   const slider = {
     command_template: '{"volume": {{ value / 100 }}}',
     min: 0,
-    max: 100,
+    max,
     step: 1,
     mode: 'slider',
   };

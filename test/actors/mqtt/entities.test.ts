@@ -22,6 +22,20 @@ test('the default output is chosen by the names that volumes show, and each has 
   assert.deepEqual(tableIn(sets), Object.fromEntries(names.map((name, i) => [labels[i], name])));
 });
 
+test('an output is called by its label, and its slider ends at its limit', () => {
+  const record = (more: object) =>
+    put('audio.outputs', '9', output(9, 'dac', { description: 'DAC', ...more }));
+  const shown = (more: object) => {
+    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record(more)]).message();
+    const { name, max, value_template: shows } = components['output_dac_volume'] ?? {};
+    return [name, max, /, (\d+)\] \| min/.exec(String(shows))?.[1]];
+  };
+  assert.deepEqual(shown({}), ['DAC volume', 100, '100']);
+  assert.deepEqual(shown({ nick: 'Radio' }), ['Radio volume', 100, '100']);
+  assert.deepEqual(shown({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
+  assert.deepEqual(shown({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
+});
+
 test('backends are called what they are called', () => {
   const { components } = new AnnouncedNode().message();
   const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);
