@@ -14,14 +14,13 @@ import {
   type FromActor,
   type Item,
   type LogFields,
-  type LogLevel,
   type Port,
   type ToActor,
   type ToBridge,
   type ToChild,
   typedPort,
 } from '../protocol/actor/messages.js';
-import type { ChildSettings } from '../protocol/actor/settings.js';
+import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 
 /** A turn that says more leaves as several messages, so that the main thread never takes in a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;

@@ -2,9 +2,10 @@
 // It reads headers before it awaits anything, and lets nothing have an effect before trust has been checked.
 
 import type { Clock } from '../clock.js';
-import type { Backends, LogFields, LogLevel } from '../protocol/actor/messages.js';
+import type { Backends, LogFields } from '../protocol/actor/messages.js';
 import type { Resource } from '../protocol/actor/resources.js';
 import type { ServerRecord } from '../protocol/actor/schemas.js';
+import type { LogLevel } from '../protocol/actor/settings.js';
 import type { Covers } from './covers.js';
 import type { Documents } from './documents.js';
 import type { EventHub } from './events/hub.js';

@@ -3,7 +3,8 @@
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
-import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
+import type { LogFields } from '../protocol/actor/messages.js';
+import type { LogLevel } from '../protocol/actor/settings.js';
 import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
 /** The contract allows 10 s. Each look is a wake-up, of which the whole process has 1.3 in a second. */

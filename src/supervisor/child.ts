@@ -14,9 +14,8 @@ import type {
   FromActor,
   Item,
   LogFields,
-  LogLevel,
 } from '../protocol/actor/messages.js';
-import type { ChildSettings } from '../protocol/actor/settings.js';
+import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 import { Asks } from './asks.js';
 import type { ChildSpec } from './children.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';

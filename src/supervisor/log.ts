@@ -3,7 +3,8 @@
 
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
-import type { LogFields, LogLevel } from '../protocol/actor/messages.js';
+import type { LogFields } from '../protocol/actor/messages.js';
+import type { LogLevel } from '../protocol/actor/settings.js';
 import { onOneLine } from './config/findings.js';
 import { LogOutput, STDOUT, standardOutput } from './log-output.js';
 

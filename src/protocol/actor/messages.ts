@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, Bridge, ChildName } from './backends.js';
 import type { Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
+import type { LogLevel } from './settings.js';
 
 /** A change of what is published, in the order in which it happened. `json` is encoded in the actor's thread, once. */
 export type Change =
@@ -17,8 +18,6 @@ export type Change =
       readonly rank?: number;
     }
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
-
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 /** One thing an actor has to say. A turn of its loop travels as one array of these (measured: facts in ARCHITECTURE.md). */
 export type Item =

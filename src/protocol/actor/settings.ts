@@ -1,7 +1,8 @@
 // The effective configuration as the parts of the service receive it: plain values, defaults filled in. Types only.
 
 import type { ChildName } from './backends.js';
-import type { LogLevel } from './messages.js';
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 export interface UnitEntry {
   readonly name: string;

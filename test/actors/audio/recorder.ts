@@ -2,8 +2,8 @@
 
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
-import type { LogLevel } from '../../../src/protocol/actor/messages.js';
 import type { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
+import type { LogLevel } from '../../../src/protocol/actor/settings.js';
 
 export class Recorder implements Publisher {
   /** Everything said, in order, as short lines: `put audio.clients 5`, `up`, `connecting: why`, `log info: what`. */
