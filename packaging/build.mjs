@@ -22,6 +22,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
 import { thirdPartyNotices } from './notices.mjs';
@@ -218,6 +219,7 @@ async function buildClient(outdir) {
     target: 'es2022',
     minify: true,
     logLevel: 'warning',
+    plugins: [clientPaths],
   });
   await writeDeclarations(ROOT, outdir);
   cpSync(join(ROOT, 'LICENSE'), join(outdir, 'LICENSE'));

@@ -1,5 +1,5 @@
-// The declarations of `tonearm-client`, which need nothing but themselves: the compiler's for the client's own files, and for the
-// records of the daemon, which are declared as schemas, types that are printed from these.
+// The declarations of `tonearm-client`, which need nothing but themselves: the compiler's for the client's own files; for the records of
+// the daemon, which are declared as schemas, types that are printed from these; and for its functions, what the table of operations says.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,10 @@ export async function writeDeclarations(root, outdir) {
   try {
     compile(root, temporary);
     cpSync(join(temporary, 'client'), outdir, { recursive: true });
-    writeFileSync(join(outdir, 'records.d.ts'), await recordTypes(root, temporary));
+    const words = await daemonsWords(root, temporary);
+    const names = recordNames(root);
+    writeFileSync(join(outdir, 'records.d.ts'), recordTypes(names, words));
+    writeFileSync(join(outdir, 'operations.d.ts'), functionTypes(names, words));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -44,20 +47,24 @@ function compile(root, outDir) {
     throw new Error(`The client does not compile: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
 }
 
-/** What src/client/records.ts passes on, as declarations of their own. */
-async function recordTypes(root, temporary) {
+/** What src/client/records.ts passes on. */
+function recordNames(root) {
   const source = readFileSync(join(root, 'src/client/records.ts'), 'utf8');
-  const names = [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap(
-    (match) => match[1].match(/\w+/g) ?? [],
-  );
-  const { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FAULTS } = await daemonsWords(root, temporary);
+  return [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap((match) => match[1].match(/\w+/g) ?? []);
+}
+
+const namedSchemas = (names, schemas) =>
+  new Map(names.filter((name) => name in schemas).map((name) => [schemas[name], name]));
+
+/** The same, as declarations of their own. */
+function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FAULTS }) {
   const words = {
     Backend: BACKENDS,
     ChildName: CHILD_NAMES,
     BackendState: BACKEND_STATES,
     FaultCode: Object.keys(FAULTS),
   };
-  const known = new Map(names.filter((name) => name in schemas).map((name) => [schemas[name], name]));
+  const known = namedSchemas(names, schemas);
   const declare = (name) => {
     if (name in words) return `export type ${name} = ${union(words[name])};\n`;
     if (name !== 'BodyOf') return `export type ${name} = ${typeOf(schemas[name], known, '', true)};\n`;
@@ -71,6 +78,31 @@ async function recordTypes(root, temporary) {
   return `// Made from the schemas of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
 }
 
+/** What src/client/operations.ts derives, written out. */
+function functionTypes(names, { schemas, OPERATIONS, parametersOf, wordsOf, PARAMETERS }) {
+  const known = namedSchemas(names, schemas);
+  const argument = (name) => {
+    const type = PARAMETERS[name] === 'name' ? 'string' : 'string | number';
+    return `${name}: ${wordsOf(name) === undefined ? type : union(wordsOf(name))}`;
+  };
+  const declare = ([name, { path, summary, body, isRequired, method, schema }]) => {
+    const given = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
+    const bytes = schema === undefined ? 'Blob' : typeOf(schemas.COMPONENTS[schema], known, '  ');
+    const answer = method === 'POST' ? 'void' : bytes;
+    const args = [...parametersOf(path).map(argument), ...given].join(', ');
+    return `  /** ${summary}. */\n  readonly ${name}: (${args}) => Promise<${answer}>;\n`;
+  };
+  const functions = Object.entries(OPERATIONS).map(declare).join('');
+  const used = ['BodyOf', ...known.values()].filter((name) => new RegExp(`\\b${name}\\b`).test(functions));
+  return [
+    '// Made from the table of operations of the daemon by packaging/client-types.mjs.\n',
+    `import type { ${used.join(', ')} } from './records.js';\n`,
+    '/** Each rejects with a `ProblemError`. Those that change something resolve when it has been accepted. Names are encoded for you. */',
+    `export interface Routes {\n${functions}}\n`,
+    'export type RouteName = keyof Routes;\n',
+  ].join('\n');
+}
+
 async function daemonsWords(root, temporary) {
   const outfile = join(temporary, 'words.mjs');
   const from = (file) => JSON.stringify(join(root, 'src/protocol/actor', file));
@@ -78,6 +110,7 @@ async function daemonsWords(root, temporary) {
     `export * as schemas from ${from('schemas.ts')};`,
     `export * from ${from('backends.ts')};`,
     `export * from ${from('faults.ts')};`,
+    `export * from ${from('operations.ts')};`,
   ].join('\n');
   await build({
     stdin: { contents, resolveDir: root },

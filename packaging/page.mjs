@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { clientPaths } from './client-paths.mjs';
 
 /** Safari 15.4, Chromium 100, Firefox 100, all of 2022: what they lack would have to be shipped. */
 const BROWSERS = ['chrome100', 'firefox100', 'safari15.4'];
@@ -42,6 +43,7 @@ async function bundled(entry) {
     jsxImportSource: 'preact',
     // The rights of what is bundled are in third-party-notices.
     legalComments: 'none',
+    plugins: [clientPaths],
     logLevel: 'warning',
   });
   return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs) };

@@ -1,9 +1,10 @@
 // What users of the client import: `tonearm-client`. Nothing but names.
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
+export type { RouteName, Routes } from './operations.js';
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
 export type * from './records.js';
-export { type ClientOptions, type RouteName, type Routes, type Tonearm, tonearm } from './routes.js';
+export { type ClientOptions, type Tonearm, tonearm } from './routes.js';
 export {
   type BackendInfo,
   type Connection,

@@ -6,10 +6,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { Check } from 'typebox/schema';
+import type { RouteName } from '../../src/client/operations.js';
 import { ProblemError } from '../../src/client/problem.js';
-import { type RouteName, type Tonearm, tonearm } from '../../src/client/routes.js';
-import { ROUTES } from '../../src/gateway/routes.js';
-import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
+import { type Tonearm, tonearm } from '../../src/client/routes.js';
+import { OPERATION_NAMES, OPERATIONS } from '../../src/protocol/actor/operations.js';
+import { BODIES } from '../../src/protocol/actor/schemas.js';
 
 const NODE = 'http://node.local:8018';
 const NAME = 'a/b c#é';
@@ -97,35 +98,23 @@ async function sentBy(name: RouteName): Promise<Sent> {
   return sent[0] ?? assert.fail();
 }
 
-const NAMES = Object.keys(CALLS) as RouteName[];
-
 describe('every function', () => {
-  for (const name of NAMES) {
-    test(`${name} asks for a route of the daemon, with a body that it takes`, async () => {
+  for (const name of OPERATION_NAMES) {
+    test(`${name} asks for the operation of that name, with a body that it takes`, async () => {
       const { method, path, body, contentType } = await sentBy(name);
-      const [route, ...others] = ROUTES.filter(
-        (each) => each.method === method && patternOf(each.path).test(path),
-      );
-      assert.ok(route, `${method} ${path}`);
-      assert.deepEqual(others, []);
-      for (const [at, part] of route.path.split('/').entries()) {
+      const operation = OPERATIONS[name];
+      assert.equal(method, operation.method);
+      assert.match(path, patternOf(operation.path));
+      for (const [at, part] of operation.path.split('/').entries()) {
         const given = decodeURIComponent(path.split('/')[at] ?? '');
         assert.ok(part.startsWith('{') ? ['user', NAME, '3'].includes(given) : given === part, path);
       }
-      const schema = route.action.kind === 'mutation' ? route.action.body.schema : undefined;
+      const schema = operation.kind === 'command' ? operation.body : undefined;
       assert.equal(schema !== undefined, body !== undefined);
       assert.equal(contentType, schema === undefined ? null : 'application/json');
-      if (schema !== undefined) assert.ok(Check(BODIES[schema as BodyName], JSON.parse(body ?? '')), body);
+      if (schema !== undefined) assert.ok(Check(BODIES[schema], JSON.parse(body ?? '')), body);
     });
   }
-
-  test('is there for every route', async () => {
-    const asked = await Promise.all(NAMES.map(sentBy));
-    for (const route of ROUTES.filter(({ action }) => !['events', 'page'].includes(action.kind))) {
-      const isIt = ({ method, path }: Sent) => method === route.method && patternOf(route.path).test(path);
-      assert.ok(asked.some(isIt), route.path);
-    }
-  });
 
   test('that mutes toggles without a body', async () => {
     const { node, sent } = noting();

@@ -376,3 +376,4 @@ export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;
 export type ComponentName = keyof typeof COMPONENTS;
+export type ComponentOf<K extends ComponentName> = Static<(typeof COMPONENTS)[K]>;

@@ -1,0 +1,19 @@
+// Puts what src/client/paths.ts comes to in its place, as literals: the table of operations that it is read off weighs more than the client.
+
+import { build } from 'esbuild';
+
+/** A plugin of esbuild's, for bundles that hold the client. */
+export const clientPaths = {
+  name: 'client-paths',
+  setup(pluginBuild) {
+    pluginBuild.onLoad({ filter: /\/src\/client\/paths\.ts$/ }, async ({ path }) => {
+      const options = { entryPoints: [path], bundle: true, write: false, format: 'esm', logLevel: 'warning' };
+      const { outputFiles } = await build(options);
+      const url = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`;
+      const found = Object.entries(await import(url));
+      return {
+        contents: found.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`).join('\n'),
+      };
+    });
+  },
+};
