@@ -3,10 +3,8 @@
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
+import type { GivenBody } from '../protocol/actor/operations.js';
 import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
-import { type Problem, problem } from './problem.js';
-
-export type ParsedBody<T> = { readonly ok: true; readonly value: T } | Problem;
 
 /** As much of JSON Schema as the bodies use. */
 interface PlainSchema {
@@ -23,10 +21,12 @@ interface PlainSchema {
 /** Characters of a refused value that a problem's detail repeats. */
 const SHOWN_CHARACTERS = 60;
 
-export function checkBody<K extends BodyName>(name: K, json: unknown): ParsedBody<BodyOf<K>> {
-  const schema = BODIES[name];
-  if (Check(schema, json)) return { ok: true, value: json };
-  return problem('bad-body', explain(schema as TSchema & PlainSchema, json));
+export const fits: GivenBody['fits'] = <K extends BodyName>(schema: K, json: unknown): json is BodyOf<K> =>
+  Check(BODIES[schema], json);
+
+/** Of a body that does not fit. */
+export function bodyFault(schema: BodyName, json: unknown): string {
+  return explain(BODIES[schema] as TSchema & PlainSchema, json);
 }
 
 /** Typebox lists the errors of every branch of a union; people want the one fault of the field that they sent. */

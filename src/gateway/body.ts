@@ -1,9 +1,13 @@
-// From the bytes of a request body to a value of one of the body schemas, or a problem that names field and fault.
+// From the bytes of a request body to JSON that fits one of the body schemas, or a problem that names field and fault.
 // The schemas are loaded with the first body that needs them: a node that never gets one never loads the validator.
 
-import type { BodyName, BodyOf } from '../protocol/actor/schemas.js';
-import type { ParsedBody } from './body-schemas.js';
+import type { ChangeOperation, GivenBody } from '../protocol/actor/operations.js';
 import { type Problem, problem } from './problem.js';
+
+/** Contract, section 3: larger bodies are 413. */
+export const BODY_LIMIT_BYTES = 64 * 1024;
+
+export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);
 
 /** A body as it arrived; `gone`: there is nobody left to answer. */
 export type ReceivedBody =
@@ -12,53 +16,28 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-/** What a route takes as its body. */
-export interface Body<T> {
-  /** Undefined: it takes none. */
-  readonly schema: BodyName | undefined;
-  readonly isRequired: boolean;
-  /** `json` is undefined where nothing was sent. */
-  check(json: unknown): Promise<ParsedBody<T>>;
+/** Undefined where nothing was sent. */
+export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
+
+/** The body with which the command can be made; undefined: without one. */
+export type CheckedBody = { readonly ok: true; readonly given: GivenBody | undefined } | Problem;
+
+/** As it was sent. An empty body counts as none, whatever its content type. */
+export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
+  if (bytes.byteLength === 0) return { ok: true, json: undefined };
+  return checkContentType(contentType) ?? parseJson(bytes);
 }
 
-/** As it was sent. */
-export interface RawBody {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-}
-
-/** An empty one, `{}` or `null` is let pass, as some clients always send JSON. */
-export const NO_BODY: Body<undefined> = {
-  schema: undefined,
-  isRequired: false,
-  check: async (json) => {
-    if (json === null || isEmptyBody(json)) return { ok: true, value: undefined };
-    return badBody('This route takes no fields');
-  },
-};
-
-export function requiredBody<K extends BodyName>(schema: K): Body<BodyOf<K>> {
-  const check = async (json: unknown) => (await import('./body-schemas.js')).checkBody(schema, json);
-  return { schema, isRequired: true, check };
-}
-
-/** None, and one without fields, stand for `absent`. */
-export function optionalBody<K extends BodyName>(schema: K, absent: BodyOf<K>): Body<BodyOf<K>> {
-  const { check } = requiredBody(schema);
-  return {
-    schema,
-    isRequired: false,
-    check: async (json) => (isEmptyBody(json) ? { ok: true, value: absent } : check(json)),
-  };
-}
-
-/** An empty body counts as none, whatever its content type. */
-export async function decodeBody<T>(body: Body<T>, { contentType, bytes }: RawBody): Promise<ParsedBody<T>> {
-  if (bytes.byteLength === 0) return body.check(undefined);
-  const refusal = checkContentType(contentType);
-  if (refusal !== undefined) return refusal;
-  const json = parseJson(bytes);
-  return json.ok ? body.check(json.value) : json;
+/** One without fields stands for none where none is needed; `null` too where none is taken, as some clients always send JSON. */
+export async function checkBody(
+  { body, isRequired }: Pick<ChangeOperation, 'body' | 'isRequired'>,
+  json: unknown,
+): Promise<CheckedBody> {
+  const isAbsent = isEmptyBody(json) || (json === null && body === undefined);
+  if (isAbsent && !isRequired) return { ok: true, given: undefined };
+  if (body === undefined) return badBody('This route takes no fields');
+  const { bodyFault, fits } = await import('./body-schemas.js');
+  return fits(body, json) ? { ok: true, given: { json, fits } } : badBody(bodyFault(body, json));
 }
 
 /** Parameters are allowed; of them only a charset means anything, and JSON has one charset. */
@@ -78,7 +57,7 @@ export function checkContentType(contentType: string): Problem | undefined {
   );
 }
 
-function parseJson(bytes: Uint8Array): ParsedBody<unknown> {
+function parseJson(bytes: Uint8Array): ParsedBody {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -86,7 +65,7 @@ function parseJson(bytes: Uint8Array): ParsedBody<unknown> {
     return badBody('The body is not valid UTF-8');
   }
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, json: JSON.parse(text) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return badBody(`The body is not valid JSON: ${reason}`);

@@ -1,23 +1,32 @@
-// Carries out what bridges ask, as if it had come over HTTP: the same routes, checks, deadlines and refusals. Only trust is not asked
+// Carries out what bridges ask: the same operations as over HTTP, with the same checks, deadlines and refusals. Only trust is not asked
 // for: it is the node itself that asks.
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
-import type { ReceivedBody } from './body.js';
-import { BODY_LIMIT_BYTES, type ResponseStream } from './exchange.js';
-import type { RequestHandler, TrustedExchange } from './handler.js';
-import { problem, problemReply } from './problem.js';
+import { OPERATIONS, type Params, parametersOf, type RouteSettings } from '../protocol/actor/operations.js';
+import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
+import type { Log, RequestHandler } from './handler.js';
+import type { OperationReplies } from './operation-replies.js';
+import { GATEWAY_FAILED, problem, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
+import { BAD_PATHS, noSuchPath } from './router.js';
 
 /** Of one bridge: more than a person or a house asks at a time. */
 const UNDER_WAY_MAX = 64;
 
+export interface BridgeRequestParts {
+  readonly handler: Pick<RequestHandler, 'isShutDown'>;
+  readonly replies: Pick<OperationReplies, 'reply'>;
+  readonly settings: RouteSettings;
+  readonly log: Log;
+}
+
 export class BridgeRequests {
-  readonly #handler: Pick<RequestHandler, 'serveTrusted' | 'onFault'>;
+  readonly #parts: BridgeRequestParts;
   readonly #underWay = new Map<ChildName, number>();
 
-  constructor(handler: Pick<RequestHandler, 'serveTrusted' | 'onFault'>) {
-    this.#handler = handler;
+  constructor(parts: BridgeRequestParts) {
+    this.#parts = parts;
   }
 
   /** Never rejects. */
@@ -29,65 +38,41 @@ export class BridgeRequests {
       );
     }
     this.#underWay.set(child, others + 1);
-    const reply = await this.#served(request);
+    const reply = await this.#reply(request).catch((error: unknown) => this.#failed(request, error));
     this.#underWay.set(child, (this.#underWay.get(child) ?? 1) - 1);
     return replied(reply);
   }
 
-  #served(request: BridgeRequest): Promise<HttpReply> {
-    return new Promise((resolve) => {
-      const exchange = new BridgeExchange(request, resolve);
-      try {
-        const later = this.#handler.serveTrusted(exchange);
-        later?.catch((error: unknown) => this.#handler.onFault(exchange, error));
-      } catch (error) {
-        this.#handler.onFault(exchange, error);
-      }
-    });
+  async #reply({ operation: name, params = {}, body: sent, unread }: BridgeRequest): Promise<HttpReply> {
+    const { handler, replies, settings } = this.#parts;
+    if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
+    if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
+    if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
+    const operation = name && OPERATIONS[name];
+    const lacking = operation?.lacks(settings);
+    const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
+    if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
+    const body = unread === undefined ? ({ ok: true, json: sent } as const) : parsed(unread);
+    return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
   }
+
+  #failed({ operation }: BridgeRequest, error: unknown): HttpReply {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#parts.log('error', 'a request failed inside the gateway', { operation: operation ?? '', reason });
+    return problemReply(GATEWAY_FAILED);
+  }
+}
+
+function areTexts(params: Readonly<Record<string, string | undefined>>): params is Params {
+  return Object.values(params).every((text) => text !== undefined);
+}
+
+/** As over HTTP, so that it is refused in the same words. */
+function parsed(text: string): ParsedBody {
+  const bytes = Buffer.from(text);
+  return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);
 }
 
 function replied({ status, body = '' }: HttpReply): BridgeReply {
   return { status, body: typeof body === 'string' ? body : Buffer.from(body).toString() };
-}
-
-/** A request without a connection. */
-class BridgeExchange implements TrustedExchange {
-  readonly method: string;
-  readonly path: string;
-  readonly #body: Buffer;
-  readonly #onReply: (reply: HttpReply) => void;
-
-  constructor({ method, path, body = '' }: BridgeRequest, onReply: (reply: HttpReply) => void) {
-    this.method = method;
-    this.path = path;
-    this.#body = Buffer.from(body);
-    this.#onReply = onReply;
-  }
-
-  header(name: string): string {
-    return name === 'content-type' ? 'application/json' : '';
-  }
-
-  query(): string {
-    return '';
-  }
-
-  async receiveBody(): Promise<ReceivedBody> {
-    if (this.#body.byteLength > BODY_LIMIT_BYTES) return { kind: 'too-large' };
-    return { kind: 'whole', bytes: this.#body };
-  }
-
-  /** The first counts. */
-  answer(reply: HttpReply): void {
-    this.#onReply(reply);
-  }
-
-  openStream(): ResponseStream {
-    throw new Error('A bridge has no connection that could be a stream: it is told what the streams are');
-  }
-
-  cut(): void {
-    // There is no connection, and behind every failure the answer has been given.
-  }
 }

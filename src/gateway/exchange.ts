@@ -4,12 +4,10 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
-import type { ReceivedBody } from './body.js';
+import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
 import { type HeaderPair, type HttpReply, oneLine, statusLine } from './reply.js';
 
-/** Contract, section 3: larger bodies are 413. */
-export const BODY_LIMIT_BYTES = 64 * 1024;
 /** Read and thrown away, so that the sender of a body that is too large gets to read the answer instead of a reset. */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */

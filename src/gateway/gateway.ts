@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Backends, Bridges, ChildListener } from '../protocol/actor/messages.js';
+import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
 import { BridgeRequests } from './bridge-requests.js';
@@ -14,11 +15,12 @@ import { type Log, RequestHandler } from './handler.js';
 import { Intake } from './intake.js';
 import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
-import { type NodeInfo, serverRecord } from './node-info.js';
+import { healthRecord, type NodeInfo, serverRecord } from './node-info.js';
+import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
-import { ROUTES, type RouteSettings } from './routes.js';
+import { ROUTES } from './routes.js';
 import { createServer } from './server.js';
 import { counting, PendingCount, shutDown } from './shutdown.js';
 import { HostIdentity } from './trust.js';
@@ -73,13 +75,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const documents = new Documents(enabledChildren(settings), journal, responses, clock);
   const limits = limitsOf(options);
   const hub = new EventHub({
-    boot,
-    clock,
-    maxClients: limits.streams,
-    journal,
+    ...{ boot, clock, journal, maxClients: limits.streams },
     watchLevels: (isWatched) => options.backends.watchLevels(isWatched),
   });
-  const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
   const answers = new PendingCount();
   const backends = counting(options.backends, answers);
   const covers = new Covers(backends);
@@ -91,23 +89,29 @@ export function createGateway(options: GatewayOptions): Gateway {
       port: sockets?.port ?? settings.api.port,
       addresses: sockets?.state.listening ?? [],
     });
+  const identity = hostIdentity(options);
+  const replies = new OperationReplies({
+    ...{ documents, responses, backends, covers, clock },
+    serverRecord: () => serverRecord(node, identity.hostname(), version, settings),
+    healthRecord: (uptimeMs) =>
+      healthRecord({
+        ...{ version, uptimeMs, streams: hub.stats(), backends: documents.allHealth() },
+        listening: sockets?.state ?? { listening: [], waiting: [] },
+      }),
+    openapi: () => openapiText(options),
+  });
   const handler = new RequestHandler({
     router: new Router(ROUTES, settings),
-    identity: hostIdentity(options),
-    serverRecord: (hostname) => serverRecord(node, hostname, version, settings),
-    documents,
-    ...{ responses, backends, covers, hub, version, clock, log },
+    ...{ identity, replies, hub, log },
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
-    listening: () => sockets?.state ?? { listening: [], waiting: [] },
     page: new Page(options.page, settings.api.cors.origins),
-    openapi: async () => JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version)),
   });
   const server = createServer(handler, clock, {
     limits,
     onFull: (address) =>
       log('warn', 'too many connections: the longest silent ones are closed', { ...limits, address }),
   });
-  const requests = new BridgeRequests(handler);
+  const requests = new BridgeRequests({ handler, replies, settings, log });
   let end: Promise<void> | undefined;
   return {
     listener: {
@@ -131,6 +135,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       return end;
     },
   };
+}
+
+async function openapiText({ settings, version }: GatewayOptions): Promise<string> {
+  const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
+  return JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version));
 }
 
 function hostIdentity({ settings, node }: GatewayOptions): HostIdentity {

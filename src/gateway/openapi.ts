@@ -5,10 +5,11 @@ import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
+import { parametersOf, wordsOf } from '../protocol/actor/operations.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
-import type { Action, Route } from './routes.js';
+import type { Route } from './routes.js';
 
 /** A JSON object of the document. */
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -73,30 +74,29 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
   };
 }
 
-function operation({ method, path, summary, action }: Route): JsonObject {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
-  const parameters = [...names.map(pathParameter), ...(action.kind === 'events' ? EVENT_QUERY : [])];
+function operation(route: Route): JsonObject {
+  const { method, path, summary, kind } = route;
+  const parameters = [...parametersOf(path).map(pathParameter), ...(kind === 'events' ? EVENT_QUERY : [])];
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
     summary,
     tags: [path.split('/')[1] || 'ui'],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...requestBody(action),
-    ...(action.kind === 'events' ? { 'x-events': eventTable() } : {}),
-    responses: { ...successes(action), ...problems(action) },
+    ...requestBody(route),
+    ...(kind === 'events' ? { 'x-events': eventTable() } : {}),
+    responses: { ...successes(route), ...problems(route) },
   };
 }
 
-function requestBody(action: Action): JsonObject {
-  if (action.kind !== 'mutation' || action.body.schema === undefined) return {};
-  const { schema, isRequired } = action.body;
-  const content = { 'application/json': { schema: ref(bodyComponent(schema)) } };
-  return { requestBody: { required: isRequired, content } };
+function requestBody(route: Route): JsonObject {
+  if (route.kind !== 'command' || route.body === undefined) return {};
+  const content = { 'application/json': { schema: ref(bodyComponent(route.body)) } };
+  return { requestBody: { required: route.isRequired, content } };
 }
 
-function successes(action: Action): JsonObject {
-  switch (action.kind) {
-    case 'mutation':
+function successes(route: Route): JsonObject {
+  switch (route.kind) {
+    case 'command':
       return { 202: { description: 'The backend accepted the command' } };
     case 'events':
       return {
@@ -118,24 +118,24 @@ function successes(action: Action): JsonObject {
         307: { description: 'It lies on the web', headers: { Location: { schema: Type.String() } } },
       };
     case 'health':
-      return { 200: json(action.schema) };
+      return { 200: json(route.schema) };
     case 'page': {
       const moved = { 308: { description: 'To the page' } };
-      if (action.part === 'way') return moved;
+      if (route.part === 'way') return moved;
       const file = {
         200: { description: 'A file', content: FILE_CONTENT },
         304: { description: 'As before' },
       };
-      return action.part === 'document' ? { ...file, ...moved } : file;
+      return route.part === 'document' ? { ...file, ...moved } : file;
     }
     default:
-      return cacheable(action.schema);
+      return cacheable(route.schema);
   }
 }
 
-function problems(action: Action): JsonObject {
+function problems(route: Route): JsonObject {
   const titles = new Map<number, string[]>();
-  for (const code of new Set([...ANYWHERE, ...problemsOf(action)])) {
+  for (const code of new Set([...ANYWHERE, ...problemsOf(route)])) {
     const { status, title } = PROBLEMS[code];
     titles.set(status, [...(titles.get(status) ?? []), title]);
   }
@@ -148,10 +148,10 @@ function problems(action: Action): JsonObject {
   );
 }
 
-function problemsOf(action: Action): readonly ProblemCode[] {
-  switch (action.kind) {
-    case 'mutation':
-      return [...MUTATION_PROBLEMS, ...FAULTS_OF[action.backend]];
+function problemsOf(route: Route): readonly ProblemCode[] {
+  switch (route.kind) {
+    case 'command':
+      return [...MUTATION_PROBLEMS, ...FAULTS_OF[route.backend]];
     case 'cookie':
       return ['no-cookie', ...BACKEND_FAULTS];
     case 'cover':
@@ -193,7 +193,8 @@ function eventTable(): JsonObject {
 }
 
 function pathParameter(name: string): JsonObject {
-  const schema = name === 'scope' ? oneOf('user', 'system') : Type.String({ minLength: 1 });
+  const words = wordsOf(name);
+  const schema = words === undefined ? Type.String({ minLength: 1 }) : oneOf(...words);
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 

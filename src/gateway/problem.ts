@@ -79,6 +79,9 @@ export function problem(fault: ProblemCode, detail: string): Problem {
   return { ok: false, fault, detail };
 }
 
+export const SHUTTING_DOWN = problem('shutting-down', 'The service is ending');
+export const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service says more');
+
 /** `headers` come on top of the document's own, for instance `Allow`. */
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { status, title } = PROBLEMS[found.fault];

@@ -49,6 +49,8 @@ export interface CachedResponse {
   readonly unchanged: HttpReply;
 }
 
+export const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
+
 /** Nobody may keep it. */
 export const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
 
@@ -74,7 +76,7 @@ export class ResponseMaker {
       ['X-Cache-Updated-At', new Date(changedAt).toISOString()],
       REVALIDATE,
     ];
-    const headers: readonly HeaderPair[] = [['Content-Type', 'application/json'], ...validators];
+    const headers: readonly HeaderPair[] = [JSON_TYPE, ...validators];
     return {
       etag,
       whole: { status: 200, headers, body: Buffer.from(text) },

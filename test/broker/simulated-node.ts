@@ -57,10 +57,22 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
 }
 
 /** What the gateway would answer to what is asked at each connection; commands are accepted. */
-export function ordinary({ method, path }: BridgeRequest): BridgeReply {
-  if (method === 'POST') return ACCEPTED;
-  const body = path === '/server' ? SERVER : { reboot: true, power_off: false };
+export function ordinary({ operation }: BridgeRequest): BridgeReply {
+  if (isCommand(operation)) return ACCEPTED;
+  const body = operation === 'server' ? SERVER : { reboot: true, power_off: false };
   return { status: 200, body: JSON.stringify(body) };
+}
+
+export function isCommand(operation: BridgeRequest['operation']): boolean {
+  return operation !== 'server' && operation !== 'power';
+}
+
+export type Commanded = readonly [what: string, body: unknown];
+
+/** `muteOutput kitchen`, and the body. */
+export function commanded({ operation, params = {}, body, unread }: BridgeRequest): Commanded {
+  const names = Object.values(params).map((name) => name ?? '?');
+  return [[operation ?? 'none', ...names].join(' '), unread ?? body];
 }
 
 export class SimulatedNode {
@@ -128,9 +140,9 @@ export class SimulatedNode {
     );
   }
 
-  /** Commands that were carried out, as path and body. */
-  get commands(): readonly (readonly [path: string, body: string | undefined])[] {
-    return this.asked.filter(({ method }) => method === 'POST').map(({ path, body }) => [path, body]);
+  /** Commands that were carried out, with what they name, and their bodies. */
+  get commands(): readonly Commanded[] {
+    return this.asked.filter(({ operation }) => isCommand(operation)).map(commanded);
   }
 
   stop(): Promise<void> {

@@ -1,5 +1,5 @@
 // "Adding a backend" of ARCHITECTURE.md is enough: a backend that is added in those places, and in no other, has its route, its
-// event and its command. So is "Adding a bridge": it hears of the backend's record, and has its command carried out.
+// event and its command, and stands in the OpenAPI document. So is "Adding a bridge": it hears of the backend's record, and has its command carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -89,6 +89,11 @@ test('an example backend answers its route, tells its event and obeys its comman
   daemon = await Daemon.start({ config, entry: join(folder, 'dist/main.js') });
   await daemon.backend('bell', 'up');
   assert.deepEqual(await daemon.read('/bell'), { rings: 0 });
+  const { paths } = await daemon.read<{ paths: Record<string, object> }>('/openapi.json');
+  assert.deepEqual(
+    [paths['/bell'], paths['/bell/ring']].map((path) => Object.keys(path ?? {})),
+    [['get'], ['post']],
+  );
   const stream = await listen(`http://127.0.0.1:${daemon.port}/events?types=bell.updated`);
   t.after(() => stream.close());
   assert.equal((await daemon.post('/bell/ring')).status, 202);

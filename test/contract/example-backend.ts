@@ -27,17 +27,15 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     "@\n bell: { backend: 'bell', collections: ['bell'], join: single('bell') },",
   ],
   [
-    'src/gateway/routes.ts',
-    "  get('/events',",
-    `get('/bell', 'The bell', enabling('bell'), state('bell', 'Bell')),
-     post({
-       path: '/bell/ring',
-       summary: 'Rings the bell',
-       backend: 'bell',
-       body: NO_BODY,
+    'src/protocol/actor/operations.ts',
+    'const TABLE = {',
+    `@
+     bell: document('bell', '/bell', 'The bell', 'Bell'),
+     ringBell: post({
+       ...{ at: '/bell', verb: 'ring', summary: 'Rings the bell', backend: 'bell' },
        command: () => ({ do: 'ring' }),
-     }),
-     @`,
+       mqtt: word('ring'),
+     }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
@@ -74,7 +72,7 @@ export default function work(task: ActorTask<{ readonly enabled: boolean }>): Pr
           if (change.kind !== 'put' || change.collection !== 'bell') continue;
           heard = change.json;
           node.status('up', heard);
-          if (heard === '{"rings":0}') void node.ask({ method: 'POST', path: '/bell/ring' });
+          if (heard === '{"rings":0}') void node.ask({ operation: 'ringBell' });
         }
       },
       stop: async () => undefined,

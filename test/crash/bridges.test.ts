@@ -7,7 +7,7 @@ import { QUICK_PULSE, type Stage, stage } from './harness.js';
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
 
-/** Tells the bridge a word of the fixture's, or a path to ask for. */
+/** Tells the bridge a word of the fixture's, or an operation to ask for. */
 function tell({ supervisor }: Stage, ...words: readonly string[]): void {
   supervisor.tell('discovery', {
     isWhole: false,
@@ -33,10 +33,10 @@ test('it pulls when its thread is new, and when it has taken in what it was told
 test('what it asks is answered', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   await scene.witness.until(() => count(scene, FIRST) === 1);
-  tell(scene, '/one', '/two');
+  tell(scene, 'play', 'pause');
   const details = () => scene.witness.healths.map(([, { detail }]) => detail);
-  await scene.witness.until(() => details().includes('200 POST /two {}'));
-  assert.ok(details().includes('200 POST /one {}'));
+  await scene.witness.until(() => details().includes('200 pause {}'));
+  assert.ok(details().includes('200 play {}'));
 });
 
 const DEATHS = [
@@ -69,7 +69,7 @@ test('a reply to a thread that has died goes to nobody', async (t) => {
     new Promise((resolve) => {
       reply = () => resolve({ status: 500, body: 'of the dead' });
     });
-  tell(scene, '/slow');
+  tell(scene, 'reboot');
   await witness.until(() => count(scene, NEXT) === 1);
   tell(scene, 'exit');
   await witness.until(() => count(scene, FIRST) === 2);
@@ -79,7 +79,7 @@ test('a reply to a thread that has died goes to nobody', async (t) => {
     answered();
     return { status: 200, body: 'of the living' };
   };
-  tell(scene, '/slow');
+  tell(scene, 'reboot');
   await witness.until(() => witness.healths.some(([, { detail }]) => /of the/.test(detail ?? '')));
   assert.equal(witness.now('discovery')?.detail, '200 of the living');
 });

@@ -83,9 +83,9 @@ export class Witness implements ChildListener, Logger {
   }
 
   /** What bridges ask is answered with itself. */
-  asked: ChildListener['asked'] = async (_child, { method, path, body = '' }) => ({
+  asked: ChildListener['asked'] = async (_child, { operation, body = '' }) => ({
     status: 200,
-    body: `${method} ${path} ${body}`,
+    body: `${operation} ${JSON.stringify(body)}`,
   });
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {

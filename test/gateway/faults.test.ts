@@ -8,12 +8,14 @@ import { Documents } from '../../src/gateway/documents.js';
 import type { Exchange } from '../../src/gateway/exchange.js';
 import { RequestHandler } from '../../src/gateway/handler.js';
 import { Journal } from '../../src/gateway/journal.js';
+import { OperationReplies } from '../../src/gateway/operation-replies.js';
 import { Page } from '../../src/gateway/page.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import { Router } from '../../src/gateway/router.js';
 import { ROUTES } from '../../src/gateway/routes.js';
 import { createServer } from '../../src/gateway/server.js';
 import { HostIdentity } from '../../src/gateway/trust.js';
+import type { HealthRecord } from '../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { SETTINGS } from './gateway-under-test.js';
@@ -22,6 +24,11 @@ import { ScriptedBackends } from './scripted-backends.js';
 
 /** uWebSockets.js throws when it is handed this, and the types forbid it: only a defect can bring it there. */
 const UNWRITABLE = {} as never;
+
+const HEALTH: HealthRecord = {
+  ...{ status: 'ok', version: '0', uptime_s: 0, listening: [], waiting: [] },
+  ...{ backends: {}, streams: { open: 0, closed_slow: 0 } },
+};
 
 /** More connections than any test opens. */
 const BOUNDLESS = {
@@ -52,27 +59,25 @@ class FaultyGateway {
 
   constructor(context: Context) {
     const responses = new UnwritableResponses('boot');
+    const replies = new OperationReplies({
+      ...{ responses, backends: this.backends, covers: new Covers(this.backends), clock: this.clock },
+      documents: new Documents([], new Journal(), responses, this.clock),
+      serverRecord: () => UNWRITABLE,
+      healthRecord: () => HEALTH,
+      openapi: () => this.openapi(),
+    });
     const handler = new RequestHandler({
       router: new Router(ROUTES, SETTINGS),
+      replies,
       identity: new HostIdentity(() => 'kitchen', { hosts: [], origins: [] }),
-      serverRecord: () => UNWRITABLE,
-      documents: new Documents([], new Journal(), responses, this.clock),
-      responses,
-      backends: this.backends,
-      covers: new Covers(this.backends),
       hub: {
         open: (_query, sink) => {
           sink.write(Buffer.from(': begun\n\n'));
           return this.openStream();
         },
-        stats: () => ({ open: 0, closedSlow: 0 }),
       },
-      listening: () => ({ listening: [], waiting: [] }),
       placeFor: () => 'kitchen',
       page: new Page(new Map(), []),
-      openapi: () => this.openapi(),
-      version: '0',
-      clock: this.clock,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
     const server = createServer(handler, this.clock, BOUNDLESS);

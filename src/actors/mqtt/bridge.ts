@@ -29,8 +29,6 @@ const ASK_AGAIN_MS = 600_000;
 const LEFT_OUT_NAMED_MAX = 3;
 const LEFT_OUT_CHARS_MAX = 512;
 
-const ASKED: Readonly<Record<AskedTopic, string>> = { server: '/server', power: '/power/' };
-
 export interface BridgeParts {
   readonly settings: MqttSettings;
   readonly node: NodeLink;
@@ -185,7 +183,7 @@ export class MqttBridge implements BridgeActor {
   }
 
   async #ask(topic: AskedTopic): Promise<void> {
-    const { status, body } = await this.#parts.node.ask({ method: 'GET', path: ASKED[topic] });
+    const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
     this.#branch.answered(topic, body);
     this.#serving?.pump();

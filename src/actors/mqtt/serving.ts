@@ -227,8 +227,7 @@ export class Serving {
     }
   }
 
-  async #carryOut({ topic, path, body }: WaitingAsk): Promise<void> {
-    const request = { method: 'POST', path, ...(body !== undefined && { body }) } as const;
+  async #carryOut({ topic, request }: WaitingAsk): Promise<void> {
     const reply = await this.#parts.node.ask(request);
     if (reply.status >= 400) this.#refuse(topic, JSON.parse(reply.body));
   }

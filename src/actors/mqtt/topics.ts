@@ -1,4 +1,4 @@
-// How names become levels of topics and levels of topics parts of a path, and which topics brokers refuse. Pure.
+// How names become levels of topics and levels of topics names, and which topics brokers refuse. Pure.
 
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
@@ -27,12 +27,12 @@ function escaped(char: string): string {
     .join('');
 }
 
-/** A level, out of whatever hands, as a segment of a path: the name that it stands for, or, where it stands for none, as it is. */
-export function segmentOf(level: string): string {
+/** The name that a level stands for, out of whatever hands; undefined: its escapes are those of no text. */
+export function nameOf(level: string): string | undefined {
   try {
-    return encodeURIComponent(decodeURIComponent(level));
+    return decodeURIComponent(level);
   } catch {
-    return encodeURIComponent(level).replaceAll('%25', '%');
+    return undefined;
   }
 }
 

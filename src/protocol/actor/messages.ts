@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, Bridge, ChildName } from './backends.js';
 import type { Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
+import type { OperationName } from './operations.js';
 import type { LogLevel } from './settings.js';
 
 /** A change of what is published, in the order in which it happened. `json` is encoded in the actor's thread, once. */
@@ -85,13 +86,16 @@ export interface ChangeBatch {
   readonly changes: readonly Change[];
 }
 
-/** What a bridge asks, as a client would over HTTP. */
+/** An operation that a bridge asks for. */
 export interface BridgeRequest {
-  readonly method: 'GET' | 'POST';
-  /** Percent-encoded. */
-  readonly path: string;
-  /** JSON. */
-  readonly body?: string;
+  /** Undefined: what was wanted is none. */
+  readonly operation: OperationName | undefined;
+  /** By their names in the path; undefined: what stands for one is the percent-encoding of no text. */
+  readonly params?: Readonly<Record<string, string | undefined>>;
+  /** As parsed. */
+  readonly body?: unknown;
+  /** What came instead of a body and could not be read as one. The gateway says why. */
+  readonly unread?: string;
 }
 
 /** The status and the body, JSON or none, that a client would get: for a refusal the problem document. */

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
@@ -10,6 +11,7 @@ import {
   ACCEPTED,
   drop,
   health,
+  isCommand,
   type NodeOptions,
   ordinary,
   output,
@@ -126,7 +128,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
     }
     await until('all commands have come', () => node.commands.length === STRANGE.length + 2);
-    const named = node.commands.map(([path]) => decodeURIComponent(path.split('/')[3] ?? ''));
+    const named = node.commands.map(([what]) => what.replace('muteOutput ', ''));
     assert.deepEqual(named.sort(), ['alsa', 'kitchen', ...STRANGE].sort());
     assert.deepEqual(
       states
@@ -139,7 +141,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   test('tells what happens, and what a command was refused for', async (t) => {
     const answer: NodeOptions['answer'] = (request) =>
-      request.path.includes('nosuch')
+      request.params?.['output'] === 'nosuch'
         ? { status: 404, body: document(404, 'no-such-output') }
         : ordinary(request);
     const { node, spy } = await whole(t, { answer });
@@ -159,7 +161,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const { node, spy } = await whole(t, {
       clock: IMPATIENT,
       answer: (request) =>
-        request.path === '/power/'
+        request.operation === 'power'
           ? { status: 200, body: `{"reboot":${granted},"power_off":false}` }
           : ordinary(request),
     });
@@ -174,7 +176,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       carryOut = () => resolve(ACCEPTED);
     });
     const { node, spy } = await whole(t, {
-      answer: (request) => (request.method === 'POST' ? held : ordinary(request)),
+      answer: (request) => (isCommand(request.operation) ? held : ordinary(request)),
     });
     const topic = `${node.topic}/audio/server/set`;
     await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
@@ -201,7 +203,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('so is one of now', () => spy.texts('house/retained/error').length === 2);
     await spy.publish(topic, { volume: 0.2 });
     await until('the other one is carried out', () => node.commands.length > 0);
-    assert.deepEqual(node.commands, [['/audio/server/volume', '{"volume":0.2}']]);
+    assert.deepEqual(node.commands, [['setServerVolume', { volume: 0.2 }]]);
   });
 
   test('takes no commands where mqtt.control is false', async (t) => {
@@ -224,9 +226,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await Promise.all(flood);
     await until('the last ones are carried out', () => {
       const lasts = ['alsa', 'kitchen'].map(
-        (name) => node.commands.findLast(([path]) => path.includes(name))?.[1],
+        (name) => node.commands.findLast(([what]) => what.includes(name))?.[1],
       );
-      return lasts[0] === '{"volume":0.5}' && lasts[1] === '{"volume":0.6}';
+      return isDeepStrictEqual(lasts, [{ volume: 0.5 }, { volume: 0.6 }]);
     });
     assert.deepEqual(spy.texts(`${node.topic}/error`), []);
   });

@@ -4,16 +4,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandQueues, type WaitingAsk } from '../../../src/actors/mqtt/command-queues.js';
 
-function ask(path: string, supersedes?: string, queue = 'q'): WaitingAsk {
-  return { topic: 't', path, queue, ...(supersedes !== undefined && { supersedes }) };
+function ask(name: string, supersedes?: string, queue = 'q'): WaitingAsk {
+  const request = { operation: 'play', params: { player: name } } as const;
+  return { topic: 't', request, queue, ...(supersedes !== undefined && { supersedes }) };
 }
+
+const nameOf = ({ request }: WaitingAsk): string => request.params?.['player'] ?? assert.fail();
 
 /** Each ask ends when the test says so. */
 function held() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const queues = new CommandQueues((each) => {
-    begun.push(each.path);
+    begun.push(nameOf(each));
     return new Promise((resolve) => ends.push(resolve));
   });
   /** So many end, one after the other. */
@@ -58,7 +61,7 @@ test('of many queues so many are under way, the others wait their turn, and what
   assert.equal(begun.length, 16);
   assert.ok(queues.take(ask('unit 39 again', 'run', 'unit 39')));
   await finish(scene.length);
-  assert.deepEqual(begun, [...scene.slice(0, 39).map(({ path }) => path), 'unit 39 again']);
+  assert.deepEqual(begun, [...scene.slice(0, 39).map(nameOf), 'unit 39 again']);
   assert.ok(queues.take(ask('once more', 'run', 'unit 0')));
   assert.equal(begun.at(-1), 'once more');
 });

@@ -3,11 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asksOf, COMMAND_FILTERS, isCommand } from '../../../src/actors/mqtt/commands.js';
+import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
+import { commanded } from '../../broker/simulated-node.js';
 
+/** An ask is what it is for, with the names of its parameters, and its body. */
 type Row = readonly [
   topic: string,
   payload: string,
-  ...asks: readonly (readonly [path: string, body?: string])[],
+  ...asks: readonly (readonly [what: string, body?: unknown])[],
 ];
 
 /** Lists in a member, so many levels deep. */
@@ -16,57 +19,62 @@ function deep(levels: number): string {
 }
 
 const ROWS: readonly Row[] = [
-  ['audio/server/set', '{"volume": 0.5}', ['/audio/server/volume', '{"volume":0.5}']],
-  ['audio/server/set', '{"delta": -0.1}', ['/audio/server/volume', '{"delta":-0.1}']],
-  ['audio/server/set', '{"muted": true}', ['/audio/server/mute', '{"muted":true}']],
-  ['audio/server/set', '{"output": "a/b c"}', ['/audio/outputs/a%2Fb%20c/default']],
+  ['audio/server/set', '{"volume": 0.5}', ['setServerVolume', { volume: 0.5 }]],
+  ['audio/server/set', '{"delta": -0.1}', ['setServerVolume', { delta: -0.1 }]],
+  ['audio/server/set', '{"muted": true}', ['muteServer', { muted: true }]],
+  ['audio/server/set', '{"output": "a/b c"}', ['setDefaultOutput a/b c']],
+  ['audio/server/set', '{"output": 5}', ['setDefaultOutput 5']],
   [
     'audio/outputs/a%2Fb/set',
     '{"default": true, "muted": false, "volume": 1}',
-    ['/audio/outputs/a%2Fb/volume', '{"volume":1}'],
-    ['/audio/outputs/a%2Fb/mute', '{"muted":false}'],
-    ['/audio/outputs/a%2Fb/default'],
+    ['setOutputVolume a/b', { volume: 1 }],
+    ['muteOutput a/b', { muted: false }],
+    ['setDefaultOutput a/b'],
   ],
-  ['audio/outputs/x/set', '{"balance": -1}', ['/audio/outputs/x/balance', '{"balance":-1}']],
-  ['audio/outputs/x/set', '{"port": "line"}', ['/audio/outputs/x/port', '{"port":"line"}']],
-  ['audio/outputs/x/set', '{"default": false}', ['/audio/outputs/x/default', '{"default":false}']],
-  ['audio/outputs/set/set', '{"muted": true}', ['/audio/outputs/set/mute', '{"muted":true}']],
-  ['audio/clients/🎵 1/set', '{"output": "k"}', ['/audio/clients/%F0%9F%8E%B5%201/output', '{"output":"k"}']],
-  ['services/user/mpd.service/set', 'restart', ['/services/user/mpd.service/restart']],
-  ['services/user/mpd.service/set', '"stop"', ['/services/user/mpd.service/stop']],
-  ['services/system/ssh.service/set', 'enable', ['/services/system/ssh.service/enable']],
-  ['players/mpv/set', 'play_pause', ['/players/mpv/play_pause']],
-  ['players/mpv/set', '{"offset": -5000000}', ['/players/mpv/seek', '{"offset":-5000000}']],
+  [
+    'audio/outputs/x/set',
+    '{"port": "line", "balance": -1}',
+    ['setOutputBalance x', { balance: -1 }],
+    ['setOutputPort x', { port: 'line' }],
+  ],
+  ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
+  ['audio/outputs/set/set', '{"muted": true}', ['muteOutput set', { muted: true }]],
+  ['audio/clients/🎵 1/set', '{"output": "k"}', ['moveClient 🎵 1', { output: 'k' }]],
+  ['services/user/mpd.service/set', 'restart', ['restartUnit user mpd.service']],
+  ['services/user/mpd.service/set', '"stop"', ['stopUnit user mpd.service']],
+  ['services/system/ssh.service/set', 'enable', ['enableUnit system ssh.service']],
+  ['players/mpv/set', 'play_pause', ['playPause mpv']],
+  ['players/mpv/set', 'next', ['next mpv']],
+  ['players/mpv/set', '{"offset": -5000000}', ['seek mpv', { offset: -5_000_000 }]],
   [
     'players/mpv/set',
-    '{"shuffle": true, "loop": "Track", "position": 1, "volume": 0.1}',
-    ['/players/mpv/position', '{"position":1}'],
-    ['/players/mpv/volume', '{"volume":0.1}'],
-    ['/players/mpv/loop', '{"loop":"Track"}'],
-    ['/players/mpv/shuffle', '{"shuffle":true}'],
+    '{"shuffle": true, "loop": "Track", "offset": 2, "position": 1, "volume": 0.1}',
+    ['setPlayerVolume mpv', { volume: 0.1 }],
+    ['setPosition mpv', { position: 1 }],
+    ['seek mpv', { offset: 2 }],
+    ['setLoop mpv', { loop: 'Track' }],
+    ['setShuffle mpv', { shuffle: true }],
   ],
-  ['power/set', 'poweroff', ['/power/power_off']],
-  ['power/set', 'reboot', ['/power/reboot']],
-  ['upgrade/set', 'check', ['/upgrade/check']],
-  ['upgrade/set', 'start', ['/upgrade/start']],
-  // What makes no sense is the route's to refuse, as a whole.
-  ['audio/server/set', 'loud', ['/audio/server/volume', 'loud']],
-  ['audio/server/set', '{"volume": 1, "delta": 1}', ['/audio/server/volume', '{"volume": 1, "delta": 1}']],
-  ['audio/server/set', '{"muted": true, "x": 1}', ['/audio/server/mute', '{"muted": true, "x": 1}']],
-  ['audio/server/set', '[]', ['/audio/server/volume', '[]']],
-  ['audio/outputs/a%zz/set', '{"volume": 1}', ['/audio/outputs/a%zz/volume', '{"volume":1}']],
-  [
-    'services/user/x.service/set',
-    '../../power/reboot',
-    ['/services/user/x.service/..%2F..%2Fpower%2Freboot'],
-  ],
-  ['services/user/x.service/set', 'constructor', ['/services/user/x.service/constructor']],
-  ['players/mpv/set', '{}', ['/players/mpv/volume', '{}']],
-  ['audio/server/set', '{"__proto__": 1}', ['/audio/server/volume', '{"__proto__": 1}']],
-  ['players/mpv/set', '{"volume": 1', ['/players/mpv/volume', '{"volume": 1']],
-  ['audio/server/set', deep(31), ['/audio/server/volume', deep(31)]],
-  ['audio/server/set', deep(32), ['/audio/server/volume', deep(32)]],
-  ['audio/server/set', '{"output": "[[[\\"{{{"}', ['/audio/outputs/%5B%5B%5B%22%7B%7B%7B/default']],
+  ['power/set', 'poweroff', ['powerOff']],
+  ['power/set', 'reboot', ['reboot']],
+  ['upgrade/set', 'check', ['checkUpgrade']],
+  ['upgrade/set', 'start', ['startUpgrade']],
+  // What makes no sense is the operation's to refuse, as a whole; what is no JSON, or too much of it, as it came.
+  ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
+  ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
+  ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
+  ['audio/server/set', '[]', ['setServerVolume', []]],
+  ['audio/server/set', 'null', ['setServerVolume', null]],
+  ['audio/outputs/a%zz/set', '{"volume": 1}', ['setOutputVolume ?', { volume: 1 }]],
+  ['services/user/x.service/set', '../../power/reboot', ['none user x.service']],
+  ['services/user/x.service/set', 'constructor', ['none user x.service']],
+  ['power/set', '{"reboot": true}', ['none']],
+  ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
+  ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
+  ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],
+  ['audio/server/set', deep(31), ['setServerVolume', JSON.parse(deep(31))]],
+  ['audio/server/set', deep(32), ['setServerVolume', deep(32)]],
+  ['audio/server/set', '{"output": "[[[\\"{{{"}', ['setDefaultOutput [[["{{{']],
   // No command's topic.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],
@@ -75,25 +83,40 @@ const ROWS: readonly Row[] = [
 
 for (const [topic, payload, ...asks] of ROWS) {
   test(`${topic} ${payload}`, () => {
-    const found = asksOf(topic, payload).map(({ path, body }) =>
-      body === undefined ? [path] : [path, body],
-    );
+    const found = asksOf(topic, payload).map(({ request }) => {
+      const [what, body] = commanded(request);
+      return body === undefined ? [what] : [what, body];
+    });
     assert.deepEqual(found, asks);
     assert.equal(isCommand(topic), asks.length > 0);
   });
 }
 
 test('the filters fit commands only', () => {
-  assert.deepEqual(COMMAND_FILTERS, [
-    ...[
-      'audio/server/set',
-      'audio/outputs/+/set',
-      'audio/clients/+/set',
-      'services/+/+/set',
-      'players/+/set',
-    ],
-    ...['power/set', 'upgrade/set'],
+  assert.deepEqual([...COMMAND_FILTERS].sort(), [
+    ...['audio/clients/+/set', 'audio/outputs/+/set', 'audio/server/set', 'players/+/set'],
+    ...['power/set', 'services/+/+/set', 'upgrade/set'],
   ]);
+});
+
+for (const operation of OPERATION_NAMES) {
+  const row = OPERATIONS[operation];
+  for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
+    const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
+    test(`${by} ${name} at ${at} asks for ${operation}`, () => {
+      const asks = asksOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
+      assert.deepEqual(
+        asks.map(({ request }) => request.operation),
+        [operation],
+      );
+    });
+  }
+}
+
+test('of one queue is all that the sound server does, else each that is commanded', () => {
+  const queue = (topic: string, payload: string) => asksOf(topic, payload)[0]?.queue;
+  assert.equal(queue('audio/outputs/a/set', '{"volume":1}'), queue('audio/server/set', '{"muted":true}'));
+  assert.notEqual(queue('players/a/set', 'play'), queue('players/b/set', 'play'));
 });
 
 test('the default output is one thing by whatever topic; deltas and toggles count each', () => {

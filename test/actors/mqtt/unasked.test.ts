@@ -103,7 +103,7 @@ describe('a topic that is no command of this node', () => {
       for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
       broker.say(...FENCE);
       await until('the fence', () => node.commands.length > 0);
-      assert.deepEqual(node.commands, [['/audio/server/mute', FENCE[1]]]);
+      assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
       assert.ok(!broker.published.includes(`${T}/error`));
       assert.equal(node.state, 'up');
     });
@@ -157,8 +157,8 @@ test('what is nested without end, retained or as a command, ends nothing', async
   broker.say(...FENCE);
   await until('all are asked for', () => node.commands.length === 3);
   assert.deepEqual(
-    new Set(node.commands.map(([path]) => path)),
-    new Set([...['/audio/server/volume', '/players/mpv/volume', '/audio/server/mute']]),
+    new Set(node.commands.map(([what]) => what)),
+    new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']),
   );
 });
 

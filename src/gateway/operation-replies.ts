@@ -1,0 +1,158 @@
+// What an operation is answered with, whoever asks: the handler for what came over HTTP, and the node's own bridges. Trust, paths and
+// what a body is written in are behind it; from here on all are checked alike.
+
+import type { Clock } from '../clock.js';
+import type { Answer } from '../protocol/actor/commands.js';
+import type { Backends } from '../protocol/actor/messages.js';
+import {
+  busName,
+  type ChangeOperation,
+  type Operation,
+  type Params,
+  parametersOf,
+  wordsOf,
+} from '../protocol/actor/operations.js';
+import type { Resource } from '../protocol/actor/resources.js';
+import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
+import { checkBody } from './body.js';
+import type { Covers } from './covers.js';
+import type { Documents } from './documents.js';
+import { type Problem, problem, problemReply } from './problem.js';
+import {
+  ACCEPTED,
+  type CachedResponse,
+  cookieReply,
+  type HttpReply,
+  JSON_TYPE,
+  NEVER_KEEP,
+  type ResponseMaker,
+  replyOf,
+} from './reply.js';
+
+export interface ReplyParts {
+  readonly documents: Documents;
+  readonly responses: ResponseMaker;
+  readonly backends: Backends;
+  readonly covers: Pick<Covers, 'reply'>;
+  readonly serverRecord: () => ServerRecord;
+  readonly healthRecord: (uptimeMs: number) => HealthRecord;
+  /** The text of `GET /openapi.json`; asked for until it was given once. */
+  readonly openapi: () => Promise<string>;
+  readonly clock: Clock;
+}
+
+/** What an operation is asked with. */
+export interface Given {
+  readonly params: Params;
+  /** The text of `If-None-Match`. */
+  readonly held?: string;
+  /** The body, parsed. */
+  readonly json?: unknown;
+}
+
+type Reply = HttpReply | Promise<HttpReply>;
+
+export class OperationReplies {
+  readonly #parts: ReplyParts;
+  readonly #startedDate: number;
+  readonly #startedAt: number;
+  #server: CachedResponse | undefined;
+  #power: CachedResponse | undefined;
+  #openapi: CachedResponse | undefined;
+
+  constructor(parts: ReplyParts) {
+    this.#parts = parts;
+    this.#startedDate = parts.clock.date();
+    this.#startedAt = parts.clock.monotonic();
+  }
+
+  reply(operation: Operation, given: Given): Reply {
+    const verdict =
+      operation.method === 'GET' && 'backend' in operation
+        ? this.#parts.documents.firstVerdict(operation.backend)
+        : undefined;
+    if (verdict === undefined) return this.#replyNow(operation, given);
+    return verdict.then(() => this.#replyNow(operation, given));
+  }
+
+  #replyNow(operation: Operation, given: Given): Reply {
+    const { params, held = '' } = given;
+    switch (operation.kind) {
+      case 'command':
+        return this.#change(operation, given);
+      case 'document':
+        return this.#document(operation.resource, held);
+      case 'text':
+        return this.#text(this.#parts.backends.ask(operation.backend, operation.command), held);
+      case 'cookie':
+        return cookie(this.#parts.backends.ask(operation.backend, operation.command));
+      case 'cover':
+        return this.#parts.covers.reply(busName(params['player'] ?? ''), held);
+      case 'server':
+        return this.#serverReply(held);
+      case 'health':
+        return this.#health();
+      case 'openapi':
+        return this.#openapiReply(held);
+    }
+  }
+
+  async #change(operation: ChangeOperation, { params, json }: Given): Promise<HttpReply> {
+    const body = await checkBody(operation, json);
+    if (!body.ok) return problemReply(body);
+    const command = operation.command(params, body.given);
+    if (command === undefined) return problemReply(strangeParameter(operation.path, params));
+    const answer = await this.#parts.backends.ask(operation.backend, command);
+    return answer.ok ? ACCEPTED : problemReply(answer);
+  }
+
+  #document(resource: Resource, held: string): HttpReply {
+    const found = this.#parts.documents.read(resource);
+    return 'fault' in found ? problemReply(found) : replyOf(found, held);
+  }
+
+  async #text(asked: Promise<Answer>, held: string): Promise<HttpReply> {
+    const answer = await asked;
+    if (!answer.ok) return problemReply(answer);
+    if (answer.text === undefined)
+      throw new Error('The backend answered without the text that was asked for');
+    const { responses, clock } = this.#parts;
+    this.#power = responses.remake(this.#power, answer.text, clock.date());
+    return replyOf(this.#power, held);
+  }
+
+  #serverReply(held: string): HttpReply {
+    const { responses, clock, serverRecord } = this.#parts;
+    const changedAt = this.#server === undefined ? this.#startedDate : clock.date();
+    this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), changedAt);
+    return replyOf(this.#server, held);
+  }
+
+  #health(): HttpReply {
+    const { healthRecord, clock } = this.#parts;
+    const body = JSON.stringify(healthRecord(clock.monotonic() - this.#startedAt));
+    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
+  }
+
+  /** Made once; a failure is not kept: what could not be loaded may be there the next time. */
+  async #openapiReply(held: string): Promise<HttpReply> {
+    const { openapi, responses } = this.#parts;
+    this.#openapi ??= responses.make(await openapi(), this.#startedDate);
+    return replyOf(this.#openapi, held);
+  }
+}
+
+async function cookie(asked: Promise<Answer>): Promise<HttpReply> {
+  const answer = await asked;
+  if (!answer.ok) return problemReply(answer);
+  if (answer.bytes === undefined) throw new Error('The backend answered without the cookie');
+  return cookieReply(answer.bytes);
+}
+
+/** Names the parameter that is none of its words. */
+function strangeParameter(path: string, params: Params): Problem {
+  const found = parametersOf(path).find((name) => wordsOf(name)?.includes(params[name] ?? '') === false);
+  if (found === undefined) throw new Error(`The operation at ${path} was not given its parameters`);
+  const words = wordsOf(found)?.join(' and ');
+  return problem('not-found', `There is no ${found} ${JSON.stringify(params[found])}, only ${words}`);
+}
