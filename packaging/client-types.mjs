@@ -111,6 +111,7 @@ async function daemonsWords(root, temporary) {
     `export * from ${from('backends.ts')};`,
     `export * from ${from('faults.ts')};`,
     `export * from ${from('operations.ts')};`,
+    `export * from ${from('parameters.ts')};`,
   ].join('\n');
   await build({
     stdin: { contents, resolveDir: root },

@@ -1,7 +1,8 @@
 // Every operation as a function (contract, section 3): what each is called, takes and gives, derived from the daemon's table. Types only;
 // the build puts declarations that need nothing else in the place of this file's.
 
-import type { OperationTable, PARAMETERS, ParameterName } from '../protocol/actor/operations.js';
+import type { OperationTable } from '../protocol/actor/operations.js';
+import type { PARAMETERS, ParameterName } from '../protocol/actor/parameters.js';
 import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/actor/schemas.js';
 
 type Argument<N extends ParameterName> = (typeof PARAMETERS)[N] extends readonly (infer Word)[]

@@ -24,7 +24,7 @@ const SHOWN_CHARACTERS = 60;
 export const fits: GivenBody['fits'] = <K extends BodyName>(schema: K, json: unknown): json is BodyOf<K> =>
   Check(BODIES[schema], json);
 
-/** Of a body that does not fit. */
+/** The reason why a body does not fit. */
 export function bodyFault(schema: BodyName, json: unknown): string {
   return explain(BODIES[schema] as TSchema & PlainSchema, json);
 }

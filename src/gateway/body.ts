@@ -22,7 +22,7 @@ export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem
 /** The body with which the command can be made; undefined: without one. */
 export type CheckedBody = { readonly ok: true; readonly given: GivenBody | undefined } | Problem;
 
-/** As it was sent. An empty body counts as none, whatever its content type. */
+/** An empty body counts as none, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   if (bytes.byteLength === 0) return { ok: true, json: undefined };
   return checkContentType(contentType) ?? parseJson(bytes);

@@ -3,7 +3,8 @@
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
-import { OPERATIONS, type Params, parametersOf, type RouteSettings } from '../protocol/actor/operations.js';
+import { OPERATIONS, type RouteSettings } from '../protocol/actor/operations.js';
+import { type Params, parametersOf } from '../protocol/actor/parameters.js';
 import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
 import type { Log, RequestHandler } from './handler.js';
 import type { OperationReplies } from './operation-replies.js';
@@ -67,7 +68,7 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
   return Object.values(params).every((text) => text !== undefined);
 }
 
-/** As over HTTP, so that it is refused in the same words. */
+/** It is refused in the same words as over HTTP. */
 function parsed(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);

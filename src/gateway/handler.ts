@@ -2,7 +2,7 @@
 // It reads headers before it awaits anything, and lets nothing have an effect before trust has been checked.
 
 import type { LogFields } from '../protocol/actor/messages.js';
-import type { Params } from '../protocol/actor/operations.js';
+import type { Params } from '../protocol/actor/parameters.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
 import type { EventHub } from './events/hub.js';

@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
-import { parametersOf, wordsOf } from '../protocol/actor/operations.js';
+import { parametersOf, wordsOf } from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';

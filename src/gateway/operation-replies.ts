@@ -1,17 +1,11 @@
-// What an operation is answered with, whoever asks: the handler for what came over HTTP, and the node's own bridges. Trust, paths and
-// what a body is written in are behind it; from here on all are checked alike.
+// Carries out operations, for requests over HTTP and for the node's own bridges alike, and makes the replies. It knows no connections and
+// no trust: both have been passed, and the body has been parsed.
 
 import type { Clock } from '../clock.js';
 import type { Answer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import {
-  busName,
-  type ChangeOperation,
-  type Operation,
-  type Params,
-  parametersOf,
-  wordsOf,
-} from '../protocol/actor/operations.js';
+import { busName, type ChangeOperation, type Operation } from '../protocol/actor/operations.js';
+import { type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
 import type { Resource } from '../protocol/actor/resources.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
@@ -41,12 +35,12 @@ export interface ReplyParts {
   readonly clock: Clock;
 }
 
-/** What an operation is asked with. */
+/** The arguments of an operation. */
 export interface Given {
   readonly params: Params;
   /** The text of `If-None-Match`. */
   readonly held?: string;
-  /** The body, parsed. */
+  /** The body; undefined where nothing was sent. */
   readonly json?: unknown;
 }
 
@@ -149,7 +143,7 @@ async function cookie(asked: Promise<Answer>): Promise<HttpReply> {
   return cookieReply(answer.bytes);
 }
 
-/** Names the parameter that is none of its words. */
+/** One of the parameters is none of its words. */
 function strangeParameter(path: string, params: Params): Problem {
   const found = parametersOf(path).find((name) => wordsOf(name)?.includes(params[name] ?? '') === false);
   if (found === undefined) throw new Error(`The operation at ${path} was not given its parameters`);

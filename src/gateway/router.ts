@@ -1,6 +1,7 @@
 // Finds the endpoint of a path among the routes that exist; of one that does not, the key that would enable it. Pure.
 
-import type { Params, RouteSettings } from '../protocol/actor/operations.js';
+import type { RouteSettings } from '../protocol/actor/operations.js';
+import type { Params } from '../protocol/actor/parameters.js';
 import { type Problem, problem } from './problem.js';
 import type { Route } from './routes.js';
 
@@ -24,13 +25,13 @@ type Template<T> = readonly [segments: readonly string[], of: T];
 
 const NO_PARAMS: Params = {};
 
-/** A path that is none, or names with which there could be none. */
+/** No path has such names in it. */
 export const BAD_PATHS = {
   encoding: problem('bad-path', 'The percent-encoding is not that of UTF-8 text'),
   nul: problem('bad-path', 'The path holds a NUL'),
 } as const;
 
-/** `key` is the one that would enable it. */
+/** `key` of the configuration would enable it. */
 export function noSuchPath(key: string | undefined): Problem {
   const remark = key === undefined ? '' : `; ${key} in the configuration enables it`;
   return problem('not-found', `There is no such path${remark}`);

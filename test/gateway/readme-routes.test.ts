@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';
 import { ROUTES, type Route } from '../../src/gateway/routes.js';
-import { type ParameterName, parametersOf } from '../../src/protocol/actor/operations.js';
+import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName, type BodyOf } from '../../src/protocol/actor/schemas.js';
 
 const README = new URL('../../../README.md', import.meta.url);

@@ -1,5 +1,5 @@
-// What a command's topic and payload ask for: the operations that have the same effect (contract, section 8), as the table of operations
-// names them for MQTT. Pure. It judges nothing: what makes no sense is asked for as it is, and the operation's refusal says why.
+// Finds the operations that a command's topic and payload ask for (contract, section 8), by the names that the table of operations has for
+// MQTT. Pure. It judges nothing: nonsense is asked for as it is, and the operation refuses it.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -8,8 +8,8 @@ import {
   OPERATION_NAMES,
   OPERATIONS,
   type OperationName,
-  parametersOf,
 } from '../../protocol/actor/operations.js';
+import { parametersOf } from '../../protocol/actor/parameters.js';
 import { boundedJson } from './bounded-json.js';
 import { nameOf } from './topics.js';
 
@@ -29,13 +29,13 @@ interface Way extends MqttName {
 
 /** All that one kind of topic asks for. */
 interface Commanded {
-  /** Of the topic; a parameter stands for any. */
+  /** The topic's; a parameter stands for any. */
   readonly levels: readonly string[];
   readonly words: readonly Way[];
   readonly members: readonly Way[];
 }
 
-/** A topic that was found: its row, and what its levels stand for. */
+/** A topic that fits, with the names that its levels stand for. */
 interface Found extends Commanded {
   readonly topic: string;
   readonly params: NonNullable<BridgeRequest['params']>;
@@ -94,7 +94,7 @@ function commandedBy(topic: string): Found | undefined {
       pattern.every((each, i) => each.startsWith('{') || each === levels[i]),
   );
   if (row === undefined) return undefined;
-  const params = row.levels.flatMap((level, i) =>
+  const params = row.levels.flatMap((level, i): [string, string | undefined][] =>
     level.startsWith('{') ? [[level.slice(1, -1), nameOf(levels[i] ?? '')]] : [],
   );
   return { ...row, topic, params: Object.fromEntries(params) };
@@ -109,13 +109,13 @@ function wordIn({ words, members }: Commanded, json: unknown, payload: string): 
 }
 
 function memberAsks(found: Found, json: unknown, payload: string): readonly CommandAsk[] {
-  const given = new Map(
+  const given = new Map<string, unknown>(
     typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : [],
   );
   const named = found.members.filter(({ name }) => given.has(name));
   const operations = new Set(named.map(({ operation }) => operation));
   if (named.length === 0 || named.length !== given.size || named.length !== operations.size) {
-    // Nothing of it is carried out: one operation is given the whole, and says what is wrong with it.
+    // Nothing of it is carried out: one operation is given the whole, and refuses it.
     const [way = found.members[0]] = named;
     const whole = json === undefined ? { unread: payload } : { body: json };
     return [ask(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
@@ -134,7 +134,7 @@ function memberRequest({ params }: Found, way: Way, value: unknown): BridgeReque
   return { operation, params, ...(!isBare && { body: { [name]: value } }) };
 }
 
-/** `way`: absent where it is refused. */
+/** Without a way it will be refused, and supersedes nothing. */
 function ask({ topic, levels }: Found, way: Way | undefined, request: BridgeRequest): CommandAsk {
   // The sound server carries out one command at a time, and the order among outputs matters: a default, then its volume.
   const queue = levels[0] === 'audio' ? 'audio' : topic;

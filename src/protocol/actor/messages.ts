@@ -88,13 +88,13 @@ export interface ChangeBatch {
 
 /** An operation that a bridge asks for. */
 export interface BridgeRequest {
-  /** Undefined: what was wanted is none. */
+  /** Undefined: there is none of the name that was wanted. */
   readonly operation: OperationName | undefined;
-  /** By their names in the path; undefined: what stands for one is the percent-encoding of no text. */
+  /** By their names in the path; undefined: the text could not be decoded. */
   readonly params?: Readonly<Record<string, string | undefined>>;
-  /** As parsed. */
+  /** Parsed already. */
   readonly body?: unknown;
-  /** What came instead of a body and could not be read as one. The gateway says why. */
+  /** A text that came instead of a body and is none: it is refused in the words that HTTP has for it. */
   readonly unread?: string;
 }
 

@@ -4,6 +4,7 @@
 
 import type { Backend, ChildName } from './backends.js';
 import type { AudioTarget, Command, PlayersCommand, SystemdCommand } from './commands.js';
+import { areOf, type Params, type ParamsOf } from './parameters.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 import type { Settings } from './settings.js';
@@ -13,30 +14,6 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
 /** The key of the configuration that would make something exist; undefined: it exists. */
 export type Lacks = (settings: RouteSettings) => string | undefined;
-
-/** What the parameters of paths may be: an id or a name, a name alone, or one of these words. */
-export const PARAMETERS = {
-  output: 'id or name',
-  sink: 'id or name',
-  player: 'name',
-  scope: ['user', 'system'],
-  unit: 'name',
-} as const satisfies Record<string, ParameterKind>;
-
-export type ParameterKind = 'id or name' | 'name' | readonly string[];
-
-export type ParameterName = keyof typeof PARAMETERS;
-
-type ValueOf<N extends ParameterName> = (typeof PARAMETERS)[N] extends readonly (infer Word)[]
-  ? Word
-  : string;
-
-type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | NamesIn<Rest> : never;
-
-type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
-
-/** Decoded, by their names in the path. */
-export type Params = Readonly<Record<string, string>>;
 
 /** A body that was sent, and the test by which it is typed. */
 export interface GivenBody {
@@ -55,7 +32,7 @@ export interface MqttName {
 }
 
 interface Row<P extends string> {
-  /** As the contract and OpenAPI write it, parameters in braces. Every path also answers with or without a trailing slash. */
+  /** Parameters stand in braces. Every path also answers with or without a trailing slash. */
   readonly path: P;
   readonly summary: string;
   readonly lacks: Lacks;
@@ -101,7 +78,7 @@ interface Change<P extends string, K extends BodyName | undefined, R extends boo
   readonly isRequired: R;
   /** Undefined: the parameters, or the body, are not such. */
   readonly command: (params: Params, given: GivenBody | undefined) => Command | undefined;
-  /** Of what is commanded, below the node's branch. */
+  /** The topic of what is commanded, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
@@ -127,8 +104,6 @@ interface Written<A extends string, V extends string, B extends Backend> {
   readonly mqtt?: readonly MqttName[];
 }
 
-type Given<A extends string, V extends string> = ParamsOf<A> & ParamsOf<V>;
-
 export function unless(isThere: boolean, key: string): string | undefined {
   return isThere ? undefined : key;
 }
@@ -137,29 +112,6 @@ export function unless(isThere: boolean, key: string): string | undefined {
 function needing(backend: Backend, more: Lacks = () => undefined): Lacks {
   const key = `${backend === 'audio' ? 'pulseaudio' : backend}.enabled`;
   return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
-}
-
-/** The names of a path's parameters. */
-export function parametersOf(path: string): readonly string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
-}
-
-/** The words of which a parameter is one; undefined: it is any text. */
-export function wordsOf(parameter: string): readonly string[] | undefined {
-  const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
-  const kind = kinds[parameter];
-  return typeof kind === 'string' ? undefined : kind;
-}
-
-function areOf<A extends string, V extends string>(
-  { at, verb }: { readonly at: A; readonly verb: V },
-  params: object,
-): params is Given<A, V> {
-  const given = new Map<string, unknown>(Object.entries(params));
-  return parametersOf(at + verb).every((name) => {
-    const value = given.get(name);
-    return typeof value === 'string' && (wordsOf(name)?.includes(value) ?? true);
-  });
 }
 
 function own<P extends string, S extends ComponentName>(
@@ -198,22 +150,29 @@ function change<
   return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
 }
 
+function fits<A extends string, V extends string>(
+  { at, verb }: { readonly at: A; readonly verb: V },
+  params: Params,
+): params is ParamsOf<A> & ParamsOf<V> & Params {
+  return areOf(at, params) && areOf(verb, params);
+}
+
 /** Without a body. */
 function post<A extends string, V extends string, B extends Backend>(
-  row: Written<A, V, B> & { readonly command: (params: Given<A, V>) => Command<B> },
+  row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
 ): Change<`${A}/${V}`, undefined, false> {
-  return change(row, undefined, false, (params) => (areOf(row, params) ? row.command(params) : undefined));
+  return change(row, undefined, false, (params) => (fits(row, params) ? row.command(params) : undefined));
 }
 
 /** With a body. */
 function postWith<A extends string, V extends string, B extends Backend, K extends BodyName>(
   row: Written<A, V, B> & {
     readonly body: K;
-    readonly command: (params: Given<A, V>, body: BodyOf<K>) => Command<B>;
+    readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K>) => Command<B>;
   },
 ): Change<`${A}/${V}`, K, true> {
   return change(row, row.body, true, (params, given) =>
-    areOf(row, params) && given?.fits(row.body, given.json) ? row.command(params, given.json) : undefined,
+    fits(row, params) && given?.fits(row.body, given.json) ? row.command(params, given.json) : undefined,
   );
 }
 
@@ -221,11 +180,11 @@ function postWith<A extends string, V extends string, B extends Backend, K exten
 function postMaybe<A extends string, V extends string, B extends Backend, K extends BodyName>(
   row: Written<A, V, B> & {
     readonly body: K;
-    readonly command: (params: Given<A, V>, body: BodyOf<K> | undefined) => Command<B>;
+    readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K> | undefined) => Command<B>;
   },
 ): Change<`${A}/${V}`, K, false> {
   return change(row, row.body, false, (params, given) => {
-    if (!areOf(row, params)) return undefined;
+    if (!fits(row, params)) return undefined;
     if (given === undefined) return row.command(params, undefined);
     return given.fits(row.body, given.json) ? row.command(params, given.json) : undefined;
   });

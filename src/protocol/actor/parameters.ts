@@ -1,0 +1,46 @@
+// The parameters in the paths of operations: their names, and what each may be. Pure.
+
+/** A parameter of a path is an id or a name, a name alone, or one of these words. */
+export const PARAMETERS = {
+  output: 'id or name',
+  sink: 'id or name',
+  player: 'name',
+  scope: ['user', 'system'],
+  unit: 'name',
+} as const satisfies Record<string, ParameterKind>;
+
+export type ParameterKind = 'id or name' | 'name' | readonly string[];
+
+export type ParameterName = keyof typeof PARAMETERS;
+
+type ValueOf<N extends ParameterName> = (typeof PARAMETERS)[N] extends readonly (infer Word)[]
+  ? Word
+  : string;
+
+type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | NamesIn<Rest> : never;
+
+export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
+
+/** Decoded, by their names in the path. */
+export type Params = Readonly<Record<string, string>>;
+
+/** The names of a path's parameters. */
+export function parametersOf(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+}
+
+/** The words of which a parameter is one; undefined: it is any text. */
+export function wordsOf(parameter: string): readonly string[] | undefined {
+  const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
+  const kind = kinds[parameter];
+  return typeof kind === 'string' ? undefined : kind;
+}
+
+/** True for the parameters of this path, or of this part of one. */
+export function areOf<P extends string>(path: P, params: object): params is ParamsOf<P> {
+  const given = new Map<string, unknown>(Object.entries(params));
+  return parametersOf(path).every((name) => {
+    const value = given.get(name);
+    return typeof value === 'string' && (wordsOf(name)?.includes(value) ?? true);
+  });
+}
