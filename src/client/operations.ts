@@ -2,32 +2,30 @@
 // the build puts declarations that need nothing else in the place of this file's.
 
 import type { OperationTable } from '../protocol/actor/operations.js';
-import type { PARAMETERS, ParameterName } from '../protocol/actor/parameters.js';
+import type { ParameterName } from '../protocol/actor/parameters.js';
 import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/actor/schemas.js';
 
-type Argument<N extends ParameterName> = (typeof PARAMETERS)[N] extends readonly (infer Word)[]
-  ? Word
-  : (typeof PARAMETERS)[N] extends 'name'
-    ? string
-    : string | number;
+/** An id, or an exact name. */
+type Ref = string | number;
 
-/** By the names that an editor shows; another parameter works without one. */
-interface Labelled {
-  readonly output: [output: Argument<'output'>];
-  readonly sink: [sink: Argument<'sink'>];
-  readonly player: [player: Argument<'player'>];
-  readonly scope: [scope: Argument<'scope'>];
-  readonly unit: [unit: Argument<'unit'>];
+/** By the names that an editor shows. */
+interface Arguments {
+  readonly output: [output: Ref];
+  readonly sink: [sink: Ref];
+  readonly player: [player: string];
+  readonly scope: [scope: 'user' | 'system'];
+  readonly unit: [unit: string];
 }
 
 type ArgumentsOf<P extends string> = P extends `${string}{${infer N extends ParameterName}}${infer Rest}`
-  ? [...(N extends keyof Labelled ? Labelled[N] : [Argument<N>]), ...ArgumentsOf<Rest>]
+  ? [...Arguments[N], ...ArgumentsOf<Rest>]
   : [];
 
-type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName; readonly isRequired: infer R }
-  ? R extends true
-    ? [body: BodyOf<K>]
-    : [body?: BodyOf<K>]
+/** A body may be absent where it needs no member. */
+type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName }
+  ? Partial<BodyOf<K>> extends BodyOf<K>
+    ? [body?: BodyOf<K>]
+    : [body: BodyOf<K>]
   : [];
 
 type AnswerOf<Row> = Row extends { readonly method: 'POST' }

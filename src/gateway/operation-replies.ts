@@ -77,9 +77,8 @@ export class OperationReplies {
       case 'document':
         return this.#document(operation.resource, held);
       case 'text':
-        return this.#text(this.#parts.backends.ask(operation.backend, operation.command), held);
       case 'cookie':
-        return cookie(this.#parts.backends.ask(operation.backend, operation.command));
+        return this.#asked(this.#parts.backends.ask(operation.backend, operation.command), held);
       case 'cover':
         return this.#parts.covers.reply(busName(params['player'] ?? ''), held);
       case 'server':
@@ -105,11 +104,11 @@ export class OperationReplies {
     return 'fault' in found ? problemReply(found) : replyOf(found, held);
   }
 
-  async #text(asked: Promise<Answer>, held: string): Promise<HttpReply> {
+  async #asked(asked: Promise<Answer>, held: string): Promise<HttpReply> {
     const answer = await asked;
     if (!answer.ok) return problemReply(answer);
-    if (answer.text === undefined)
-      throw new Error('The backend answered without the text that was asked for');
+    if (answer.bytes !== undefined) return cookieReply(answer.bytes);
+    if (answer.text === undefined) throw new Error('The backend answered without what was asked for');
     const { responses, clock } = this.#parts;
     this.#power = responses.remake(this.#power, answer.text, clock.date());
     return replyOf(this.#power, held);
@@ -134,13 +133,6 @@ export class OperationReplies {
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
     return replyOf(this.#openapi, held);
   }
-}
-
-async function cookie(asked: Promise<Answer>): Promise<HttpReply> {
-  const answer = await asked;
-  if (!answer.ok) return problemReply(answer);
-  if (answer.bytes === undefined) throw new Error('The backend answered without the cookie');
-  return cookieReply(answer.bytes);
 }
 
 /** One of the parameters is none of its words. */

@@ -30,7 +30,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'src/protocol/actor/operations.ts',
     'const TABLE = {',
     `@
-     bell: document('bell', '/bell', 'The bell', 'Bell'),
+     bell: read('/bell', 'The bell', 'Bell', published('bell')),
      ringBell: post({
        ...{ at: '/bell', verb: 'ring', summary: 'Rings the bell', backend: 'bell' },
        command: () => ({ do: 'ring' }),

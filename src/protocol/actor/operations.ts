@@ -38,44 +38,37 @@ interface Row<P extends string> {
   readonly lacks: Lacks;
 }
 
-/** `schema` is that of the answer; undefined: it is bytes. */
-interface Read<P extends string, S extends ComponentName | undefined> extends Row<P> {
-  readonly method: 'GET';
-  readonly schema: S;
-}
-
-/** The gateway itself knows it. */
-interface Own<P extends string, S extends ComponentName> extends Read<P, S> {
-  readonly kind: 'server' | 'health' | 'openapi';
-}
-
-/** A backend's records, as they were published last. */
-interface Document<P extends string, S extends ComponentName> extends Read<P, S> {
+interface Published {
   readonly kind: 'document';
   readonly backend: Backend;
   readonly resource: Resource;
 }
 
-/** Only the backend can give the answer, as JSON or as bytes. */
-interface Asked<K extends 'text' | 'cookie', P extends string, S extends ComponentName | undefined>
-  extends Read<P, S> {
+interface Asked<K> {
   readonly kind: K;
   readonly backend: Backend;
   readonly command: Command;
 }
 
-interface Cover<P extends string> extends Read<P, undefined> {
-  readonly kind: 'cover';
-  readonly backend: Backend;
+/** Where JSON comes from: the gateway knows it, a backend has published it, or only the backend can give it. */
+type Json = { readonly kind: 'server' | 'health' | 'openapi' } | Published | Asked<'text'>;
+type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | Asked<'cookie'>;
+
+/** `schema` is that of the answer; undefined: it is bytes. */
+interface Reading<P extends string, S extends ComponentName | undefined> extends Row<P> {
+  readonly method: 'GET';
+  readonly schema: S;
 }
 
-interface Change<P extends string, K extends BodyName | undefined, R extends boolean> extends Row<P> {
+type Read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes> = Reading<P, S> & F;
+
+interface Change<P extends string, K extends BodyName | undefined> extends Row<P> {
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Backend;
   /** Undefined: it takes none. */
   readonly body: K;
-  readonly isRequired: R;
+  readonly isRequired: boolean;
   /** Undefined: the parameters, or the body, are not such. */
   readonly command: (params: Params, given: GivenBody | undefined) => Command | undefined;
   /** The topic of what is commanded, below the node's branch. */
@@ -83,15 +76,9 @@ interface Change<P extends string, K extends BodyName | undefined, R extends boo
   readonly mqtt: readonly MqttName[];
 }
 
-export type ChangeOperation = Change<string, BodyName | undefined, boolean>;
+export type ChangeOperation = Change<string, BodyName | undefined>;
 
-export type Operation =
-  | Own<string, ComponentName>
-  | Document<string, ComponentName>
-  | Asked<'text', string, ComponentName>
-  | Asked<'cookie', string, undefined>
-  | Cover<string>
-  | ChangeOperation;
+export type Operation = Read<string, ComponentName, Json> | Read<string, undefined, Bytes> | ChangeOperation;
 
 /** How a row is written: `at` is the path of what is commanded. */
 interface Written<A extends string, V extends string, B extends Backend> {
@@ -114,79 +101,52 @@ function needing(backend: Backend, more: Lacks = () => undefined): Lacks {
   return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
 }
 
-function own<P extends string, S extends ComponentName>(
-  kind: Own<P, S>['kind'],
+function read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes>(
   path: P,
   summary: string,
   schema: S,
-): Own<P, S> {
-  return { method: 'GET', kind, path, summary, schema, lacks: () => undefined };
+  source: F,
+  more?: Lacks,
+): Read<P, S, F> {
+  const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
+  const reading: Reading<P, S> = { method: 'GET', path, summary, schema, lacks };
+  return Object.assign(reading, source);
 }
 
-function document<P extends string, S extends ComponentName>(
-  resource: Resource,
-  path: P,
-  summary: string,
-  schema: S,
-): Document<P, S> {
-  const { backend } = RESOURCES[resource];
-  const lacks = needing(backend);
-  return { method: 'GET', kind: 'document', path, summary, schema, backend, resource, lacks };
+function published(resource: Resource): Published {
+  return { kind: 'document', backend: RESOURCES[resource].backend, resource };
 }
 
-function change<
-  A extends string,
-  V extends string,
-  B extends Backend,
-  K extends BodyName | undefined,
-  R extends boolean,
->(
+function change<A extends string, V extends string, B extends Backend, K extends BodyName | undefined>(
   { at, verb, summary, backend, lacks, mqtt = [] }: Written<A, V, B>,
   body: K,
-  isRequired: R,
+  isRequired: boolean,
   command: ChangeOperation['command'],
-): Change<`${A}/${V}`, K, R> {
+): Change<`${A}/${V}`, K> {
   const row = { method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend } as const;
   return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
-}
-
-function fits<A extends string, V extends string>(
-  { at, verb }: { readonly at: A; readonly verb: V },
-  params: Params,
-): params is ParamsOf<A> & ParamsOf<V> & Params {
-  return areOf(at, params) && areOf(verb, params);
 }
 
 /** Without a body. */
 function post<A extends string, V extends string, B extends Backend>(
   row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
-): Change<`${A}/${V}`, undefined, false> {
-  return change(row, undefined, false, (params) => (fits(row, params) ? row.command(params) : undefined));
+): Change<`${A}/${V}`, undefined> {
+  return change(row, undefined, false, (params) => (areOf(row, params) ? row.command(params) : undefined));
 }
 
-/** With a body. */
+/** With a body. `absent` stands for one that is not there; without it there must be one. */
 function postWith<A extends string, V extends string, B extends Backend, K extends BodyName>(
   row: Written<A, V, B> & {
     readonly body: K;
+    readonly absent?: BodyOf<K>;
     readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K>) => Command<B>;
   },
-): Change<`${A}/${V}`, K, true> {
-  return change(row, row.body, true, (params, given) =>
-    fits(row, params) && given?.fits(row.body, given.json) ? row.command(params, given.json) : undefined,
-  );
-}
-
-/** With a body that may be absent. */
-function postMaybe<A extends string, V extends string, B extends Backend, K extends BodyName>(
-  row: Written<A, V, B> & {
-    readonly body: K;
-    readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K> | undefined) => Command<B>;
-  },
-): Change<`${A}/${V}`, K, false> {
-  return change(row, row.body, false, (params, given) => {
-    if (!fits(row, params)) return undefined;
-    if (given === undefined) return row.command(params, undefined);
-    return given.fits(row.body, given.json) ? row.command(params, given.json) : undefined;
+): Change<`${A}/${V}`, K> {
+  const { body, absent } = row;
+  return change(row, body, absent === undefined, (params, given) => {
+    if (!areOf(row, params)) return undefined;
+    if (given === undefined) return absent && row.command(params, absent);
+    return given.fits(body, given.json) ? row.command(params, given.json) : undefined;
   });
 }
 
@@ -194,20 +154,15 @@ function word(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
-/** It sets what it is called. */
-function member(name: string): MqttName {
-  return { by: 'member', name, sets: name };
-}
-
-/** It shifts what there is. */
-function shift(name: string): MqttName {
-  return { by: 'member', name };
+/** It sets the thing of its own name, unless it shifts it. */
+function member(name: string, sets: string | false = name): MqttName {
+  return { by: 'member', name, ...(sets !== false && { sets }) };
 }
 
 function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
-  return postMaybe({
+  return postWith({
     ...{ at, verb: 'mute', summary: `Mutes ${what}; toggles without a body`, backend: 'audio' },
-    body: 'mute',
+    ...{ body: 'mute', absent: {} },
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
     mqtt: [member('muted')],
   });
@@ -221,7 +176,7 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
       'volume' in body
         ? { do: 'volume', target: target(params), volume: body.volume }
         : { do: 'delta', target: target(params), delta: body.delta },
-    mqtt: [member('volume'), shift('delta')],
+    mqtt: [member('volume'), member('delta', false)],
   });
 }
 
@@ -267,32 +222,32 @@ function ofPlayer<V extends string, K extends BodyName>(
   verb: V,
   summary: string,
   body: K,
-  mqtt: MqttName,
-  command: (player: string, body: BodyOf<K>) => PlayersCommand,
+  command: (to: { readonly player: string }, body: BodyOf<K>) => PlayersCommand,
+  mqtt = member(verb),
 ) {
   return postWith({
     ...{ at: PLAYER, verb, summary, backend: 'players', body, mqtt: [mqtt] },
-    command: ({ player }, value) => command(busName(player), value),
+    command: ({ player }, value) => command({ player: busName(player) }, value),
   });
 }
 
 /** By their names, which are those of the client's functions. Lists of all operations keep this order. */
 const TABLE = {
-  server: own('server', '/server', 'The node and its software', 'Server'),
-  health: own('health', '/health', 'The state of the backends', 'Health'),
-  openapi: own('openapi', '/openapi.json', 'This document', 'OpenApi'),
+  server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
+  health: read('/health', 'The state of the backends', 'Health', { kind: 'health' }),
+  openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
-  services: document('services', '/services', 'The whitelisted units', 'Services'),
+  services: read('/services', 'The whitelisted units', 'Services', published('services')),
   startUnit: unit('start', RUN),
   stopUnit: unit('stop', RUN),
   restartUnit: unit('restart', RUN),
   enableUnit: unit('enable', ENABLED),
   disableUnit: unit('disable', ENABLED),
 
-  audio: document('audio', '/audio', 'The whole state of the sound server', 'Audio'),
-  audioServer: document('audio.server', '/audio/server', 'The sound server', 'AudioServer'),
-  outputs: document('audio.outputs', '/audio/outputs', 'The outputs', 'Outputs'),
-  clients: document('audio.clients', '/audio/clients', 'The playing streams', 'Clients'),
+  audio: read('/audio', 'The whole state of the sound server', 'Audio', published('audio')),
+  audioServer: read('/audio/server', 'The sound server', 'AudioServer', published('audio.server')),
+  outputs: read('/audio/outputs', 'The outputs', 'Outputs', published('audio.outputs')),
+  clients: read('/audio/clients', 'The playing streams', 'Clients', published('audio.clients')),
   muteServer: mute(SERVER, 'the default output', ofServer),
   setServerVolume: volume(SERVER, 'the default output', ofServer),
   muteOutput: mute(OUTPUT, 'an output', ofOutput),
@@ -323,27 +278,15 @@ const TABLE = {
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
     mqtt: [member('output')],
   }),
-  cookie: {
-    method: 'GET',
-    kind: 'cookie',
-    path: '/audio/cookie',
-    summary: 'The authentication cookie',
-    schema: undefined,
-    backend: 'audio',
-    command: { do: 'cookie' },
-    lacks: needing('audio', ({ audio }) => unless(audio.serveCookie, 'pulseaudio.serve_cookie')),
-  },
+  cookie: read(
+    ...(['/audio/cookie', 'The authentication cookie', undefined] as const),
+    { kind: 'cookie', backend: 'audio', command: { do: 'cookie' } },
+    ({ audio }) => unless(audio.serveCookie, 'pulseaudio.serve_cookie'),
+  ),
 
-  power: {
-    method: 'GET',
-    kind: 'text',
-    path: '/power/',
-    summary: 'The granted power actions',
-    schema: 'Power',
-    backend: 'power',
-    command: { do: 'status' },
-    lacks: needing('power'),
-  },
+  power: read('/power/', 'The granted power actions', 'Power', {
+    ...{ kind: 'text', backend: 'power', command: { do: 'status' } },
+  }),
   powerOff: post({
     ...{ at: '/power', verb: 'power_off', summary: 'Powers the node off', backend: 'power' },
     command: () => ({ do: 'poweroff' }),
@@ -355,42 +298,40 @@ const TABLE = {
     mqtt: word('reboot', RUN),
   }),
 
-  players: document('players', '/players', 'The media players', 'Players'),
-  cover: {
-    method: 'GET',
-    kind: 'cover',
-    path: '/players/{player}/cover',
-    summary: 'The cover of what a player plays',
-    schema: undefined,
-    backend: 'players',
-    lacks: needing('players'),
-  },
+  players: read('/players', 'The media players', 'Players', published('players')),
+  cover: read('/players/{player}/cover', 'The cover of what a player plays', undefined, {
+    ...{ kind: 'cover', backend: 'players' },
+  }),
   play: playback('play', PLAYBACK),
   pause: playback('pause', PLAYBACK),
   playPause: playback('play_pause'),
   stop: playback('stop', PLAYBACK),
   next: playback('next'),
   previous: playback('previous'),
-  seek: ofPlayer('seek', 'Moves the position by an offset', 'seek', shift('offset'), (player, body) => ({
-    ...{ do: 'seek', player, offset: body.offset },
-  })),
-  setPosition: ofPlayer('position', 'Sets the position', 'position', member('position'), (player, body) => ({
-    ...{ do: 'position', player, position: body.position },
-    ...(body.track_id !== undefined && { trackId: body.track_id }),
-  })),
-  setPlayerVolume: ofPlayer(
-    ...(['volume', 'Sets the volume of a player', 'setVolume', member('volume')] as const),
-    (player, { volume: value }) => ({ do: 'volume', player, volume: value }),
+  seek: ofPlayer(
+    ...(['seek', 'Moves the position by an offset', 'seek'] as const),
+    (to, body) => ({ do: 'seek', ...to, ...body }),
+    member('offset', false),
   ),
-  setLoop: ofPlayer('loop', 'Sets what is repeated', 'loop', member('loop'), (player, { loop }) => ({
-    ...{ do: 'loop', player, loop },
-  })),
-  setShuffle: ofPlayer(
-    ...(['shuffle', 'Sets whether the order is random', 'shuffle', member('shuffle')] as const),
-    (player, { shuffle }) => ({ do: 'shuffle', player, shuffle }),
+  setPosition: ofPlayer(
+    'position',
+    'Sets the position',
+    'position',
+    (to, { track_id: trackId, position }) => ({
+      ...{ do: 'position', ...to, position, ...(trackId !== undefined && { trackId }) },
+    }),
   ),
+  setPlayerVolume: ofPlayer('volume', 'Sets the volume of a player', 'setVolume', (to, body) => ({
+    ...{ do: 'volume', ...to, ...body },
+  })),
+  setLoop: ofPlayer('loop', 'Sets what is repeated', 'loop', (to, body) => ({
+    ...{ do: 'loop', ...to, ...body },
+  })),
+  setShuffle: ofPlayer('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
+    ...{ do: 'shuffle', ...to, ...body },
+  })),
 
-  upgrade: document('upgrade', '/upgrade', 'The state of upgrades', 'Upgrade'),
+  upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
   checkUpgrade: post({
     ...{ at: '/upgrade', verb: 'check', summary: 'Looks for an upgrade', backend: 'upgrade' },
     lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),

@@ -36,10 +36,13 @@ export function wordsOf(parameter: string): readonly string[] | undefined {
   return typeof kind === 'string' ? undefined : kind;
 }
 
-/** True for the parameters of this path, or of this part of one. */
-export function areOf<P extends string>(path: P, params: object): params is ParamsOf<P> {
+/** True for the parameters of a path that is written in two parts. */
+export function areOf<A extends string, V extends string>(
+  { at, verb }: { readonly at: A; readonly verb: V },
+  params: object,
+): params is ParamsOf<A> & ParamsOf<V> {
   const given = new Map<string, unknown>(Object.entries(params));
-  return parametersOf(path).every((name) => {
+  return parametersOf(at + verb).every((name) => {
     const value = given.get(name);
     return typeof value === 'string' && (wordsOf(name)?.includes(value) ?? true);
   });
