@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 
 // build/test/architecture/documents.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const HELD = ['src', 'test', 'bench', 'packaging'];
+const HELD = ['src', 'test', 'bench', 'packaging', 'docs'];
 /** A path below one of the folders, or below one of src's, anywhere; a file or a folder in backticks. */
 const NAMED =
-  /(?<![\w/.~-])(?:src|test|bench|packaging|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
+  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
 
 const PATHS = HELD.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map((entry) => {
@@ -24,7 +24,9 @@ const PATHS = HELD.flatMap((folder) =>
 const exists = (name: string): boolean =>
   ['', '.ts', '/'].some((end) => PATHS.some((path) => path.endsWith(`/${name}${end}`)));
 
-for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md']) {
+const DOCS = readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name));
+
+for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...DOCS]) {
   test(`${document} names files that exist`, () => {
     const lines = readFileSync(join(ROOT, document), 'utf8').split('\n');
     const vain = lines.flatMap((line, index) =>

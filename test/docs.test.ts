@@ -1,0 +1,262 @@
+// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to headings that exist.
+// A citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { tonearm } from '../src/client/client.js';
+import { PROBLEMS } from '../src/gateway/problem.js';
+import { ROUTES } from '../src/gateway/routes.js';
+import { EVENTS } from '../src/protocol/actor/collections.js';
+import { BODIES, COMPONENTS, type ComponentName } from '../src/protocol/actor/schemas.js';
+import { isRow, KEYS, type KeyTable } from '../src/supervisor/config/keys.js';
+
+// build/test/docs.test.js -> the project's root
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DOCS = readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`);
+const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
+/** Where comments cite. */
+const HELD = ['src', 'test', 'packaging', 'bench'];
+
+/** `GET /server` and so on. */
+function routesOfTheSource(): readonly string[] {
+  return ROUTES.map(({ method, path }) => `${method} ${path}`);
+}
+
+interface Heading {
+  readonly level: number;
+  readonly title: string;
+  readonly line: number;
+}
+
+/** A document without its examples, in which `#` and `|` mean other things. */
+function linesOf(document: string): readonly string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8');
+  return text.replace(/^```.*?^```$/gms, (block) => block.replace(/.+/g, '')).split('\n');
+}
+
+function headingsOf(document: string): readonly Heading[] {
+  return linesOf(document).flatMap((text, line) => {
+    const [, marks, title] = /^(#+) (.+)$/.exec(text) ?? [];
+    return marks === undefined || title === undefined ? [] : [{ level: marks.length, title, line }];
+  });
+}
+
+/** The lines below a heading: `deep` those of the headings within it too. */
+function below(document: string, title: string, deep: boolean): readonly string[] {
+  const headings = headingsOf(document);
+  const heading = headings.find((each) => each.title === title);
+  assert.ok(heading, `${document} has the heading ${title}`);
+  const next = headings.find(({ line, level }) => line > heading.line && (!deep || level <= heading.level));
+  return linesOf(document).slice(heading.line + 1, next?.line);
+}
+
+type Cells = readonly string[];
+
+/** Rows of tables of so many columns, without their heads. */
+function rowsIn(lines: readonly string[], columns: number): readonly Cells[] {
+  return lines.flatMap((line, index) => {
+    const isHead = /^\|[-| ]+\|$/.test(lines[index + 1] ?? '') || /^\|[-| ]+\|$/.test(line);
+    if (isHead || !line.startsWith('|')) return [];
+    const cells = line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim());
+    return cells.length === columns ? [cells] : [];
+  });
+}
+
+/** What of a cell stands in backticks. */
+const codesIn = (cell = ''): readonly string[] =>
+  [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
+
+test('the routes', () => {
+  const rows = [5, 4, 3, 2].flatMap((columns) => rowsIn(below('docs/http-api.md', 'Routes', true), columns));
+  const listed = rows.map(([route]) => codeIn(route));
+  assert.deepEqual(listed.toSorted(), routesOfTheSource().toSorted());
+});
+
+test('no document names a route that does not exist', () => {
+  const named = DOCS.flatMap((document) => linesOf(document).flatMap((line) => codesIn(line)));
+  const routes = named.filter((code) => /^(?:GET|POST) \//.test(code));
+  assert.deepEqual(
+    routes.filter((route) => !routesOfTheSource().includes(route)),
+    [],
+  );
+});
+
+test('the events', () => {
+  const listed = rowsIn(below('docs/events.md', 'Events', false), 4).map(([event]) => codeIn(event));
+  assert.deepEqual(listed.toSorted(), Object.keys(EVENTS).toSorted());
+});
+
+test('the keys of the configuration, and their defaults', () => {
+  const rows = rowsIn(below('docs/configuration.md', 'Keys', true), 4);
+  const listed = rows.map(([key, , byDefault = '']) => `${codeIn(key)}: ${codeIn(byDefault) || byDefault}`);
+  assert.deepEqual(listed.toSorted(), defaultsIn(KEYS).toSorted());
+});
+
+/** `KEY: DEFAULT`, with the names of what the defaults depend on. */
+function defaultsIn(table: KeyTable, path = ''): readonly string[] {
+  const environment = {
+    env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
+    ...{ home: '', hostname: 'HOSTNAME', uid: 0 },
+  };
+  return Object.entries(table).flatMap(([name, row]) => {
+    if (!isRow(row)) return defaultsIn(row, `${path}${name}.`);
+    const value = row.byDefault(environment) ?? 'none';
+    const isEmpty = typeof value === 'object' && Object.keys(value).length === 0;
+    const shown = isEmpty ? JSON.stringify(value) : String(value).replace(/^\/\$/, '$');
+    return [`${path}${name}: ${shown}`];
+  });
+}
+
+test('the problems, and their statuses', () => {
+  const rows = rowsIn(below('docs/http-api.md', 'Errors', false), 3);
+  const listed = rows.map(([code, status]) => `${codeIn(code)}: ${status}`);
+  const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
+  assert.deepEqual(listed.toSorted(), known.toSorted());
+});
+
+/** By the headings of their tables. */
+const RECORDS: Readonly<Record<string, ComponentName>> = {
+  Server: 'Server',
+  Health: 'Health',
+  'Backend health': 'BackendHealth',
+  Audio: 'Audio',
+  'Audio server': 'AudioServer',
+  Output: 'Output',
+  Port: 'Port',
+  Client: 'Client',
+  Service: 'Service',
+  Power: 'Power',
+  Upgrade: 'Upgrade',
+  'Upgrade run': 'UpgradeRun',
+  Player: 'Player',
+  Errors: 'Problem',
+};
+
+/** As much of JSON Schema as fields are described by. */
+interface PlainSchema {
+  readonly type?: string;
+  readonly anyOf?: readonly PlainSchema[];
+  readonly properties?: Readonly<Record<string, PlainSchema>>;
+  readonly required?: readonly string[];
+}
+
+const DESCRIBED: readonly unknown[] = Object.values(RECORDS).map((name) => COMPONENTS[name]);
+
+/** Those of an object that no table of its own describes, too; one that may be absent with a question mark. */
+function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): readonly string[] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const inner = DESCRIBED.includes(field) ? [] : fieldsOf(field, `${path}${name}.`);
+    return [`${path}${name}${required.includes(name) ? '' : '?'}`, ...inner];
+  });
+}
+
+for (const [title, component] of Object.entries(RECORDS)) {
+  test(`the fields of ${component}, and which may be absent`, () => {
+    const rows = rowsIn(below('docs/http-api.md', title, false), 4);
+    const listed = rows.map(([field, , absent]) => `${codeIn(field)}${absent === '' ? '' : '?'}`);
+    assert.deepEqual(listed.toSorted(), fieldsOf(COMPONENTS[component] as PlainSchema).toSorted());
+  });
+}
+
+test('every record that a GET answers has a table', () => {
+  const lists: readonly ComponentName[] = ['Services', 'Outputs', 'Clients', 'Players', 'OpenApi'];
+  const answers = ROUTES.flatMap(({ action }) => ('schema' in action ? [action.schema] : []));
+  const missing = answers.filter((name) => !lists.includes(name) && !Object.values(RECORDS).includes(name));
+  assert.deepEqual(missing, []);
+});
+
+test('the fields of request bodies', () => {
+  const listed = rowsIn(below('docs/http-api.md', 'Bodies', false), 3).map(([field]) => codeIn(field));
+  const bodies = Object.values<unknown>(BODIES) as readonly PlainSchema[];
+  const variants = bodies.flatMap((body) => body.anyOf ?? [body]);
+  const known = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)));
+  assert.deepEqual(listed.toSorted(), [...known].toSorted());
+});
+
+test('the functions of the client, and where each leads', async () => {
+  const rows = rowsIn(below('docs/client.md', 'Functions', false), 2);
+  const listed = new Map(rows.map(([name, route]) => [codeIn(name).replace(/\(.*/, ''), codeIn(route)]));
+  const asked: string[] = [];
+  const node = tonearm('http://node', {
+    fetch: async (url, init) => {
+      asked.push(`${init?.method} ${decodeURIComponent(String(url).slice('http://node'.length))}`);
+      return new Response('null');
+    },
+  });
+  const functions = Object.entries(node).filter(([name]) => !['transport', 'coverUrl'].includes(name));
+  assert.deepEqual([...listed.keys()].toSorted(), functions.map(([name]) => name).toSorted());
+  for (const [name, call] of functions) {
+    const parameters = listed.get(name)?.match(/\{\w+\}/g) ?? [];
+    await (call as (...names: readonly string[]) => Promise<unknown>)(...parameters);
+  }
+  assert.deepEqual(asked.toSorted(), [...listed.values()].toSorted());
+  const others = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events'];
+  assert.deepEqual([...asked, ...others].toSorted(), routesOfTheSource().toSorted());
+});
+
+/** As GitHub makes it of a heading. */
+function anchorOf(title: string): string {
+  const plain = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+  return plain.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
+}
+
+for (const document of [...DOCS, ...MANUALS]) {
+  test(`the links of ${document}`, () => {
+    const broken = linesOf(document).flatMap((line, index) =>
+      [...line.matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(document, target))
+        .map((target) => `${document}:${index + 1}: ${target}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+}
+
+function leadsSomewhere(document: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? document : join(dirname(document), path);
+  if (!existsSync(join(ROOT, file))) return false;
+  return anchor === undefined || headingsOf(file).some(({ title }) => anchorOf(title) === anchor);
+}
+
+test('a heading stands once in its document, so that it can be cited', () => {
+  const twice = DOCS.flatMap((document) => {
+    const titles = headingsOf(document).map(({ title }) => title);
+    return titles.filter((title, at) => titles.indexOf(title) < at).map((title) => `${document}: ${title}`);
+  });
+  assert.deepEqual(twice, []);
+});
+
+/** Every text file in which something may be cited, its lines joined: a citation may be wrapped within a comment. */
+function citingTexts(): readonly (readonly [file: string, text: string])[] {
+  const files = HELD.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/\.(?:png|bin|gz|br)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length)),
+  );
+  return [...files, ...MANUALS].map((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    return [file, text.replace(/\n\s*(?:\/\/|\*(?!\/)|#)?\s*/g, ' ')] as const;
+  });
+}
+
+test('what comments cite of docs/ exists', () => {
+  const cited = citingTexts().flatMap(([file, text]) =>
+    [...text.matchAll(/\b(docs\/[\w-]+\.md)(?:, "([^"]+)")?/g)].map(
+      ([, document = '', title]) => [file, document, title] as const,
+    ),
+  );
+  const vain = cited.filter(
+    ([, document, title]) =>
+      !DOCS.includes(document) ||
+      (title !== undefined && !headingsOf(document).some((each) => each.title === title)),
+  );
+  assert.deepEqual(vain, []);
+});
