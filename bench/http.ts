@@ -14,7 +14,7 @@ import { measurement } from './support/measurement.js';
 const ROUNDS = 5;
 const ROUND_MS = 3000;
 const STREAMS = 20;
-/** What the contract's section 6, bodies and conditional requests make a server look at. */
+/** What docs/http-api.md, "Host and Origin", bodies and conditional requests make a server look at. */
 const READ = ['host', 'origin', 'sec-fetch-site', 'transfer-encoding', 'content-length', 'if-none-match'];
 /** uWebSockets.js adds these itself. */
 const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];

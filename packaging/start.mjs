@@ -19,7 +19,7 @@ const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
 /** npm passes on the Ctrl-C that the terminal has sent to everybody: two signals within this time are one wish. */
 const SAME_SIGNAL_MS = 400;
-/** The daemon stops within 5 s (contract, section 1); one that does not is ended. */
+/** The daemon stops within 5 s (docs/configuration.md, "Command line"); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Arguments with which main.js says something and exits, or is a client of another daemon, a measurement, or a tool. */
@@ -68,7 +68,7 @@ function toTry(place, { api: { ui } }) {
   return [`start: ${page}`, ...commands.map((command) => `    curl ${command}`)].join('\n');
 }
 
-/** Whether the daemon finds a configuration (contract, section 1). */
+/** Whether the daemon finds a configuration (docs/configuration.md, "Where files are looked for"). */
 function isConfigured(args) {
   const folder = process.env.XDG_CONFIG_HOME || join(process.env.HOME || '/', '.config');
   const files = [join(folder, 'tonearm/config.yaml'), '/etc/tonearm/config.yaml'];

@@ -96,7 +96,7 @@ const LONGEST_DELAY_MS = 30_000;
 const JITTER = 0.25;
 
 /**
- * The wait in ms before attempt number `attempt` since the peer was lost (contract, section 7): 0 is at once, then
+ * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that are away"): 0 is at once, then
  * 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that lost one peer do not return in step.
  */
 export function backoffMs(attempt: number, random: number): number {

@@ -23,7 +23,7 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
 
-/** Of sysexits(3), because systemd and administrators know them (contract, section 1). */
+/** Of sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses"). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
 const TRACE_EXITS = {
@@ -55,7 +55,7 @@ const UNLISTENABLE: Readonly<Record<string, string>> = {
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** The whole shutdown, whatever hangs (contract, section 1: 5 s). */
+/** The whole shutdown, whatever hangs (docs/configuration.md, "Command line": 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
 /** The gateway's share of it; the children's deadlines are in supervisor/children.ts. */
 const GATEWAY_CLOSE_MS = 1800;

@@ -10,7 +10,7 @@ export function xdgDirectory(value: string | undefined): string | undefined {
 /** As `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_RUNTIME_DIR`, or what logind would have set it to (contract, section 1). */
+/** `$XDG_RUNTIME_DIR`, or what logind would have set it to (docs/configuration.md, "Directories"). */
 export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
 }

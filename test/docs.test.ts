@@ -1,5 +1,5 @@
-// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to headings that exist.
-// A citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
+// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to headings that exist; and that
+// nothing cites what is not in the repository. A citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -167,7 +167,9 @@ for (const [title, component] of Object.entries(RECORDS)) {
 
 test('every record that a GET answers has a table', () => {
   const lists: readonly ComponentName[] = ['Services', 'Outputs', 'Clients', 'Players', 'OpenApi'];
-  const answers = ROUTES.flatMap(({ action }) => ('schema' in action ? [action.schema] : []));
+  const answers = ROUTES.flatMap((route) =>
+    'schema' in route && route.schema !== undefined ? [route.schema] : [],
+  );
   const missing = answers.filter((name) => !lists.includes(name) && !Object.values(RECORDS).includes(name));
   assert.deepEqual(missing, []);
 });
@@ -259,4 +261,13 @@ test('what comments cite of docs/ exists', () => {
       (title !== undefined && !headingsOf(document).some((each) => each.title === title)),
   );
   assert.deepEqual(vain, []);
+  assert.ok(cited.length > 0);
+});
+
+test('nothing cites a contract that is not in the repository', () => {
+  const citing = citingTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
+  assert.deepEqual(
+    citing.map(([file]) => file),
+    [],
+  );
 });

@@ -1,5 +1,5 @@
-// Every operation as a function (contract, section 3): what each is called, takes and gives, derived from the daemon's table. Types only;
-// the build puts declarations that need nothing else in the place of this file's.
+// Every operation as a function (docs/http-api.md, "Routes"): what each is called, takes and gives, derived from the daemon's table. Types
+// only; the build puts declarations that need nothing else in the place of this file's.
 
 import type { OperationTable } from '../protocol/actor/operations.js';
 import type { ParameterName } from '../protocol/actor/parameters.js';

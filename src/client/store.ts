@@ -1,4 +1,4 @@
-// What is known of a node, and what each event of the stream changes in it (contract, section 5). Pure: it neither asks nor waits.
+// What is known of a node, and what each event of the stream changes in it (docs/events.md, "Events"). Pure: it neither asks nor waits.
 
 import type {
   BackendState,

@@ -4,7 +4,7 @@
 import type { ChangeOperation, GivenBody } from '../protocol/actor/operations.js';
 import { type Problem, problem } from './problem.js';
 
-/** Contract, section 3: larger bodies are 413. */
+/** docs/http-api.md, "Routes": larger bodies are 413. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
 export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);

@@ -9,7 +9,7 @@ import type { Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
-/** Contract, section 7: who comes back with the service finds what there is. */
+/** docs/http-api.md, "Answers": who comes back with the service finds what there is. */
 const FIRST_VERDICT_MS = 2000;
 
 const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];

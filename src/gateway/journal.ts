@@ -6,7 +6,7 @@
 import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 
-/** Contract, section 5: of removals and of actions. */
+/** docs/events.md, "Coming back": of removals and of actions. */
 const KEPT_MAX = 1024;
 /** A record may have 130 kB, and 1024 of these would fill a small node's memory. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
@@ -172,7 +172,7 @@ export class Journal {
 
 /**
  * A removal is identified by its words, too: a sound server that starts again counts anew, so the next record under a key is another
- * one with another name, and clients know records by their names (contract, section 2).
+ * one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
  */
 function removalId({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): string {
   const words = SPECS[collection].shape === 'player' ? '' : json;

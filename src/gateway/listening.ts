@@ -1,5 +1,5 @@
-// Keeps what is listened on in step with `bind` and the machine's addresses, which come and go (contract, section 1). Nothing tells
-// of them, so the machine is asked again and again, where they can change at all.
+// Keeps what is listened on in step with `bind` and the machine's addresses, which come and go (docs/configuration.md, "Addresses").
+// Nothing tells of them, so the machine is asked again and again, where they can change at all.
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
@@ -7,7 +7,7 @@ import type { LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
-/** The contract allows 10 s. Each look is a wake-up, of which the whole process has 1.3 in a second. */
+/** 10 s are promised (docs/configuration.md, "Addresses"). Each look is a wake-up, of which the whole process has 1.3 in a second. */
 const LOOK_EVERY_MS = 8000;
 /** A new IPv6 address cannot be listened on while the network is asked whether somebody else has it (RFC 4862: a second or two). */
 const LOOK_SOON_MS = 1000;

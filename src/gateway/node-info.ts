@@ -1,4 +1,4 @@
-// What the service says of its node and of itself: the records of `GET /server` and `GET /health` (contract, sections 2 and 7).
+// What the service says of its node and of itself: the records of `GET /server` and `GET /health` (docs/http-api.md, "Records").
 // Reading what the machine is is I/O and happens once, at start, but for the hostname; the rest is pure.
 
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The page as it is served (contract, section 9): its files, which the build made and compressed, and the headers that say how long
-// they may be kept, what the page may load and who may frame it. Read once, at the start; it knows nothing of what is in them.
+// The page as it is served (docs/http-api.md, "The page"): its files, which the build made and compressed, and the headers that say how
+// long they may be kept, what the page may load and who may frame it. Read once, at the start; it knows nothing of what is in them.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

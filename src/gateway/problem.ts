@@ -71,7 +71,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
   ...GATEWAY_PROBLEMS,
 };
 
-/** Seconds. A lost sound server or bus is usually back within one or two tries (contract, section 7). */
+/** Seconds. A lost sound server or bus is usually back within one or two tries (docs/http-api.md, "Backends that are away"). */
 const RETRY_AFTER_S = 2;
 
 /** `detail` as in `Problem`. */

@@ -61,7 +61,10 @@ export class Router {
     });
   }
 
-  /** `path` is percent-encoded. A slash in its encoded form is part of a name; repeated slashes count as one (contract, section 3). */
+  /**
+   * `path` is percent-encoded. A slash in its encoded form is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and
+   * methods").
+   */
   match(path: string): RouteMatch | Problem {
     const fixed = this.#fixed.get(path);
     if (fixed !== undefined) return fixed;

@@ -1,5 +1,5 @@
-// Who may use the interface (contract, section 6): checks of Host, Origin and Sec-Fetch-Site and of headers that could be read in
-// two ways, and the response headers that tell browsers. Functions of header texts; the hostname is given. They run before routing
+// Who may use the interface (docs/http-api.md, "Host and Origin"): checks of Host, Origin and Sec-Fetch-Site and of headers that could be
+// read in two ways, and the response headers that tell browsers. Functions of header texts; the hostname is given. They run before routing
 // and before anything has an effect, on every request.
 
 import { isIP } from 'node:net';
@@ -37,8 +37,8 @@ const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
- * Below these, routers and mDNS give the node its name (contract, section 6). No public name server serves them; `fritz.box` is the
- * router maker's own domain, in which nobody else can make a name.
+ * Below these, routers and mDNS give the node its name (docs/http-api.md, "Host and Origin"). No public name server serves them;
+ * `fritz.box` is the router maker's own domain, in which nobody else can make a name.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 

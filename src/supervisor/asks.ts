@@ -4,7 +4,7 @@
 import type { Answer } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 
-/** Contract, section 3: 504. Actors give up a little sooner, so that their own, more exact fault wins. */
+/** docs/http-api.md, "Limits": 504. Actors give up a little sooner, so that their own, more exact fault wins. */
 export const ASK_DEADLINE_MS = 10_000;
 const WAITING_MAX = 256;
 

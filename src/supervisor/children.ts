@@ -9,7 +9,7 @@ export interface ChildSpec {
   readonly entry: string;
   readonly enabled: (settings: Settings) => boolean;
   /** How long the actor may take to stop before its thread is ended. All of them together stay below 4 s: the process
-   * has 5 s (contract, section 1) and the gateway needs its share. */
+   * has 5 s (docs/configuration.md, "Command line") and the gateway needs its share. */
   readonly stopWithinMs: number;
 }
 

@@ -1,5 +1,6 @@
 // A child's life as a state machine: one state, one closed set of signals, what is to be done at each step, when a dead one is
-// started again, and what clients are told (contract, section 7). Pure: it starts no thread and sets no timer, it only says so.
+// started again, and what clients are told (docs/http-api.md, "Backends that are away"). Pure: it starts no thread and sets no timer, it
+// only says so.
 
 import type { BackendHealth, BackendState } from '../protocol/actor/backends.js';
 

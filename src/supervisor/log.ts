@@ -28,7 +28,7 @@ export interface Logger {
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-/** Contract, section 6: the log never holds the cookie. No code logs it; this is for the day when some does. */
+/** docs/security.md, "What the daemon defends": the log never holds the cookie. No code logs it; this is for the day when some does. */
 const REDACTED = ['cookie'];
 
 /** Where lines go; standard output unless a test listens. */

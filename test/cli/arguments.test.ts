@@ -1,4 +1,4 @@
-// The command line, a row per form of it (contract, section 1).
+// The command line, a row per form of it (docs/configuration.md, "Command line").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -25,7 +25,7 @@ const player = (position: number) => ({
   position_updated_at: 'then',
 });
 
-test('every event of the contract has its rule', () => {
+test('every event of the stream has its rule', () => {
   const known = [...KNOWN_EVENTS, 'server.info'];
   for (const type of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) assert.ok(known.includes(type), type);
 });

@@ -1,5 +1,5 @@
-// What a consumer holds that knows clients and outputs by their names, as the clients that exist already do (contract,
-// section 2): an update puts a name, a removal takes it away, whatever the ids are.
+// What a consumer holds that knows clients and outputs by their names, as the clients that exist already do (docs/http-api.md, "Names of
+// clients"): an update puts a name, a removal takes it away, whatever the ids are.
 
 import type { StreamedEvent } from './state-model.js';
 

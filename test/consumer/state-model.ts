@@ -53,7 +53,7 @@ export class StateModel {
       return;
     }
     const rule = this.#rules[type];
-    assert.ok(rule, `an event that the contract does not know: ${type}`);
+    assert.ok(rule, `an event that docs/events.md does not know: ${type}`);
     rule(JSON.parse(data));
   }
 

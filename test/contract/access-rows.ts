@@ -1,5 +1,5 @@
-// Who may have what, as tables (contract, sections 1, 3, 6 and 9): each route by an example, strangers by what they send, and what of
-// the node's addresses each `bind` opens. Data only; access.test.ts goes through all of it.
+// Who may have what, as tables (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): each route by an example, strangers
+// by what they send, and what of the node's addresses each `bind` opens. Data only; access.test.ts goes through all of it.
 
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';

@@ -1,4 +1,4 @@
-// Interfaces and addresses that come and go under the built daemon (contract, section 1), for real, in a network of its own.
+// Interfaces and addresses that come and go under the built daemon (docs/configuration.md, "Addresses"), for real, in a network of its own.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { inOwnNetwork, ip } from '../tools/own-network.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
-/** What the contract allows, and what a busy machine may add. */
+/** What is promised, and what a busy machine may add. */
 const SOON_MS = 25_000;
 
 interface Doors {

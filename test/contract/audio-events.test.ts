@@ -1,4 +1,4 @@
-// Every audio event of contract section 5 on real sound servers, with its payload, and what makes it.
+// Every audio event of docs/events.md, "Events" on real sound servers, with its payload, and what makes it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `audio.level` of the shipped build on real sound servers (contract, section 5): the level is the true one, and nothing is measured,
+// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is the true one, and nothing is measured,
 // woken or left behind for nobody.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Names as strangers write them, and many streams at once, on real sound servers (contract, section 2).
+// Names as strangers write them, and many streams at once, on real sound servers (docs/http-api.md, "Names of clients").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 // The sound server dies, stands still, restarts, is not there at the start: the daemon stays up, says so, and comes back
-// by itself with the true state (contract, section 7).
+// by itself with the true state (docs/http-api.md, "Backends that are away").
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
 // The audio actor's thread ends or hangs in the shipped build: nobody else notices, and the actor is back with the true
-// state (contract, section 7).
+// state (docs/http-api.md, "Backends that are away").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

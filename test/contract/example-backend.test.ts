@@ -51,7 +51,7 @@ function node(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** What a stream has sent so far, in the raw: the tests' own consumer refuses events that the contract does not know. */
+/** What a stream has sent so far, in the raw: the tests' own consumer refuses events that docs/events.md does not know. */
 async function listen(url: string): Promise<{ text(): string; close(): void }> {
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { agent: false }, resolve).on('error', reject).end();

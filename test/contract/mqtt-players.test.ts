@@ -1,5 +1,5 @@
-// Media players by MQTT (contract, section 8), on a real mpv and a real broker: each command by what it does in the player, and what is
-// published of it.
+// Media players by MQTT (docs/home-assistant.md, "Commands"), on a real mpv and a real broker: each command by what it does in the player,
+// and what is published of it.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// The built daemon on a real sound server and a real broker: contract section 8 as far as it speaks of sound, each topic by what others
-// change, each command by what others see, and the daemon's end by whatever hand.
+// The built daemon on a real sound server and a real broker: docs/home-assistant.md, "Topics" as far as it speaks of sound, each topic by
+// what others change, each command by what others see, and the daemon's end by whatever hand.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Media players as clients see them (contract, section 10): records, events, commands and refusals, over a real bus.
+// Media players as clients see them (docs/players.md, "What is shown"): records, events, commands and refusals, over a real bus.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The program as an administrator meets it: command line, exit statuses, signals (contract, section 1).
+// The program as an administrator meets it: command line, exit statuses, signals (docs/configuration.md, "Command line").
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// Real players that come, go, stand still and share a bus (contract, section 10): what is shown is true, and nobody else waits.
+// Real players that come, go, stand still and share a bus (docs/players.md, "What is shown"): what is shown is true, and nobody else waits.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';

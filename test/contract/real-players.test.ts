@@ -1,4 +1,4 @@
-// Players as the contract shows them (section 10), on real ones: each field, each command by what it does in the player, and
+// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, each command by what it does in the player, and
 // what the stream tells of it.
 
 import assert from 'node:assert/strict';

@@ -1,5 +1,6 @@
 // What nobody may read stands nowhere: the password for the broker and the sound server's cookie are marked, the built daemon is led
-// through every way of failing at its most talkative, and all that it has said to anybody is looked through (contract, sections 1 and 6).
+// through every way of failing at its most talkative, and all that it has said to anybody is looked through (docs/security.md, "What the
+// daemon defends").
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

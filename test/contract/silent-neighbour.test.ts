@@ -1,5 +1,5 @@
 // Neighbours who open connections and say nothing, again and again: others are served, and the node's memory and descriptors keep within
-// their bounds (contract, section 1; real sockets from many addresses, in a network of its own).
+// their bounds (docs/http-api.md, "Limits"; real sockets from many addresses, in a network of its own).
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

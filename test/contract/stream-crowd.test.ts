@@ -1,5 +1,5 @@
 // A thousand consumers on the built daemon and a real sound server: everyone hears everything, nobody pays for those that
-// do not read, and no memory stays behind (contract, section 5).
+// do not read, and no memory stays behind (docs/events.md, "Slow readers").
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What bounds and shapes a stream (contract, section 5), on the built daemon and a real sound server: seats, keep-alive,
+// What bounds and shapes a stream (docs/events.md, "Query"), on the built daemon and a real sound server: seats, keep-alive,
 // first bytes, filters, farewell, and texts that would like to break the framing.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Attacks by web pages, and their honest twins, on the built daemon with a real sound server (contract, section 6): what is
+// Attacks by web pages, and their honest twins, on the built daemon with a real sound server (docs/http-api.md, "Host and Origin"): what is
 // refused is refused before it has any effect. Requests are written byte by byte, because no client would send them.
 
 import assert from 'node:assert/strict';

@@ -7,7 +7,7 @@ import { until } from '../until.js';
 
 /** Threads of libuv and V8 that come with the first work of their kind, and files that a backend happens to hold. */
 const SLACK = 8;
-/** A backend whose threads died too often rests for 60 s (contract, section 7). */
+/** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */
 const RECOVERY_MS = 90_000;
 
 const countOf = (pid: number, what: 'fd' | 'task'): number => readdirSync(`/proc/${pid}/${what}`).length;

@@ -1,5 +1,6 @@
 // Who a node called Kitchen, with `music.example.org` and `Radio.Lan.` in api.hosts, trusts by the Host of a request: a row per line of
-// contract section 6 and per known attack. Tried on the pure check (trust.test.ts) and on the built daemon (contract/trust.test.ts).
+// docs/http-api.md, "Host and Origin" and per known attack. Tried on the pure check (trust.test.ts) and on the built daemon
+// (contract/trust.test.ts).
 
 export const HOSTS: readonly (readonly [header: string, trusted: boolean, why: string])[] = [
   ['127.0.0.1', true, 'IPv4'],

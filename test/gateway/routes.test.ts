@@ -1,4 +1,4 @@
-// The routes of contract section 3, a row per line, over real HTTP.
+// The routes of docs/http-api.md, "Routes", a row per line, over real HTTP.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

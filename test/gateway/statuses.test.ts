@@ -1,4 +1,4 @@
-// The status table of contract section 3, a row per line and fault, over real HTTP.
+// The status table of docs/http-api.md, "Errors", a row per line and fault, over real HTTP.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -127,7 +127,7 @@ describe('what the backends refuse', () => {
     });
   }
 
-  test('every problem has a status of the contract, or 500', () => {
+  test('every problem has one of the known statuses, or 500', () => {
     const known = [400, 403, 404, 405, 409, 413, 415, 500, 502, 503, 504];
     for (const { status, title } of Object.values(PROBLEMS)) {
       assert.ok(known.includes(status));

@@ -1,4 +1,5 @@
-// Who may use the interface: the pure checks, a row per line of contract section 6 and per known attack. The rows of Host: hosts.ts.
+// Who may use the interface: the pure checks, a row per line of docs/http-api.md, "Host and Origin" and per known attack. The rows of Host:
+// hosts.ts.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -9,7 +9,7 @@ import type { Session } from './session.js';
 
 export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
 
-/** Where a client of the contract takes the player to be at a time in milliseconds since the epoch. */
+/** Where a client takes the player to be (docs/players.md, "Positions") at a time in milliseconds since the epoch. */
 export function reckoned(player: PlayerRecord, atMs: number): number {
   const sinceMs = player.playback_status === 'Playing' ? atMs - Date.parse(player.position_updated_at) : 0;
   return (player.position ?? Number.NaN) + sinceMs * 1000 * (player.rate ?? 1);

@@ -1,5 +1,5 @@
-// A child's life, row by row: what each signal does in each state, when a dead one is started again (contract, section 7), what
-// /health says of it, and how long it may take to stop.
+// A child's life, row by row: what each signal does in each state, when a dead one is started again (docs/http-api.md, "Backends that are
+// away"), what /health says of it, and how long it may take to stop.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -2,7 +2,7 @@
 
 import { type IncomingHttpHeaders, request } from 'node:http';
 
-/** Enough for the slowest answer of the contract (10 s), and then some. */
+/** Enough for the slowest answer (10 s: docs/http-api.md, "Limits"), and then some. */
 const DEADLINE_MS = 20_000;
 
 export interface HttpRequest {

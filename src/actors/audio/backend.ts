@@ -50,7 +50,7 @@ export const TIMING: Timing = {
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
-  // Below the 10 s after which a client is told that the backend did not answer (contract, section 3).
+  // Below the 10 s after which a client is told that the backend did not answer (docs/http-api.md, "Limits").
   commandMs: 9_000,
   // Servers answer within milliseconds: one that does not within this time, behind commands that took so long, is not well.
   commandLeastMs: 1_000,

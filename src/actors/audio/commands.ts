@@ -92,7 +92,7 @@ export function channelsAt(
 
 /**
  * The volume that a relative change ends at, within 0..`most`, or undefined when it changes nothing: one upwards from above
- * that must not jump down to it (contract, section 3).
+ * that must not jump down to it (docs/http-api.md, "Volume and balance").
  */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);

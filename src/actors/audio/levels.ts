@@ -1,5 +1,5 @@
 // What a peak meter is and says: which outputs are worth one, the stream that it asks for, what its fragments mean, and the text of
-// `audio.level` (contract, section 5). Pure.
+// `audio.level` (docs/events.md, "Levels"). Pure.
 
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';

@@ -19,8 +19,9 @@ import type { OpenLink } from './wake.js';
 /** Outputs that are measured at a time, the first by index; of others that sound nothing is said. */
 const METERS_MAX_OUTPUTS = 32;
 /**
- * Contract, section 5: at most 10 a second, also where what the way delays comes together; 8 keep two outputs below 1 % of a core. What is
- * told first after a rest is often of half a window, the old and the new mixed: what follows it may come sooner, and that next one later.
+ * docs/events.md, "Levels": at most 10 a second, also where what the way delays comes together; 8 keep two outputs below 1 % of a core.
+ * What is told first after a rest is often of half a window, the old and the new mixed: what follows it may come sooner, and that next one
+ * later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
 /** The rest of the first pause, when nothing has followed. */

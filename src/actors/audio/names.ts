@@ -1,4 +1,4 @@
-// Names of clients: what a stream is called, and that no two live ones are called the same (contract, section 2).
+// Names of clients: what a stream is called, and that no two live ones are called the same (docs/http-api.md, "Names of clients").
 // Pure. Knows nothing of the server's records beyond a name and a property list.
 
 import { capped } from '../text.js';

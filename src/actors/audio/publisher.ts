@@ -40,7 +40,7 @@ export class SoundPublisher {
 
   /**
    * Publishes what the state says has changed. Removals go first, so that a name is free before it is given again; a client
-   * with another name is removed under its old one, by which others know it (contract, section 2).
+   * with another name is removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
    */
   update(state: SoundState): void {
     const { server } = state;

@@ -1,7 +1,7 @@
 // The sound server's files: where its socket and its cookie may lie, reading the one and waiting for the other. Looked for anew at
 // each attempt, because a login or a unit may change what exists while the daemon waits. Whether anybody listens at a socket is
 // found out by connecting. The cookie's bytes go to the server and to the one route that serves them, never into a log or a
-// detail (contract, section 6).
+// detail (docs/security.md, "What the daemon defends").
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';

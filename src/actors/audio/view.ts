@@ -1,4 +1,4 @@
-// Sound server records -> the records that clients see (contract, section 2). Pure; optional fields are absent, never null.
+// Sound server records -> the records that clients see (docs/http-api.md, "Records"). Pure; optional fields are absent, never null.
 
 import type {
   AudioServerRecord,

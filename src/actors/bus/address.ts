@@ -46,7 +46,7 @@ function pathsOf(list: string, runtime: string): BusPaths {
 
 /**
  * A session bus that is the system's is refused: what may change units on the user's bus may have no connection to the
- * system's (contract, section 6), whatever an environment says.
+ * system's (docs/security.md, "What the daemon defends"), whatever an environment says.
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);

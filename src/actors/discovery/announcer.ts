@@ -27,8 +27,8 @@ import { type Interfaces, placesOf } from './places.js';
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
 /**
- * The contract allows 10 s. Who listens everywhere is not told that an interface came, and nobody is told of one that was replaced
- * by another with the same addresses.
+ * 10 s are promised (docs/configuration.md, "Finding nodes"). Who listens everywhere is not told that an interface came, and nobody is told
+ * of one that was replaced by another with the same addresses.
  */
 const LOOK_EVERY_MS = 8_000;
 

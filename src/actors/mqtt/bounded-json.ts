@@ -1,6 +1,6 @@
 // JSON out of a broker's hands, bounded before it is parsed: what is nested too deeply cannot be written again. Pure.
 
-/** A retained text may have as much (contract, section 8), and a command as much as a route's body. */
+/** A retained text may have as much (docs/home-assistant.md, "Commands"), and a command as much as a route's body. */
 const BYTES_MAX = 65_536;
 const LEVELS_MAX = 32;
 

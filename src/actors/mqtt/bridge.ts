@@ -20,9 +20,9 @@ import { Serving } from './serving.js';
 
 /** A connection that has lasted so long was a good one: after it the first attempt is at once. */
 const STEADY_MS = 10_000;
-/** A branch that is another's is looked at again after so long (contract, section 8). */
+/** A branch that is another's is looked at again after so long (docs/home-assistant.md, "Two nodes with one branch"). */
 const OCCUPIED_MS = 60_000;
-/** What nobody announces is asked for again after so long (contract, section 8). */
+/** What nobody announces is asked for again after so long (docs/home-assistant.md, "Topics"). */
 const ASK_AGAIN_MS = 600_000;
 
 /** In `/health` and in the log. */

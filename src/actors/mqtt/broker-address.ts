@@ -9,7 +9,7 @@ import type { BrokerAddress } from './broker.js';
 /** Where Debian keeps what an administrator trusts; Node looks at its own list instead. */
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_BYTES_MAX = 4 << 20;
-/** A secret must be readable by nobody else (contract, section 1), also one that has been changed since the start. */
+/** A secret must be readable by nobody else (docs/configuration.md, "MQTT"), also one that has been changed since the start. */
 const READ_BY_OTHERS = 0o044;
 
 export type AddressRead =

@@ -1,5 +1,5 @@
-// Finds the operations that a command's topic and payload ask for (contract, section 8), by the names that the table of operations has for
-// MQTT. Pure. It judges nothing: nonsense is asked for as it is, and the operation refuses it.
+// Finds the operations that a command's topic and payload ask for (docs/home-assistant.md, "Commands"), by the names that the table of
+// operations has for MQTT. Pure. It judges nothing: nonsense is asked for as it is, and the operation refuses it.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {

@@ -10,7 +10,7 @@ import { ONLINE, type OwnTopics } from './own-topics.js';
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 << 20;
 const TOO_MUCH = 'the branch holds more than a node publishes';
-/** A bridge that serves a branch answers within so long (contract, section 8). */
+/** A bridge that serves a branch answers within so long (docs/home-assistant.md, "Two nodes with one branch"). */
 const ANSWER_MS = 5_000;
 
 /** Retained messages by topic and whose the branch is (undefined: ours to take), or why they cannot be had. */

@@ -1,5 +1,5 @@
 // Which retained topics of the broker differ from what they ought to hold, and when each may be published: at most ten times a second, the
-// newest winning, the last one always the true one (contract, section 8). Pure: it is given the time and is asked what is due.
+// newest winning, the last one always the true one (docs/home-assistant.md, "Topics"). Pure: it is given the time and is asked what is due.
 
 /** A little above a tenth of a second: what the way delays may not make eleven of ten. */
 export const PUBLICATION_GAP_MS = 110;

@@ -1,5 +1,5 @@
-// What clients may ask of a player: what it must be able to for that, what is called on it, and what its refusal means (contract,
-// section 10).
+// What clients may ask of a player: what it must be able to for that, what is called on it, and what its refusal means (docs/players.md,
+// "Commands").
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';

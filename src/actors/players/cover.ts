@@ -1,4 +1,4 @@
-// The cover that a player names, as it may be served (contract, section 10). The player chooses the path and the whole network can
+// The cover that a player names, as it may be served (docs/players.md, "Covers"). The player chooses the path and the whole network can
 // ask: what is not an image that every user of the node may read is not there.
 
 import { createHash } from 'node:crypto';

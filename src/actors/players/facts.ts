@@ -1,4 +1,5 @@
-// What is known of one player, how readings and signals change it, and the record that clients see of it (contract, section 10). Pure.
+// What is known of one player, how readings and signals change it, and the record that clients see of it (docs/http-api.md, "Player").
+// Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';

@@ -1,4 +1,4 @@
-// Where a player is in its track: read now and then, reckoned between (contract, section 10). Pure.
+// Where a player is in its track: read now and then, reckoned between (docs/players.md, "Positions"). Pure.
 
 /** One moment on both clocks: dates are for people and jump, what lies between two moments is told by the other. Milliseconds. */
 export interface Moment {

@@ -22,7 +22,7 @@ import {
   questionFailed,
 } from './refusals.js';
 
-/** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (contract, section 3). */
+/** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (docs/http-api.md, "Limits"). */
 const CALL_DEADLINE_MS = 4_500;
 
 const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;

@@ -15,7 +15,7 @@ import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 import { UnitsDirectory } from './units-directory.js';
 
-/** The watched units in whitelist order: system, then user. Internal units are not among them (contract, section 1). */
+/** The watched units in whitelist order: system, then user. Internal units are not among them (docs/configuration.md, "Upgrades"). */
 export function watchedUnits(
   settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
 ): readonly WatchedUnit[] {

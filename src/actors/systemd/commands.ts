@@ -11,7 +11,7 @@ import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 import type { AwaitedChange } from '../units/jobs.js';
 
-/** Below the supervisor's 10 s, so that our own answer arrives (contract, section 3). */
+/** Below the supervisor's 10 s, so that our own answer arrives (docs/http-api.md, "Unit routes"). */
 const COMMAND_MAX_MS = 9_000;
 /**
  * The start of a simple service is done before its program has been executed, and no signal says that it has: only a program

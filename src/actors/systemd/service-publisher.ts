@@ -1,4 +1,4 @@
-// What clients are told of units, and when: facts -> Service record (contract, section 2); records that differ from what was told
+// What clients are told of units, and when: facts -> Service record (docs/http-api.md, "Service"); records that differ from what was told
 // last, throttled; and whether the backend is up, which it is when every scope is. Records come in as they are now, each is encoded
 // when it leaves.
 
@@ -32,7 +32,7 @@ export interface WatchedUnit {
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
 
-/** systemd's states that the contract knows, and what a newer systemd's become. */
+/** systemd's states that clients know, and what a newer systemd's become. */
 const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
   active: 'active',
   reloading: 'reloading',

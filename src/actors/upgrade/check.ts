@@ -1,4 +1,4 @@
-// The check unit's last run that is known (contract, section 4): what its facts make of it. Pure: the time is an argument.
+// The check unit's last run that is known (docs/http-api.md, "Upgrade"): what its facts make of it. Pure: the time is an argument.
 
 import type { RunFacts } from '../units/facts.js';
 import { utcSeconds } from './run.js';

@@ -1,6 +1,6 @@
-// Bytes of a connection -> lines -> what each says and the text that is relayed, or nothing (contract, section 4). Pure.
+// Bytes of a connection -> lines -> what each says and the text that is relayed, or nothing (docs/upgrades.md, "Progress"). Pure.
 
-/** A longer line is dropped (contract, section 4), not counting its line end. */
+/** A longer line is dropped (docs/upgrades.md, "Progress"), not counting its line end. */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -31,7 +31,7 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
     // JSON allows no raw CR within a string, so each that is left stands between tokens.
     return says && { says, text: text.replaceAll('\r', ' ') };
   } catch {
-    return undefined; // Not UTF-8 or not JSON: dropped silently, as the contract says.
+    return undefined; // Not UTF-8 or not JSON: dropped silently.
   }
 }
 

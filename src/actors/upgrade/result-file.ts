@@ -1,5 +1,5 @@
-// The detector's result file: read at every change, one reading at a time, into the upgrade status as JSON text (contract, section
-// 4). It may lie on a network's disk that does not answer: then it hangs on a thread for files, one for all that is to be done,
+// The detector's result file: read at every change, one reading at a time, into the upgrade status as JSON text (docs/upgrades.md, "The
+// result file"). It may lie on a network's disk that does not answer: then it hangs on a thread for files, one for all that is to be done,
 // and not on the actor's own.
 
 import { stat } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
-/** A result file over this is invalid (contract, section 4). */
+/** A result file over this is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;

@@ -1,4 +1,4 @@
-// The upgrade run as a state machine: the table of the contract, section 4, and nothing else. Pure: times are arguments.
+// The upgrade run as a state machine: the table of docs/upgrades.md, "Runs", and nothing else. Pure: times are arguments.
 //
 // A verdict belongs to its invocation: the unit's `Result` counts only while the unit's InvocationID is that of the run.
 // A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
@@ -6,7 +6,7 @@
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 
-/** A run of the socket that says nothing, with nobody connected, for so long is over (contract, section 4). */
+/** A run of the socket that says nothing, with nobody connected, for so long is over (docs/upgrades.md, "Runs"). */
 export const QUIET_MS = 10 * 60 * 1000;
 
 export type Origin = 'systemd' | 'socket';
@@ -255,7 +255,7 @@ export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }
 
-/** The run as the contract shows it (section 4) but for its progress: what `upgrade.info` carries. To be written as JSON. */
+/** The run as clients see it (docs/http-api.md, "Upgrade run") but for its progress: what `upgrade.info` carries. To be written as JSON. */
 export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
 }

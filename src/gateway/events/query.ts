@@ -1,4 +1,4 @@
-// What a client asks of `GET /events` (contract, section 5), from the raw query string and the Last-Event-ID header; and which
+// What a client asks of `GET /events` (docs/events.md, "Query"), from the raw query string and the Last-Event-ID header; and which
 // events its filter lets in. Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';

@@ -16,7 +16,7 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/** A child's life as `/health` reports it (contract, section 7). */
+/** A child's life as `/health` reports it (docs/http-api.md, "Backend health"). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;
 
 export type BackendState = (typeof BACKEND_STATES)[number];

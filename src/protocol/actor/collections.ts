@@ -3,7 +3,7 @@
 
 import type { Backend } from './backends.js';
 
-/** Every event of the stream (contract, section 5), and what the OpenAPI document calls the schema of its data. */
+/** Every event of the stream (docs/events.md, "Events"), and what the OpenAPI document calls the schema of its data. */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',

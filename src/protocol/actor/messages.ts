@@ -147,7 +147,7 @@ export interface BridgeListener {
 
 export type ChildListener = BackendListener & BridgeListener;
 
-/** How the gateway reaches the backends. Every promise settles, within the deadline of contract section 3, and none rejects. */
+/** How the gateway reaches the backends. Every promise settles, within the deadline of docs/http-api.md, "Limits", and none rejects. */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
   /** Whether anybody watches the meters: to be called with `true` for each who comes. Later threads of their backend know it, too. */

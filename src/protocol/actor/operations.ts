@@ -1,6 +1,6 @@
-// Every operation of the service (contract, section 3), as one table: its name, where it lies, what it takes, which command of its backend
-// that is, and what MQTT calls it. Routes, the OpenAPI document, the client, bridges and README are made from it. Data and the building of
-// commands only. It names schemas and loads none: their values weigh megabytes.
+// Every operation of the service (docs/http-api.md, "Routes"), as one table: its name, where it lies, what it takes, which command of its
+// backend that is, and what MQTT calls it. Routes, the OpenAPI document, the client, bridges and README are made from it. Data and the
+// building of commands only. It names schemas and loads none: their values weigh megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import type { AudioTarget, Command, PlayersCommand, SystemdCommand } from './commands.js';

@@ -8,7 +8,7 @@ const PROPS_MAX_ENTRIES = 128;
 /** Keys and values of one list, in bytes. 130 streams of 110 kB each took a thread's whole heap (measured); an ALSA sink has 2 kB. */
 const PROPS_MAX_BYTES = 8192;
 
-/** What records are made of, and players recognised by (contract, section 2 and 10): kept also where there is no room left. */
+/** What records are made of, and players recognised by (docs/http-api.md, "Records"): kept also where there is no room left. */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
   'application.name',

@@ -71,7 +71,9 @@ export class Findings {
     return this.#problems.length > 0;
   }
 
-  /** Lines `FILE:LINE:COL: key: what is wrong` (contract, section 1), in the order of `files` and of the text in each. */
+  /**
+   * Lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"), in the order of `files` and of the text in each.
+   */
   problems(files: readonly string[]): string[] {
     return linesOf(this.#problems, files);
   }

@@ -1,5 +1,6 @@
 // Every key of the configuration as one table in the shape of the file: default and reader. It drives the walk, the hints for
-// unknown keys and the effective configuration. What each key means stands in README.md and in packaging/config.example.yaml. Pure.
+// unknown keys and the effective configuration. What each key means stands in docs/configuration.md and in packaging/config.example.yaml.
+// Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';

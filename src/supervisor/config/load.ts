@@ -1,6 +1,6 @@
-// Loads the configuration: finds its files, reads them, and answers with settings or with everything that is wrong (contract,
-// section 1). What the texts mean is resolve.ts's. Files are read synchronously: it happens once, before anything else, and a
-// first asynchronous call would start libuv's threads.
+// Loads the configuration: finds its files, reads them, and answers with settings or with everything that is wrong (docs/configuration.md,
+// "Where files are looked for"). What the texts mean is resolve.ts's. Files are read synchronously: it happens once, before anything else,
+// and a first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import {

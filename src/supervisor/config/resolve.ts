@@ -137,8 +137,8 @@ function join(path: string, name: string): string {
 }
 
 /**
- * What is left of values that are laid over each other, the first lowest (contract, section 1): maps merge, so all that do
- * are given; lists and scalars replace. An empty value takes nothing away from a map or a list.
+ * What is left of values that are laid over each other, the first lowest (docs/configuration.md, "Where files are looked for"): maps merge,
+ * so all that do are given; lists and scalars replace. An empty value takes nothing away from a map or a list.
  */
 function laidOver(values: readonly Given[]): readonly Given[] {
   let left: Given[] = [];
@@ -200,7 +200,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, find
   }
 }
 
-/** Such a unit is hidden from `/services` (contract, section 1): whoever listed it may wonder where it is. */
+/** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"): whoever listed it may wonder where it is. */
 function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = given.get(owner);

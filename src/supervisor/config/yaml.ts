@@ -115,7 +115,10 @@ function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'):
   return offsets[part];
 }
 
-/** Every key that has a value, under the names of contract section 1, as one YAML document, which loads to the same settings again. */
+/**
+ * Every key that has a value, under the names of docs/configuration.md, "Keys", as one YAML document, which loads to the same settings
+ * again.
+ */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
   const shown = { ...values, systemd: { enabled, system: system.map(printed), user: user.map(printed) } };

@@ -1,4 +1,4 @@
-// Topics and payloads of commands, and what each asks for: a row per line of contract section 8, and what makes no sense.
+// Topics and payloads of commands, and what each asks for: a row per line of docs/home-assistant.md, "Commands", and what makes no sense.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

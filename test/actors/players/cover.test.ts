@@ -1,4 +1,4 @@
-// Which covers may be served, which are not there (contract, section 10), and how long they are waited for.
+// Which covers may be served, which are not there (docs/players.md, "Covers"), and how long they are waited for.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

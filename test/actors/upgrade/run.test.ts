@@ -1,4 +1,4 @@
-// The run: the contract's table row by row, the orders in which systemd tells things, and invariants over random events.
+// The run: the table of docs/upgrades.md, "Runs", row by row, the orders in which systemd tells things, and invariants over random events.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -105,7 +105,7 @@ const GOES = 'running systemd';
 const WELL = 'idle systemd';
 const BAD = 'failed systemd';
 
-check("the contract's table", [
+check('the table of runs', [
   ...[idle, failed].flatMap((from): Row[] => [
     [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
     [`${from.state}: the unit starts by other hands`, from, 'activating A', GOES],

@@ -1,4 +1,4 @@
-// What clients may ask of the stream: a row per line of the contract, and per question that it leaves open.
+// What clients may ask of the stream: a row per line of docs/events.md, "Query", and per question that it leaves open.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

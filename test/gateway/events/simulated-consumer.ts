@@ -10,7 +10,7 @@ import { StateModel } from '../../consumer/state-model.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
-/** Contract, section 5. */
+/** docs/events.md, "Coming back". */
 const ACTIONS_KEPT = 1024;
 
 export interface ConsumerTraits {

@@ -54,7 +54,7 @@ function someText({ random, padding }: Weather): object {
   return { text, volume: random.below(100) / 100, pad: 'x'.repeat(random.below(padding + 1)) };
 }
 
-/** The name that a record has until it is given another, and no other live one has (contract, section 2). */
+/** The name that a record has until it is given another, and no other live one has (docs/http-api.md, "Names of clients"). */
 function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
   const free = NAMES.filter((name) => ![...taken.values()].includes(name));
   const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
@@ -62,7 +62,7 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
   return name;
 }
 
-/** Clients that are given other names, each other's too: the old ones are removed first (contract, section 2). */
+/** Clients that are given other names, each other's too: the old ones are removed first (docs/http-api.md, "Names of clients"). */
 function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
   const renamed = world.keys('audio.clients').filter(() => weather.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);

@@ -2,7 +2,7 @@
 
 import { request } from 'node:http';
 
-/** The contract's 10 s for a backend that does not answer, and what a busy machine needs. */
+/** The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs. */
 const BOUND_MS = 15_000;
 
 type Method = 'GET' | 'POST';

@@ -1,4 +1,5 @@
-// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and back (contract, section 8).
+// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and back (docs/configuration.md,
+// "Finding nodes").
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

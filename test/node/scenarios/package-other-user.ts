@@ -1,5 +1,5 @@
 // What a process of another user on the node can do to the service, tried: ask over HTTP, as everybody in the trusted network may
-// (contract, section 6), and nothing else.
+// (docs/security.md, "What whoever reaches the node can do"), and nothing else.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What --check-config prints loads to the same settings, and says what the contract calls things.
+// What --check-config prints loads to the same settings, and calls things as docs/configuration.md does.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { accepted, FULL_YAML } from './full.js';
 const { values: DEFAULTS } = await accepted();
 const { values: FULL } = await accepted(FULL_YAML);
 
-test('the defaults print as the contract names them', () => {
+test('the defaults print under the names of their keys', () => {
   assert.equal(
     effectiveYaml(DEFAULTS),
     `bind:

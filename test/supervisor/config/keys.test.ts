@@ -1,4 +1,4 @@
-// The table of keys against the contract's: a row per line of section 1, in its order.
+// The table of keys: a row per key of docs/configuration.md, "Keys", in the order of the table.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ function rowsIn(table: KeyTable, path = ''): readonly (readonly [string, KeyRow<
 
 const ROWS = rowsIn(KEYS);
 
-const CONTRACT: readonly (readonly [string, unknown])[] = [
+const EXPECTED: readonly (readonly [string, unknown])[] = [
   ['bind', ['lo']],
   ['logLevel', 'info'],
   ['api.port', 8018],
@@ -52,7 +52,7 @@ const CONTRACT: readonly (readonly [string, unknown])[] = [
   ['mqtt.homeAssistantPrefix', 'homeassistant'],
 ];
 
-test('the table is the contract', () => {
+test('the table has these keys and defaults', () => {
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
@@ -60,7 +60,7 @@ test('the table is the contract', () => {
     uid: 0,
   };
   const rows = ROWS.map(([key, row]) => [key, row.byDefault(environment)]);
-  assert.deepEqual(rows, CONTRACT);
+  assert.deepEqual(rows, EXPECTED);
 });
 
 // No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.

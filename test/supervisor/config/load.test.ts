@@ -1,4 +1,5 @@
-// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read (contract, section 1).
+// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read (docs/configuration.md, "Where files are
+// looked for").
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

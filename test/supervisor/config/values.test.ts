@@ -1,4 +1,4 @@
-// What each key accepts, means and refuses: a row per key and per kind of value (contract, section 1).
+// What each key accepts, means and refuses: a row per key and per kind of value (docs/configuration.md, "Keys").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
