@@ -125,7 +125,7 @@ const CHECKS = [
 const QUICK = [
   ['units', 'unit tests', tests(3, 'unit')],
   ['daemon', 'daemon', tests(3, 'daemon')],
-  ['page', 'page', tests(1, 'page')],
+  ['page', 'page', tests(2, 'page')],
   ['page', 'fuzz', tests(2, 'fuzz')],
 ];
 const ALL = [
