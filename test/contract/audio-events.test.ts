@@ -63,10 +63,13 @@ onEachSoundServer('audio events', (node) => {
     await stream.cork(true);
     await sees(seen, 'audio.updated', { id, corked: true });
     await node().streamTellsTheTruth();
-    const before = await node().client(id);
     await stream.remove();
     await sees(seen, 'audio.removed', { id });
-    assert.deepEqual(records(seen(), 'audio.removed').at(-1), before, 'a removal carries the last record');
+    // The server may have had something to say of the stream until it went.
+    const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
+      records(seen(), type).findLast((record) => record.id === id),
+    );
+    assert.deepEqual(removed, last, 'a removal carries the last record');
     await client.close();
     await node().streamTellsTheTruth();
   });
