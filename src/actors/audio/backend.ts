@@ -1,5 +1,5 @@
-// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. A connection's
-// inner life is connection.ts; here is only when there is one, and what is said about it.
+// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. It decides when there is a
+// connection and which status is published; the work on a connection is in connection.ts.
 
 import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
@@ -26,7 +26,7 @@ import { SoundState } from './state.js';
 import { kindOfServer } from './view.js';
 import type { OpenLink } from './wake.js';
 
-/** Where the backend runs: everything that it would otherwise ask the process for. */
+/** The process's environment, passed in so that nothing here asks the process itself. */
 export interface ProcessContext {
   readonly env: Variables;
   readonly uid: number;
@@ -45,26 +45,26 @@ export interface Timing extends CommandTiming {
 }
 
 export const TIMING: Timing = {
-  // A local file takes a millisecond; then the server is tried without a cookie.
+  // A local file takes a millisecond. After this time the server is tried without a cookie.
   cookieMs: 2_000,
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
-  // Below the 10 s after which a client is told that the backend did not answer (docs/http-api.md, "Limits").
+  // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
   commandMs: 9_000,
-  // Servers answer within milliseconds: one that does not within this time, behind commands that took so long, is not well.
+  // Servers answer within milliseconds. A server that does not answer within this time, after such slow commands, is not well.
   commandLeastMs: 1_000,
-  // 40 to 250 ms on a busy machine. What takes longer will not wake.
+  // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
   wakeMs: 3_000,
-  // Of a reading: as patient as with a command.
+  // A read gets as much time as a command.
   requestMs: 9_000,
-  // Events may be lost (PipeWire merges and drops them), and a stopped server says nothing: look for oneself.
+  // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is read again.
   reconcileMs: 60_000,
-  // A server that throws us out sooner is not well: the back-off goes on where it was.
+  // A server that closes a connection sooner is not well: the back-off then continues instead of starting again.
   stableMs: 10_000,
 };
 
-/** Reads: at most 17 per kind and the server's. Commands: one at a time. The rest is slack. */
+/** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
 const PENDING_MAX_REQUESTS = 64;
 
 /** How a connection, or the attempt at one, ended. */
@@ -74,7 +74,7 @@ interface Ended {
   readonly upMs?: number;
 }
 
-/** The number of the next attempt, as the back-off counts: 0, at once, only behind a connection that lasted. */
+/** The next attempt's number for the back-off: 0 (at once) only after a connection that lasted `stableMs`. */
 export function attemptAfter(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
 }
@@ -91,7 +91,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
   #isWatched = false;
-  /** Why there is no connection; undefined until that has been said. */
+  /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
 
   constructor(settings: AudioSettings, context: ProcessContext, publish: Publisher, timing: Timing = TIMING) {
@@ -126,7 +126,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#live?.meters.watch(isWatched);
   }
 
-  /** For ever: connect, serve until the connection ends, wait for the back-off or for a socket to appear. */
+  /** Loops for ever: connects, serves until the connection ends, then waits for the back-off or for a socket to appear. */
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     let attempt = 0;
@@ -147,7 +147,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     return candidatePaths(env, uid, machineId).map((path) => ({ path, before: fileIdentity(path) }));
   }
 
-  /** Tries one socket after another until there was a whole connection, and answers when that has ended. */
+  /** Tries the sockets in order until one gives a complete connection; resolves when that connection has ended. */
   async #connectFirst(sockets: readonly AwaitedSocket[], cookie: Uint8Array | undefined): Promise<Ended> {
     let ended: Ended = { detail: 'there is no address to connect to' };
     for (const { path } of sockets) {
@@ -202,7 +202,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     });
   }
 
-  /** Everything has been published once. Answers with what to do at the connection's end. */
+  /** Called when everything has been published once. Returns the function to call when the connection ends. */
   #up(connection: SoundConnection, path: string): (detail: string) => Ended {
     const since = performance.now();
     const reconcile = setInterval(() => connection.readAll(), this.#timing.reconcileMs);
@@ -224,7 +224,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
   }
 
-  /** Says why there is no connection when that is news; logs it only if nothing was said before, never per attempt. */
+  /** Publishes a new reason for having no connection; only the first one is logged, not one per attempt. */
   #failed(detail: string): void {
     if (this.#detail === undefined) this.#publish.log('info', 'waiting for the sound server', { detail });
     if (this.#detail !== detail) this.#publish.status('connecting', detail);

@@ -1,4 +1,4 @@
-// What a command means in requests to the sound server, decided from the state as last read. Pure: it sends nothing.
+// Plans which request to the sound server a command needs, from the state as last read. Pure: it sends nothing.
 
 import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -18,22 +18,22 @@ export type SettingName =
   | 'SET_DEFAULT_SINK'
   | 'MOVE_SINK_INPUT';
 
-/** A request that changes something, paired with the arguments that it takes. */
+/** A request that changes something, with its arguments. */
 export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
 
-/** The commands that the sound server carries out; the cookie is the daemon's own business. */
+/** The commands that the sound server carries out; the daemon itself answers `cookie`. */
 export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
 export type SettingPlan =
-  /** `after` is what the request changes: to be read again, so that the next command is planned from the truth. */
+  /** `after` is the record that the request changes. It is read again, so that the next command is planned from the truth. */
   | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read; readonly remember?: SinkBalance }
-  /** The command is fulfilled already. */
+  /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
 
-/** Of a sink, to be remembered once it is set: silence would lose it. */
+/** A sink's balance, remembered once it is set: silent channels do not show it. */
 interface SinkBalance {
   readonly sink: number;
   readonly balance: Balance;
@@ -57,7 +57,7 @@ function noClient(ref: string): SettingPlan {
   return faultPlan('no-such-client', `There is no client ${JSON.stringify(ref)}`);
 }
 
-/** The target, or the plan that says why there is none. */
+/** The target, or the fault if there is none. */
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
@@ -81,7 +81,7 @@ function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPl
   return { kind: 'set', setting: { command, args }, after: readOf(target) };
 }
 
-/** Raw channels for a volume (1 = 100 %): the loudest one gets it, the balance stays; `channels` says how many. */
+/** Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels` sets their number. */
 export function channelsAt(
   volume: number,
   channels: readonly number[],
@@ -91,19 +91,19 @@ export function channelsAt(
 }
 
 /**
- * The volume that a relative change ends at, within 0..`most`, or undefined when it changes nothing: one upwards from above
- * that must not jump down to it (docs/http-api.md, "Volume and balance").
+ * The volume after a relative change, within 0..`most`; undefined when nothing changes: an increase must not lower a volume that is
+ * above `most` already (docs/http-api.md, "Volume and balance").
  */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A value that was set in hundredths is not exactly one when read back; without this, steps would add up their errors.
+  // A volume set in hundredths is not exact when read back; without this, the errors of repeated steps would add up.
   const shown = fractionOf(loudest);
   const from = rawOf(shown) === loudest ? shown : loudest / RAW_NORM;
   return Math.min(most, Math.max(0, from + delta));
 }
 
-/** `volumeFrom` answers with undefined when the volume is to stay as it is. */
+/** `volumeFrom` returns undefined when the volume is to stay unchanged. */
 function planVolume(
   target: CommandTarget,
   volumeFrom: (channels: readonly number[]) => number | undefined,
@@ -163,7 +163,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   return { kind: 'set', setting, after: { of: 'input', index } };
 }
 
-/** What to do for a command, given the state now. */
+/** The plan for a command in the current state. */
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);
@@ -184,7 +184,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   }
 }
 
-/** The sink whose volume, balance or mute a command changes, if it is one's. */
+/** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
   if (command.do === 'balance') return state.findSink(command.output)?.info.index;
   if (!('target' in command)) return undefined;
@@ -192,12 +192,12 @@ export function sinkOf(state: SoundState, command: SoundCommand): number | undef
   return target.kind === 'sink' ? target.held.info.index : undefined;
 }
 
-/** The same command to the sink that it is for now, whatever becomes the default. */
+/** The same command with its present sink as a fixed target, so that a new default does not redirect it. */
 export function onSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
-/** Which record was missing when the server said so about a request that had been planned; the state is read again by then. */
+/** The fault for a record that the server did not find. The state has been read again before, so planning anew finds which one. */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;

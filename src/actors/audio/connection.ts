@@ -1,5 +1,5 @@
-// One live connection to the sound server: subscribes, reads what its events make dirty, and publishes the differences.
-// It does not dial, and what happens after its end is not its business.
+// One live connection to the sound server: subscribes, reads what its events mark as dirty, and publishes the differences.
+// It neither dials nor reconnects.
 
 import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
@@ -13,7 +13,7 @@ import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js
 import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
-/** Somebody who waits until a record is read again: the command that runs, and those before it whose time was up meanwhile. */
+/** Waits until a record has been read again: the running command, or an earlier one whose time ran out meanwhile. */
 interface ReadWaiter {
   readonly read: Read;
   readonly done: () => void;
@@ -21,12 +21,12 @@ interface ReadWaiter {
 
 const NOBODY: readonly ReadWaiter[] = [];
 
-/** Whether a read answers what a waiter wants to know. */
+/** True if the read includes the record that a waiter wants. */
 function covers(read: Read, wanted: Read): boolean {
   return read.of === wanted.of && (read.index === undefined || read.index === wanted.index);
 }
 
-/** A request for reading, and where its answer goes; that to a whole list with what was removed meanwhile. */
+/** A read request and where its reply is put; a list is put together with the records removed while it was read. */
 interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
   readonly command: C;
   put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
@@ -57,11 +57,11 @@ const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
 };
 
-/** What a connection lives in. */
+/** A connection's surroundings. */
 interface ConnectionContext {
   readonly link: Link;
   readonly openLink: OpenLink;
-  /** Outlives the connection: see `SoundState.enterLife`. */
+  /** Outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly timing: CommandTiming;
@@ -85,7 +85,7 @@ export class SoundConnection implements Performer {
     input: new Refetch('input'),
   };
   readonly #refetches = Object.values(this.#refetch);
-  /** What has not been read yet. Nothing is published before it is empty. */
+  /** Kinds that have not been read yet. Nothing is published until this is empty. */
   readonly #unread = new Set<ReadKind>(['server', 'sink', 'input']);
   #waiters: ReadWaiter[] = [];
   #ended = false;
@@ -100,7 +100,7 @@ export class SoundConnection implements Performer {
     this.#onWhole = onWhole;
   }
 
-  /** Asks first of all which life of the server this is, because what is known of another one says nothing about it. */
+  /** Reads the server's info first: its cookie shows whether the state of an earlier connection is still valid. */
   begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
       if (!result.ok) return this.giveUp('GET_SERVER_INFO', result.error);
@@ -109,7 +109,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Subscribes first and reads then: in the other order, a change in between would be missed. */
+  /** Subscribes before reading: in the other order, a change in between would be missed. */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
       if (result.ok) this.readAll();
@@ -117,7 +117,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Reads everything again; only differences are published. Also finds out whether the server still answers. */
+  /** Reads everything again; only differences are published. This also shows whether the server still answers. */
   readAll(): void {
     for (const refetch of this.#refetches) refetch.markAll();
     this.#pump();
@@ -133,12 +133,12 @@ export class SoundConnection implements Performer {
     }
   }
 
-  /** Events come in bursts, many at one time: what to read is decided when all of them are known. */
+  /** Events come in bursts: what to read is decided after the whole burst. */
   onRead(): void {
     this.#pump();
   }
 
-  /** The link has ended: nothing more will be read. */
+  /** The link has ended: nothing more is read. */
   end(): void {
     this.#ended = true;
     this.#waker.stop();
@@ -148,12 +148,12 @@ export class SoundConnection implements Performer {
 
   send({ command, args }: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>> {
     const refetch = this.#refetch[changes.of];
-    // PipeWire tells of the change before it answers, PulseAudio behind that: read once for both.
+    // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
         resolve(result);
-        // Behind a success `readAgain` does it.
+        // After a success, `readAgain` does this.
         if (result.ok) return;
         refetch.hold(undefined);
         this.#pump();
@@ -202,7 +202,7 @@ export class SoundConnection implements Performer {
     else this.#readOne(of, index, settled);
   }
 
-  /** `settled` is called however the read ends; with the kind that is whole now, if it is. */
+  /** `settled` is called however the read ends; with the kind if all its records have been read. */
   #readAllOf<K extends ReadKind>(of: K, settled: (whole?: ReadKind) => void): void {
     const { command, put }: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> = ALL[of];
     this.#link.request(command, {}, (result) => {
@@ -224,7 +224,7 @@ export class SoundConnection implements Performer {
   }
 
   #readFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {
-    // It ended between its event and our question; on PipeWire it may also not be ready yet. Neither is an error.
+    // The record went between its event and the request, or is not ready yet (PipeWire). Neither is an error.
     if (error.kind === 'server' && error.name === 'NOENTITY') this.state.remove(of, index);
     else if (error.kind === 'server') this.#refetch[of].markAll();
     else this.giveUp(command, error);
@@ -237,7 +237,7 @@ export class SoundConnection implements Performer {
     for (const waiter of this.#takeWaiters(({ read }) => covers({ of, index }, read))) waiter.done();
   }
 
-  /** Publishes what has changed, once everything has been read. */
+  /** Publishes the changes, once everything has been read. */
   #settled(whole?: ReadKind): void {
     if (this.#ended) return;
     const before = this.#unread.size;

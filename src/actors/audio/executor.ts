@@ -1,5 +1,5 @@
-// Carries out commands, one after another but for those whose output sleeps, and turns what the sound server says about them into answers. What a command
-// means is decided in commands.ts; reading is the connection's work.
+// Runs commands one after another, but lets others overtake those for a sleeping output, and turns the sound server's replies into
+// answers. It does not plan commands (commands.ts does) and reads nothing itself (the connection does).
 
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
@@ -9,11 +9,11 @@ import type { Read } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
 
-/** How long a command may take, in ms. */
+/** Deadlines of a command, in ms. */
 export interface CommandTiming {
-  /** From its arrival to its answer, the wait for its turn included. */
+  /** From a command's arrival to its answer, including the wait for its turn. */
   readonly commandMs: number;
-  /** With less than this left a command is not sent any more: its answer could not be waited for. */
+  /** With less time left than this a command is not sent, because there would be no time to wait for its answer. */
   readonly commandLeastMs: number;
   /** Until an output has woken. */
   readonly wakeMs: number;
@@ -27,16 +27,16 @@ const ENDED: Answer = {
   detail: 'The connection to the sound server has ended',
 };
 
-/** What commands need of a connection. */
+/** The part of a connection that commands use. */
 export interface Performer {
   readonly state: SoundState;
-  /** `changes` is not read meanwhile: `readAgain` is called behind a success. */
+  /** `changes` is not read meanwhile; after a success the caller calls `readAgain`. */
   send(setting: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>>;
-  /** Resolves when a read that began after this call has ended, or will not happen any more. */
+  /** Resolves when a read that began after this call has ended, or when none will happen any more. */
   readAgain(read: Read): Promise<void>;
-  /** As that of `Waker`; `Executor.proceed` is called when it ends. */
+  /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
   isWaking: Waker['isWaking'];
-  /** Without an answer there is no telling what else is lost: the connection is over. */
+  /** Closes the connection after a missing answer, because more may have been lost. */
   giveUp(command: RequestName, error: RequestError): void;
 }
 
@@ -50,7 +50,7 @@ export class Executor {
   readonly #performer: Performer;
   readonly #timing: CommandTiming;
   readonly #now: () => number;
-  /** In the order in which they came. How many there may be is bounded by the supervisor. */
+  /** In order of arrival. The supervisor bounds their number. */
   readonly #queue: Waiting[] = [];
   #isBusy = false;
 
@@ -62,8 +62,8 @@ export class Executor {
   }
 
   /**
-   * Answers when the server has accepted the command and what it changed has been read again; an output may have to be woken
-   * first. One command at a time: each is planned from what the one before it did, so that steps add up and toggles cancel out.
+   * Answers when the server has accepted the command and the changed record has been read again; an output may have to be woken
+   * first. One command runs at a time, planned from the result of the one before, so that steps add up and toggles cancel out.
    */
   run(command: SoundCommand): Promise<Answer> {
     const latest = this.#now() + this.#timing.commandMs;
@@ -73,7 +73,7 @@ export class Executor {
     });
   }
 
-  /** Goes on with the first command whose output need not be waited for. */
+  /** Runs the first command whose output is not being woken. */
   proceed(): void {
     if (this.#isBusy) return;
     const at = this.#queue.findIndex((waiting, index) => !this.#mustWait(waiting, index));
@@ -86,7 +86,7 @@ export class Executor {
       this.#isBusy = false;
       this.proceed();
     };
-    // A failed command is its caller's business; those behind it go on.
+    // A failed command concerns only its caller; the next ones go on.
     answer.then(over, over);
   }
 
@@ -94,7 +94,7 @@ export class Executor {
     const sink = sinkOf(this.#performer.state, command);
     if (sink === undefined || !this.#isInTime(waiting.latest) || !this.#performer.isWaking(sink))
       return false;
-    // It is overtaken by others, which may make another output the default.
+    // Other commands overtake it and may change the default output.
     this.#queue[index] = { ...waiting, command: onSink(command, sink) };
     return true;
   }
@@ -103,7 +103,7 @@ export class Executor {
     return latest - this.#now() >= this.#timing.commandLeastMs;
   }
 
-  /** An output that does not wake is told all the same: it will have what it accepted when it wakes. */
+  /** The command is sent even to an output that did not wake: it applies when the output wakes. */
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
     if (!this.#isInTime(latest))
@@ -120,7 +120,7 @@ export class Executor {
     return this.#failure(plan.setting.command, result.error);
   }
 
-  /** Not beyond the command's time: what the server has said is an answer even if the reading hangs. */
+  /** Waits no longer than the command's deadline: the server's reply is the answer even if the read hangs. */
   #readAgain(read: Read, latest: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, latest - this.#now()));
@@ -145,7 +145,7 @@ export class Executor {
       case 'bad-argument':
         return { ok: false, fault: 'bad-value', detail: `The value cannot be sent: ${error.detail}` };
       case 'closed':
-        // A reading that was asked before us may be the first one to miss its answer.
+        // An earlier read may be the first to miss its reply and close the connection.
         return error.reason.kind === 'timeout' ? NO_ANSWER : ENDED;
       case 'violation':
       case 'not-ready':

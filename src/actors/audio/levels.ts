@@ -1,29 +1,29 @@
-// What a peak meter is and says: which outputs are worth one, the stream that it asks for, what its fragments mean, and the text of
-// `audio.level` (docs/events.md, "Levels"). Pure.
+// Pure rules of the peak meters: which outputs are metered, the stream requested for each, how its fragments are decoded, and the
+// text of `audio.level` (docs/events.md, "Levels").
 
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { SoundState } from './state.js';
 
-/** PA_SAMPLE_FLOAT32LE, of 4 bytes. */
+/** PA_SAMPLE_FLOAT32LE: 4 bytes per sample. */
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * More than twice what is told: the peak in which a sound ends is not all that a level is made of. Not 25: PipeWire 0.3.65 dies of a
- * peak stream that has two peaks in one cycle of its graph (measured: SIGSEGV in its resampler). The stream's own latency keeps a
+ * More than twice the rate of sent levels, so that a level is not only the peak in which a sound ends. Not 25: PipeWire 0.3.65 crashes
+ * when a peak stream has two peaks in one cycle of its graph (measured: SIGSEGV in its resampler). The stream's own latency keeps a
  * cycle below 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
-/** `SinkInfo.state` of an output that sleeps: also one that was put to sleep while clients play to it. */
+/** `SinkInfo.state` of a sleeping output, also of one that was suspended while clients play to it. */
 const SUSPENDED = 2;
-/** -60 dB, below which a meter shows nothing: finer steps would only be told more often. */
+/** -60 dB, below which a meter shows nothing: finer steps would only cause more events. */
 const STEPS_PER_UNIT = 1000;
 
-/** Per channel the highest sample, 0..1, three decimals. */
+/** The highest sample of each channel, 0..1, three decimals. */
 export type Peaks = readonly number[];
 
-/** Outputs that a client for which `counts` plays to and that do not sleep all the same, by index. A muted one may sound any moment. */
+/** Awake outputs with a client for which `counts` is true, by index. Muted ones count by default: they may sound at any moment. */
 export function sounding(
   { sinks, inputs }: Pick<SoundState, 'sinks' | 'inputs'>,
   counts = ({ corked }: SinkInputInfo): boolean => !corked,
@@ -36,7 +36,7 @@ export function sounding(
     .sort((a, b) => a.index - b.index);
 }
 
-/** As little as a stream can carry: one number per channel, 20 times a second. `noInhibitAutoSuspend`: it keeps nothing awake. */
+/** The smallest possible stream: one number per channel, 20 times a second. `noInhibitAutoSuspend` lets the output go to sleep. */
 export function peakStream(
   source: number,
   channelMap: readonly number[],
@@ -75,7 +75,7 @@ export function peakStream(
   };
 }
 
-/** What a fragment says: float32le, the channels interleaved. A client may play what is beyond 1, or is no number at all. */
+/** Decodes a fragment: float32le, channels interleaved. Clients may play samples beyond 1, or NaN. */
 export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   const view = new DataView(fragment.buffer, fragment.byteOffset, fragment.byteLength);
   const peaks = new Array<number>(channels).fill(0);
@@ -91,18 +91,18 @@ export function isSame(a: Peaks, b: Peaks): boolean {
   return a.every((peak, channel) => peak === b[channel]);
 }
 
-/** Of what is told as one the loudest; but silence behind it is told as silence, not one level later. */
+/** The loudest peaks since the last sent level; but silence is shown at once, not one level later. */
 export function heldPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;
   return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));
 }
 
-/** By sink, in order. */
+/** By sink index, in ascending order. */
 type LevelsBySink = ReadonlyMap<number, Peaks>;
 
 /**
- * The level of every output where it is known: 0 where nothing plays, or only what is muted, which a meter would tell up to 0.2 s later;
- * where something does, what was `measured`, which is nothing before the first fragment, or the 0 of before.
+ * The level of every output where it is known: 0 where nothing or only muted clients play (a meter would show that up to 0.2 s later),
+ * else the `measured` one, which before the first fragment is missing or the 0 of before.
  */
 export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,

@@ -1,5 +1,5 @@
-// Peak meters while somebody listens: a record stream on the monitor of each output that something plays to, and of no other, as
-// PipeWire would wake an output for it. What a level is and when it is 0 by knowledge is levels.ts' business.
+// Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other outputs get none, because
+// PipeWire would wake them. Levels are computed in levels.ts.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
@@ -16,62 +16,61 @@ import {
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** Outputs that are measured at a time, the first by index; of others that sound nothing is said. */
+/** Outputs measured at a time, the first by index; further playing ones have no level. */
 const METERS_MAX_OUTPUTS = 32;
 /**
- * docs/events.md, "Levels": at most 10 a second, also where what the way delays comes together; 8 keep two outputs below 1 % of a core.
- * What is told first after a rest is often of half a window, the old and the new mixed: what follows it may come sooner, and that next one
- * later.
+ * docs/events.md, "Levels": at most 10 a second, also where the network delivers delayed ones together; 8 keep two outputs below 1 % of a
+ * core. The first level after a rest often covers half a window, old and new sound mixed: the second may come sooner, the third later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
-/** The rest of the first pause, when nothing has followed. */
+/** The remaining part of the first pause, when nothing has followed. */
 const REST_OF_FIRST_MS = 50;
-/** A meter, or the connection for them, that the server ended or would not make is tried again after this. */
+/** Pause before a meter or the meters' connection is tried again after the server ended or refused it. */
 const RETRY_MS = 2_000;
 
 interface Meter {
   readonly sink: number;
   readonly source: number;
   readonly channels: number;
-  /** The number of its record stream, once there is one. */
+  /** The index of its record stream, once created. */
   stream?: number;
-  /** Whether its level is of a fragment that came since a level was last said. */
+  /** True if its level includes a fragment that came after the last sent level. */
   isHeld: boolean;
   hasFailed: boolean;
 }
 
 /**
- * All streams share one connection of their own, which ends when none is wanted: whatever becomes of a stream, nothing of it is left,
- * and it is no concern of the connection that the records come from. An end of that one has to be told by `stop`.
+ * All streams share one connection of their own, closed when none is wanted: then no stream can be left over, and a failure does not
+ * affect the main connection. When the main connection ends, `stop` must be called.
  */
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #tell: (level: string) => void;
-  /** By sink. */
+  /** By sink index. */
   readonly #meters = new Map<number, Meter>();
   #isWatched = false;
   #link: Link | undefined;
   #isReady = false;
-  /** One at a time: PipeWire leaves some of many unanswered. */
+  /** True while a stream is being created. One at a time: of many, PipeWire leaves some unanswered. */
   #isCreating = false;
-  /** As far as it is known, also of outputs that are not measured. */
+  /** Levels as far as known, also of outputs that are not measured. */
   #levels: Map<number, Peaks> = new Map();
   #told: string | undefined;
   #soon: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
-  /** How things were when a level was last told, or not. */
+  /** The pace when a level was last sent, or found unchanged. */
   #pace: keyof typeof PAUSES_MS = 'rest';
   #retry: NodeJS.Timeout | undefined;
 
-  /** `tell` takes the data of `audio.level`. */
+  /** `tell` sends the data of `audio.level`. */
   constructor(open: OpenLink, state: SoundState, tell: (level: string) => void) {
     this.#open = open;
     this.#state = state;
     this.#tell = tell;
   }
 
-  /** To be called once everything has been read. Without anybody who listens there is no connection, no stream and no timer. */
+  /** To be called once everything has been read. While nobody watches there is no connection, stream or timer. */
   watch(watched: boolean): void {
     this.#isWatched = watched;
     this.#told = undefined;
@@ -96,14 +95,14 @@ export class Meters {
     if (this.#isWatched) this.#follow();
   }
 
-  /** The sound server is lost: who listens is told that there are no outputs. */
+  /** The sound server is lost: watchers get a level without outputs. */
   stop(): void {
     if (!this.#isWatched) return;
     this.watch(false);
     this.#tell(levelText(new Map()));
   }
 
-  /** Opens and closes what is and is not wanted any more, and tells what this changes. */
+  /** Opens meters that are wanted, closes the others, and sends the resulting level. */
   #follow(): void {
     const playing = sounding(this.#state);
     const wanted = playing.slice(0, METERS_MAX_OUTPUTS);
@@ -175,7 +174,7 @@ export class Meters {
       this.#isCreating = false;
       if (result.ok) meter.stream = result.value.stream;
       else if (result.error.kind === 'server') this.#failed(meter);
-      // Without an answer nobody knows what there is.
+      // Without a reply it is unknown which streams exist.
       else return link.close({ kind: 'stopped' });
       if (this.#meters.get(index) !== meter) this.#end(link, meter);
       this.#follow();
@@ -185,12 +184,12 @@ export class Meters {
   #end(link: Link, { stream }: Meter): void {
     if (stream === undefined) return;
     link.request('DELETE_RECORD_STREAM', { stream }, (result) => {
-      // The server's error says that there is none, which is what is wanted.
+      // A server's error means that there is no such stream, which is the wanted result.
       if (!result.ok && result.error.kind !== 'server') link.close({ kind: 'stopped' });
     });
   }
 
-  /** Nobody knows: what is told next does not hold them. */
+  /** Forgets levels that are unknown now; the next sent level leaves them out. */
   #loseLevels(sinks: readonly SinkInfo[]): void {
     for (const { index } of sinks) this.#levels.delete(index);
   }
@@ -221,14 +220,14 @@ export class Meters {
     if (meter === undefined) return;
     const before = this.#levels.get(meter.sink);
     const newest = peaksOf(fragment, meter.channels);
-    // At rest nothing is paused: what brings nothing new, 40 times a second, goes no further.
+    // At rest the link is not paused: unchanged fragments, 40 times a second, stop here.
     if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
     this.#levels.set(meter.sink, meter.isHeld && before !== undefined ? heldPeaks(before, newest) : newest);
     meter.isHeld = true;
     this.#say();
   }
 
-  /** When all has been read that has come: at once when nothing was told lately, else as soon as it may be. */
+  /** Sends after everything received has been read: at once after a rest, else when the pause ends. */
   #say(): void {
     if (this.#pause !== undefined) return;
     this.#soon ??= setImmediate(() => {
@@ -237,7 +236,7 @@ export class Meters {
     });
   }
 
-  /** Not again what was told last. Until something may be told again nothing is read, which saves three of four wake-ups. */
+  /** Sends only a changed level. During the pause nothing is read, which saves three of four wake-ups. */
   #sayNow(): void {
     for (const meter of this.#meters.values()) meter.isHeld = false;
     this.#levels = levelsNow(this.#state, this.#levels);

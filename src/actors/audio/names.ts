@@ -1,17 +1,17 @@
-// Names of clients: what a stream is called, and that no two live ones are called the same (docs/http-api.md, "Names of clients").
-// Pure. Knows nothing of the server's records beyond a name and a property list.
+// Client names: how a stream is called, with no two live streams of the same name (docs/http-api.md, "Names of clients").
+// Pure. It knows only a name and a property list of the server's records.
 
 import { capped } from '../text.js';
 
-/** A media.name may hold a whole article (60 000 characters pass both servers): UTF-16 units that are kept. */
+/** UTF-16 units kept of a name: a media.name may hold a whole article (60 000 characters pass both servers). */
 export const NAME_MAX_UNITS = 1024;
 
-/** What PulseAudio writes where a stream has no media.name. */
+/** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_NO_NAME = '(null)';
 
 export type Props = Readonly<Record<string, string>>;
 
-/** The name that a stream would have if it were alone: media.name, application.name, the binary, or `stream`. */
+/** The name a stream gets if no other has it: media.name, application.name, the binary, or `stream`. */
 export function wantedName(name: string | undefined, props: Props): string {
   const own = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
   const wanted = own || props['application.name'] || props['application.process.binary'] || 'stream';
@@ -19,9 +19,9 @@ export function wantedName(name: string | undefined, props: Props): string {
 }
 
 /**
- * The names in use. A stream whose wanted name is taken becomes `NAME #ID`, and keeps that for its life, whatever
- * it is called later; one that has its wanted name follows it (a player changes its media.name with each song),
- * and becomes `NAME #ID` the first time that the new one is taken.
+ * The names in use. A stream whose wanted name is taken becomes `NAME #ID` and keeps that for life, even if its own name changes.
+ * Other streams follow their wanted name (a player changes its media.name with each song) and become `NAME #ID` the first time
+ * that a new one is taken.
  */
 export class ClientNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
@@ -34,14 +34,14 @@ export class ClientNames {
     this.release(id);
     const numbered = this.#owners.has(wanted);
     let name = numbered ? `${wanted} #${id}` : wanted;
-    // Somebody may be called `X #7` by itself; each turn of the loop passes one live stream, so it ends.
+    // A stream may itself be called `X #7`; each turn of the loop passes one live stream, so the loop ends.
     while (this.#owners.has(name)) name = `${name} #${id}`;
     this.#byId.set(id, { name, numbered });
     this.#owners.set(name, id);
     return name;
   }
 
-  /** Frees the name of a stream that wants another one now. One with a number keeps it. */
+  /** Frees the name of a stream that now wants another one; a numbered name is kept. */
   vacate(id: number, wanted: string): void {
     const held = this.#byId.get(id);
     if (held !== undefined && !held.numbered && held.name !== wanted) this.release(id);

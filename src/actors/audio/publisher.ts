@@ -1,5 +1,5 @@
-// What has been published, and publishing only what differs from it: one JSON text per changed record, encoded once.
-// It may not talk to the server and decides nothing about the records' content (view.ts does).
+// Publishes records that differ from what was published before: one JSON text per changed record, encoded once.
+// It must not talk to the server and does not decide the records' content (view.ts does).
 
 import type { Collection } from '../../protocol/actor/collections.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -10,8 +10,8 @@ import { audioServerRecord, clientRecord, kindOfServer, outputRecord, ShownProps
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * UTF-16 units of a record's JSON. What the codec keeps of a stream takes no more, but in control characters, of which JSON makes
- * six each: such a record is told without its properties.
+ * UTF-16 units of a record's JSON. The codec's bounds keep a stream's record below it, unless it is full of control characters, which
+ * JSON writes as six each: such a record is published without its properties.
  */
 const JSON_MAX_UNITS = 16 * 1024;
 
@@ -22,9 +22,9 @@ export class SoundPublisher {
   readonly #wishes: OutputWishes;
   readonly #texts = new Map<string, string>();
   readonly #shown = new ShownProps();
-  /** What each client was last called. */
+  /** The published name of each client. */
   readonly #names = new Map<number, string>();
-  /** Of what as many are known as may be, or half of them have not gone since. */
+  /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
   constructor(publish: Sink, wishes: OutputWishes = NO_WISHES) {
@@ -32,15 +32,15 @@ export class SoundPublisher {
     this.#wishes = wishes;
   }
 
-  /** Nothing is published any more: leaving `up` has removed it all. */
+  /** Forgets what was published: leaving `up` has removed all of it. */
   forget(): void {
     this.#texts.clear();
     this.#names.clear();
   }
 
   /**
-   * Publishes what the state says has changed. Removals go first, so that a name is free before it is given again; a client
-   * with another name is removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
+   * Publishes the state's changes. Removals go first, so that a name is free before it is given again; a renamed client is first
+   * removed under its old name, by which others know it (docs/http-api.md, "Names of clients").
    */
   update(state: SoundState): void {
     const { server } = state;

@@ -1,33 +1,33 @@
-// Decides what to read after the server's events. Pure: it holds what is dirty and what is under way, and says what
-// to ask next; the asking is done elsewhere. Events are hints only (PipeWire drops and merges them), never data.
+// Decides what to read after the server's events. Pure: it tracks dirty and running reads and returns the next ones; others send the
+// requests. Events are only hints (PipeWire drops and merges them), never data.
 
-/** More records than this, dirty or being read, are read as one list, which costs about as much. Per kind. */
+/** Per kind: above this number of dirty or running records the whole list is read instead, which costs about as much. */
 export const BURST_MAX_RECORDS = 16;
 
-/** Removals remembered while a list is under way; beyond it the list is read again instead. */
+/** Removals remembered while a list is being read; beyond this the list is read again instead. */
 export const REMOVALS_MAX_RECORDS = 4096;
 
 export type RecordKind = 'sink' | 'input';
 
-/** What is read: records, or the server's info, of which there is one and no list. */
+/** Kinds that can be read: records, or the server's info, which is single and has no list. */
 export type ReadKind = RecordKind | 'server';
 
-/** One request for reading; without an index, of all there is of the kind. */
+/** One read request; without an index it reads the whole list. */
 export interface Read {
   readonly of: ReadKind;
   readonly index?: number;
 }
 
 /**
- * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an
- * old single one behind a new list would undo it. An event that comes while its record is being read asks for no more: both servers
- * write what they say of it in the order in which they know it, so that the reply is newer.
+ * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an old single one after a
+ * new list would undo it. An event that comes while its record is being read needs no further read: both servers send events and
+ * replies about a record in order, so the reply is newer.
  */
 export class Refetch {
   readonly #of: ReadKind;
   readonly #dirty = new Set<number>();
   readonly #underWay = new Set<number>();
-  /** Removed since the reads under way began: what those answer about them is the past. */
+  /** Removed since the running reads began; their replies about these records are outdated. */
   readonly #removed = new Set<number>();
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
   #listAgain = false;
@@ -37,25 +37,25 @@ export class Refetch {
     this.#of = of;
   }
 
-  /** Everything: at connect, once a minute, and after anything odd. */
+  /** Marks everything: at connect, once a minute, and after anything odd. */
   markAll(): void {
     if (this.#list === 'under way') this.#listAgain = true;
     else this.#list = 'wanted';
     this.#dirty.clear();
   }
 
-  /** An event says that the record has changed. */
+  /** Handles an event that says the record has changed. */
   changed(index: number): void {
     const isBeingRead = this.#underWay.has(index) && !this.#removed.has(index);
     if (!isBeingRead) this.mark(index);
   }
 
-  /** This record is not read by itself for now: a command changes it, and has it read when it is done. */
+  /** Keeps this record from being read for now: a command changes it and reads it when done. */
   hold(index: number | undefined): void {
     this.#held = index;
   }
 
-  /** To be read, by a request that begins after this call. */
+  /** Has the record read by a request that begins after this call. */
   mark(index: number): void {
     if (this.#list === 'wanted' || this.#listAgain) return;
     this.#dirty.add(index);
@@ -69,7 +69,7 @@ export class Refetch {
     else this.markAll();
   }
 
-  /** What to ask now. Each read that is handed out must be settled, however it ends. */
+  /** Returns the reads to request now. Each of them must be settled, however it ends. */
   take(): readonly Read[] {
     if (this.#list === 'under way') return [];
     if (this.#list === 'wanted') {
@@ -87,13 +87,13 @@ export class Refetch {
     return reads;
   }
 
-  /** True when the reply may be believed; false when the record was removed meanwhile. */
+  /** True when the reply is valid; false when the record was removed meanwhile. */
   settleOne(index: number): boolean {
     this.#underWay.delete(index);
     return !this.#removed.delete(index);
   }
 
-  /** Answers with the records that were removed meanwhile, which the list must not bring back. */
+  /** Returns the records removed meanwhile, which the list must not bring back. */
   settleList(): ReadonlySet<number> {
     const past = new Set(this.#removed);
     this.#removed.clear();

@@ -1,7 +1,6 @@
-// The sound server's files: where its socket and its cookie may lie, reading the one and waiting for the other. Looked for anew at
-// each attempt, because a login or a unit may change what exists while the daemon waits. Whether anybody listens at a socket is
-// found out by connecting. The cookie's bytes go to the server and to the one route that serves them, never into a log or a
-// detail (docs/security.md, "What the daemon defends").
+// Finds the sound server's socket and cookie, reads the cookie, and waits for a socket; at each attempt anew, because a login or a unit
+// may create them meanwhile. It does not connect. The cookie's bytes go only to the server and to the one route that serves them, never
+// into a log or a detail (docs/security.md, "What the daemon defends").
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
@@ -10,8 +9,8 @@ import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
 
 /**
- * One value of `PULSE_SERVER` for this machine, as libpulse reads it: addresses separated by white space, each perhaps preceded by the
- * machine it is meant for in braces. An absolute path is a unix socket's.
+ * The addresses in `PULSE_SERVER` for this machine, as libpulse reads it: separated by white space, each with an optional machine id in
+ * braces before it. An absolute path is a unix socket's.
  */
 function addressesIn(value: string, machineId: string | undefined): string[] {
   const addresses: string[] = [];
@@ -24,8 +23,8 @@ function addressesIn(value: string, machineId: string | undefined): string[] {
 }
 
 /**
- * Where `PULSE_SERVER` leads programs, and nobody who looks at `candidatePaths`: to an address of another kind, or, where all are
- * another machine's, to no server at all.
+ * The server that `PULSE_SERVER` gives to other programs but that `candidatePaths` ignores: an address of another kind, or the whole
+ * value when all its addresses are for other machines.
  */
 export function otherServer({ PULSE_SERVER: value = '' }: Variables, machineId?: string): string | undefined {
   const addresses = addressesIn(value, machineId);
@@ -33,7 +32,7 @@ export function otherServer({ PULSE_SERVER: value = '' }: Variables, machineId?:
   return isForOthers ? value.trim() : addresses.find((address) => !isAbsolute(address));
 }
 
-/** Undefined where it cannot be read: then addresses for other machines are not told apart. */
+/** Undefined if unreadable: then addresses for other machines cannot be recognized. */
 export function readMachineId(): string | undefined {
   try {
     return readFileSync('/etc/machine-id', 'utf8').trim();
@@ -44,8 +43,8 @@ export function readMachineId(): string | undefined {
 
 /**
  * Socket paths in the order in which they are tried; never empty. Other kinds of address (tcp) are left out: this daemon controls
- * its own node. A unix path in `PULSE_SERVER` excludes the others,
- * as in libpulse: the administrator has named the server, and another one would be the wrong one.
+ * its own node. As in libpulse, a unix path in `PULSE_SERVER` excludes the others: the administrator has named the server, and
+ * another one would be wrong.
  */
 export function candidatePaths(env: Variables, uid: number, machineId?: string): readonly string[] {
   const named = addressesIn(env['PULSE_SERVER'] ?? '', machineId).filter(isAbsolute);
@@ -55,19 +54,16 @@ export function candidatePaths(env: Variables, uid: number, machineId?: string):
   return runtime ? [...new Set([`${runtime}/native`, usual])] : [usual];
 }
 
-/** A socket is whole as soon as it is there: no time to settle. */
+/** A socket is complete as soon as it exists, so no time to settle is needed. */
 const SETTLE_MS = 0;
 
-/** A socket to wait for, with its `fileIdentity` before the attempt that failed: a server that restarts leaves another one. */
+/** A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new one. */
 export interface AwaitedSocket {
   readonly path: string;
   readonly before: string | undefined;
 }
 
-/**
- * Waits for `delayMs`, or less if a socket appears or is replaced. Resolves to whether one did; at once, to false, when
- * the signal is aborted.
- */
+/** Waits for `delayMs`. Resolves to true sooner if a socket appears or is replaced; to false at once if the signal is aborted. */
 export function socketOrDelay(
   awaited: readonly AwaitedSocket[],
   delayMs: number,
@@ -89,15 +85,15 @@ export function socketOrDelay(
       return new PathWatch(path, onChange, { settleMs: SETTLE_MS });
     });
     signal.addEventListener('abort', aborted);
-    // What happened before the watches were set is not told by them.
+    // The watches do not report changes made before they were set.
     const appeared = awaited.some(({ path, before }) => ![undefined, before].includes(fileIdentity(path)));
     if (signal.aborted || appeared) end(!signal.aborted);
   });
 }
 
 /**
- * Calls `replaced`, once, when another file lies at `path` than now: a server that hangs in the handshake must not keep us
- * from the one that has taken its place. Answers with what ends the watch.
+ * Calls `replaced`, once, when `path` leads to another file than now: a server that hangs in the handshake must not keep us from the
+ * one that has taken its place. Returns a function that ends the watch.
  */
 export function onReplaced(path: string, replaced: () => void): () => void {
   const before = fileIdentity(path);
@@ -113,18 +109,18 @@ export function onReplaced(path: string, replaced: () => void): () => void {
 /** Both servers refuse any other length, even where they do not compare the content. */
 export const COOKIE_BYTES = 256;
 
-/** Places to look, in libpulse's order. `home` is '' where there is none: then only what is named by the environment is left. */
+/** Paths in libpulse's order. `home` is '' if there is none: then only paths from the environment are left. */
 export function cookiePaths(env: Variables, home: string): readonly string[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   const named = env['PULSE_COOKIE'];
   const usual = [join(config, 'pulse', 'cookie'), join(home, '.pulse-cookie')];
-  // A relative name is taken below the configuration directory, as libpulse does.
+  // libpulse takes a relative name below the configuration directory.
   const places = named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
-  // What is relative all the same would be looked for wherever the daemon was started.
+  // A path that is still relative would depend on the directory in which the daemon was started.
   return places.filter((path) => isAbsolute(path));
 }
 
-/** The first file of the right size; one that is missing, of another kind or of another size is passed over. */
+/** The first file of the right size; files that are missing, not regular or of another size are skipped. */
 export async function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   for (const path of paths) {
     const file = await readSmallFile(path, COOKIE_BYTES);
@@ -134,8 +130,8 @@ export async function readCookie(paths: readonly string[]): Promise<Uint8Array |
 }
 
 /**
- * Reads the cookie for everybody who wants it, once at a time: where the home is on a network that does not answer, each reading
- * holds one of the few threads that the process has for files, and that may be for ever.
+ * Reads the cookie for all callers, one read at a time: if the home is on a network disk that does not answer, each read blocks one of
+ * the process's few file threads, perhaps for ever.
  */
 export class CookieReader {
   readonly #readAnew: () => Promise<Uint8Array | undefined>;
@@ -148,7 +144,7 @@ export class CookieReader {
     this.#waitMs = waitMs;
   }
 
-  /** undefined when there is none, or none in time. */
+  /** Undefined when there is no cookie, or none in time. */
   read(): Promise<Uint8Array | undefined> {
     this.#reading ??= this.#readAnew().finally(() => {
       this.#reading = undefined;

@@ -1,5 +1,5 @@
-// The sound server as last read: its info, sinks and sink inputs by index, and which of the published records have
-// changed. Pure: no socket, no clock. It outlives a connection to a server that lives on, so that names and balances do.
+// The sound server as last read: its info, sinks and sink inputs by index, and which published records have changed. Pure: no socket,
+// no clock. It outlives a connection if the server lives on, so that names and balances are kept.
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
@@ -8,17 +8,17 @@ import { ClientNames, wantedName } from './names.js';
 import type { RecordKind } from './refetch.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
-/** Channels as parts of the loudest one, each 0..1. */
+/** Each channel as a part of the loudest one, 0..1. */
 export type Balance = readonly number[];
 
-/** Raw channels of a balance whose loudest one is given. */
+/** Raw channel volumes of a balance, for a given loudest channel. */
 export function channelsOf(balance: Balance, loudest: number): number[] {
   return balance.map((part) => Math.round(part * loudest));
 }
 
 /**
- * What to remember of a target's balance after its channels were seen. Silence says nothing about balance, so the
- * memory survives it; and it also survives our own rounding, or quiet volumes would wear it away.
+ * The balance to remember after a target's channels were read. Silence shows no balance, so the old one is kept; it is also kept when
+ * the channels differ only by our own rounding, or quiet volumes would wear it away.
  */
 export function rememberBalance(
   before: Balance | undefined,
@@ -32,7 +32,7 @@ export function rememberBalance(
   return channels.map((raw) => raw / loudest);
 }
 
-/** A record with what must outlive its next reading: the balance, which silence would lose. */
+/** A record together with its balance, which a reading of silent channels would lose. */
 export interface HeldRecord<R> {
   readonly info: R;
   readonly balance: Balance | undefined;
@@ -44,7 +44,7 @@ export interface Changed {
   readonly inputs: ReadonlySet<number>;
 }
 
-/** `SinkInfo.state` of a sink that is awake: running or idle. Others sleep, or are being made. */
+/** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
 
 interface Leveled {
@@ -77,7 +77,7 @@ export class SoundState {
     this.#wishes = wishes;
   }
 
-  /** The most that commands may set a sink's volume to, 0..1; undefined: there is no limit. */
+  /** The highest volume that commands may set on a sink, 0..1; undefined means no limit. */
   volumeLimitOf({ name }: SinkInfo): number | undefined {
     return wishFor(this.#wishes, name).volumeLimit;
   }
@@ -95,9 +95,9 @@ export class SoundState {
   }
 
   /**
-   * To be called when a connection begins, before anything is put. `cookie`: of the server's info, a random number of its life,
-   * the same as long as it gives no index twice (PulseAudio 16 and 17; PipeWire 0.3.65 and 1.4, where it is the core's, and
-   * a pipewire-pulse that is started anew goes on counting: measured). Another life shares nothing with the one before.
+   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a random number that stays
+   * the same as long as no index is given twice (PulseAudio 16 and 17; PipeWire 0.3.65 and 1.4, where it is the core's, and a
+   * restarted pipewire-pulse continues the same numbers: measured). With another cookie all old state is dropped.
    */
   enterLife(cookie: number): void {
     if (this.#serverInfo?.cookie === cookie) return;
@@ -111,7 +111,7 @@ export class SoundState {
   putServer(info: ServerInfo): void {
     this.#serverInfo = info;
     this.#changed.server = true;
-    // The default may have moved: both the old and the new one change. Sinks are few.
+    // The default may have moved, which changes both the old and the new one. Sinks are few, so all are marked.
     for (const index of this.#sinkMap.keys()) this.#changed.sinks.add(index);
   }
 
@@ -132,7 +132,7 @@ export class SoundState {
     this.#changed.inputs.add(info.index);
   }
 
-  /** What a sink's channels are to one another, as they were set: silent ones do not show it. */
+  /** Stores a sink's balance as it was set, because silent channels do not show it. */
   putBalance(sink: number, balance: Balance): void {
     const held = this.#sinkMap.get(sink);
     if (held !== undefined) this.#sinkMap.set(sink, { ...held, balance });
@@ -150,23 +150,23 @@ export class SoundState {
     }
   }
 
-  /** Takes a whole list for the truth, but for the records in `past`, which were removed after it was made. */
+  /** Replaces all sinks by a list, except the records in `past`, which were removed after the list was made. */
   replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
     const live = list.filter((info) => !past.has(info.index));
     this.#removeOthers('sink', this.#sinkMap, live);
     for (const info of live) this.putSink(info);
   }
 
-  /** As `replaceSinks`. In the order of the ids, so that of two streams of one name the older one has it to itself. */
+  /** Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it unnumbered. */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
     const live = list.filter((info) => !past.has(info.index)).sort((a, b) => a.index - b.index);
     this.#removeOthers('input', this.#inputMap, live);
-    // All at once: a name that nobody holds by the end of this list is free for whoever comes first in it.
+    // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants it.
     for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);
   }
 
-  /** The default sink, if there is one that exists: servers name ghosts (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
+  /** The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
   defaultSink(): HeldRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.#serverInfo?.defaultSink);
   }
@@ -175,13 +175,13 @@ export class SoundState {
     return this.#names.nameOf(index);
   }
 
-  /** By id, else by exact name: a name that consists of digits is reachable unless it is also somebody's id. */
+  /** By id, else by exact name: a name made of digits is found unless it is also an id. */
   findSink(ref: string): HeldRecord<SinkInfo> | undefined {
     const id = asId(ref);
     return (id === undefined ? undefined : this.#sinkMap.get(id)) ?? this.#sinkNamed(ref);
   }
 
-  /** By id, else by the unique name. */
+  /** By id, else by unique name. */
   findInput(ref: string): HeldRecord<SinkInputInfo> | undefined {
     const id = asId(ref);
     const byId = id === undefined ? undefined : this.#inputMap.get(id);
@@ -190,17 +190,17 @@ export class SoundState {
     return named === undefined ? undefined : this.#inputMap.get(named);
   }
 
-  /** Whether no reading in this life of the server has shown the sink awake, and nobody has tried to wake it in vain. */
+  /** True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed. */
   mayWake(index: number): boolean {
     return this.#sinkMap.has(index) && !this.#awake.has(index);
   }
 
-  /** The sink could not be woken: each further attempt would take as long. */
+  /** Records that the sink could not be woken: each further attempt would take as long. */
   letSleep(index: number): void {
     if (this.#sinkMap.has(index)) this.#awake.add(index);
   }
 
-  /** What changed since the last call. */
+  /** The changes since the last call. */
   takeChanged(): Changed {
     const taken = this.#changed;
     this.#changed = { server: false, sinks: new Set(), inputs: new Set() };

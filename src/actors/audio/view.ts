@@ -1,4 +1,4 @@
-// Sound server records -> the records that clients see (docs/http-api.md, "Records"). Pure; optional fields are absent, never null.
+// Turns sound server records into the records that clients see (docs/http-api.md, "Records"). Pure; optional fields are absent, not null.
 
 import type {
   AudioServerRecord,
@@ -14,16 +14,16 @@ import { NAME_MAX_UNITS, type Props } from './names.js';
 import type { HeldRecord } from './state.js';
 import type { OutputWish } from './wishes.js';
 
-/** Properties are free text of strangers: bounds on how many of them pass, the first in alphabetical order. */
+/** Properties are untrusted free text, so their number is bounded: the first in alphabetical order are kept. */
 export const PROPS_MAX_ENTRIES = 128;
 
-/** PA_SINK_NETWORK, as libpulse's def.h has it. */
+/** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
 const SINK_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 
-/** How PipeWire's sound server introduces itself; its protocol-level version is a constant, the true one stands here. */
+/** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
 const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
 
 export function kindOfServer(server: ServerInfo): SoundServerKind {
@@ -33,13 +33,13 @@ export function kindOfServer(server: ServerInfo): SoundServerKind {
 const excerpt = (text: string): string => capped(text, NAME_MAX_UNITS);
 
 /**
- * Property lists as they are shown, each made once: a list that is said again is the same object (list-cache.ts), and it takes
- * half of the time that a record's text does (measured).
+ * Property lists as shown, each built once: an unchanged list is the same object again (list-cache.ts), and building it takes half of the
+ * time of a record's text (measured).
  */
 export class ShownProps {
   readonly #made = new WeakMap<Props, Record<string, string>>();
 
-  /** In a fixed order, because a server may list the same properties in another one and that is no change. */
+  /** Keys are sorted: a server may list the same properties in another order, and that is no change. */
   of(props: Props): Record<string, string> {
     const known = this.#made.get(props);
     if (known !== undefined) return known;
@@ -50,10 +50,10 @@ export class ShownProps {
   }
 }
 
-/** A record to be encoded: what it does not have is undefined, which its text leaves out. */
+/** A record to be encoded: absent fields are undefined, which JSON.stringify leaves out. */
 type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
-/** Nothing at all when there is no value to show. */
+/** Undefined when there is no value to show. */
 function optional(value: string | undefined): string | undefined {
   return value ? excerpt(value) : undefined;
 }
@@ -81,7 +81,7 @@ export function audioServerRecord(
   };
 }
 
-/** What an output's record takes from elsewhere than its own sink. */
+/** The parts of an output's record that do not come from its sink. */
 export interface OutputSurroundings {
   readonly isDefault: boolean;
   readonly wish: OutputWish;
@@ -107,7 +107,7 @@ export function outputRecord(
     active_port: optional(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silence has no balance of its own: the remembered one is shown.
+    // Silence has no balance of its own, so the remembered one is shown.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info) : undefined,
     volume_limit: wish.volumeLimit,
@@ -115,20 +115,20 @@ export function outputRecord(
   };
 }
 
-/** The label takes the place of the nick that a device brings along: so clients can tell which of the two they see. */
+/** Removes the device's nick where a label replaces it, so that clients can tell which of the two they see. */
 function withoutNick(props: Record<string, string>): Record<string, string> {
   const { 'node.nick': _node, 'device.nick': _device, ...others } = props;
   return others;
 }
 
-/** What a client's record takes from elsewhere than its own sink input. */
+/** The parts of a client's record that do not come from its sink input. */
 export interface ClientSurroundings {
   readonly kind: SoundServerKind;
   readonly name: string;
   readonly output: string | undefined;
 }
 
-/** Whether a stream's volume means anything: not for passthrough. */
+/** False for passthrough streams: their volume means nothing. */
 export function hasVolume(info: SinkInputInfo): boolean {
   return info.hasVolume && info.volume.length > 0;
 }

@@ -1,7 +1,4 @@
-// Wakes an output that keeps its volume to itself, before the first command on it is planned. A virtual output of PipeWire 1.4
-// that has never been awake is shown at 100 %, whatever WirePlumber has restored, and accepts a volume or a mute that it reports
-// nowhere: a step would be counted from the wrong volume. Capturing its monitor for a moment is enough: with the first reading that
-// is idle or running comes the true volume, and from then on changes are reported at once, also asleep (measured, 12 of 12 times).
+// Wakes a virtual output of PipeWire 1.4 by a short capture of its monitor, before the first command on it is planned.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link, LinkEvents } from '../dial.js';
@@ -9,15 +6,17 @@ import { peakStream } from './levels.js';
 import type { SoundState } from './state.js';
 import { kindOfServer } from './view.js';
 
-/** One more connection to the same server. */
+/** Opens one more connection to the same server. */
 export type OpenLink = (events: LinkEvents) => Link;
 
 /** PA_CHANNEL_POSITION_MONO. */
 const MONO = 0;
 
 /**
- * Whether the output keeps its volume and mute to itself. What belongs to a card has them there, asleep or not (the flag
- * PA_SINK_HARDWARE says nothing: PipeWire 1.4.2 gives it to its null sinks, too).
+ * True if the output hides its volume and mute. A virtual one of PipeWire 1.4 that was never awake is shown at 100 %, whatever WirePlumber
+ * restored, and reports no accepted volume or mute, so a step would start from the wrong volume. Its first reading as idle or running has
+ * the true volume; later changes are reported at once, also asleep (measured: 12 of 12). An output of a card always reports them, asleep
+ * or not (the flag PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
  */
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   const { server } = state;
@@ -26,18 +25,18 @@ export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
 }
 
 /**
- * Each capture has a connection of its own and ends with it: whatever becomes of the capture, nothing of it is left, and it is no
- * concern of the connection that the records come from.
+ * Each capture has a connection of its own and ends with it: then no stream can be left over, and a failure does not affect the main
+ * connection.
  */
 export class Waker {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #limitMs: number;
   readonly #ended: () => void;
-  /** By the sink that is captured. */
+  /** By the index of the captured sink. */
   readonly #captures = new Map<number, Link>();
 
-  /** `ended` is called each time when a sink keeps nothing back any more, or will not wake: after `limitMs` at the latest. */
+  /** `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
   constructor(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
     this.#open = open;
     this.#state = state;
@@ -45,7 +44,7 @@ export class Waker {
     this.#ended = ended;
   }
 
-  /** Whether the sink has to be waited for; if so, it is being woken. */
+  /** True if a command must wait for the sink; starts waking it if needed. */
   isWaking(index: number): boolean {
     if (!this.#captures.has(index) && this.#isAsleep(index)) this.#wake(index);
     return this.#captures.has(index);

@@ -1,4 +1,4 @@
-// What the configuration wants of each output: what it is called, how loud it may become, and whether pages leave it out. Pure.
+// The configuration's wishes for each output: its label, its volume limit, and whether pages leave it out. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 
@@ -14,7 +14,7 @@ export interface OutputWish {
 
 export const NO_WISHES: OutputWishes = { outputs: {} };
 
-/** `name`: the sink's. */
+/** `name`: the sink's name. */
 export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
   const { label, hidden } = given(outputs, name) ?? {};
   return {

@@ -9,7 +9,7 @@ import { readMachineId } from './server-files.js';
 
 export default function work(task: ActorTask<AudioSettings>): Promise<void> {
   return runActor<'audio'>(task, (settings, publish) => {
-    // Not os.userInfo(): a user need not stand in the user database.
+    // Not os.userInfo(), which fails for a user who is not in the user database.
     const uid = process.getuid?.() ?? 0;
     const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
     const backend = new AudioBackend(settings, context, publish);
@@ -18,5 +18,5 @@ export default function work(task: ActorTask<AudioSettings>): Promise<void> {
   });
 }
 
-/** Called before there are settings, so that this module is loaded by then. There is nothing else to prepare. */
+/** Called before there are settings, so that this module is loaded by then. Nothing else needs preparation. */
 export const warmUp = (): undefined => undefined;
