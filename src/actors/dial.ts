@@ -1,14 +1,14 @@
-// A unix socket on one side, a Session on the other: moves bytes, keeps the deadlines, and ends both together.
-// It knows no records and no policy; whether and when to dial again is the caller's business.
+// Joins a unix socket and a Session: moves bytes, keeps the deadlines, and ends both together.
+// It knows no records and no policy; the caller decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
 import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/** Requests that the server has not taken from the socket. More than a few kB means that it has stopped reading. */
+/** Request bytes that the server has not read from the socket. More than a few kB means that it has stopped reading. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
-/** What is taken from the socket at a time, into one buffer: nothing of it is kept, and a buffer for each read costs as much as the read. */
+/** All reads share one buffer of this size, because nothing of it is kept and a new buffer costs as much as the read. */
 const READ_BYTES = 64 * 1024;
 
 export interface DialOptions {
@@ -19,11 +19,11 @@ export interface DialOptions {
 }
 
 export interface LinkEvents extends SessionEvents {
-  /** What came at one time has been told, and what was asked meanwhile leaves with what is asked now. */
+  /** Called after all events of one read; requests made in between are sent together with those made here. */
   onRead?(): void;
 }
 
-/** A connection, from before it is open until it has ended. */
+/** A connection, from dialling until its end. */
 export class Link {
   readonly #socket: Socket;
   readonly #session: Session;
@@ -32,7 +32,7 @@ export class Link {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  /** Dials. Every end of it, also that there never was a connection, arrives as one `onClosed`, never from within this call. */
+  /** Dials. Every end, also a failed attempt, is reported by one `onClosed`, never from within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
     this.#onRead = events.onRead;
     this.#session = new Session(options.session, {
@@ -67,12 +67,12 @@ export class Link {
     if (!this.#isReading) this.#flush();
   }
 
-  /** Ends the connection; `onClosed` is called with the reason unless it has been already. */
+  /** Ends the connection; `onClosed` gets the reason, unless the connection has ended already. */
   close(reason: ClosedReason): void {
     this.#session.close(reason);
   }
 
-  /** Leaves what comes with the kernel until `resume`, also the end of the connection. */
+  /** Leaves received data in the kernel until `resume`; the connection's end is also noticed only then. */
   pause(): void {
     this.#socket.pause();
   }
@@ -97,7 +97,7 @@ export class Link {
   #flush(): void {
     const output = this.#session.takeOutput();
     if (output.length > 0 && !this.#socket.destroyed) {
-      // One write, which costs a third of a corked one.
+      // One write costs a third of a corked one.
       this.#socket.write(concatenated(output));
       if (this.#socket.writableLength > UNSENT_MAX_BYTES) this.#fail('the sound server does not read');
     }
@@ -105,8 +105,8 @@ export class Link {
   }
 
   /**
-   * One timer for all deadlines. It may fire early, when what it was set for was answered, but never late: an answer leaves it be, or
-   * each request would set one anew.
+   * One timer serves all deadlines. It may fire early, when its request was already answered, but never late: an answer does not change
+   * it, or each request would set a new timer.
    */
   #keepDeadline(): void {
     const at = this.#session.nextDeadline();

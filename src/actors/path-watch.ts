@@ -1,24 +1,23 @@
-// Says "look again" when what lies at a path may be another file now: through the directory in which it lies, so that renames over
-// it are seen, or, while that is not there, through the nearest one above it that is. What else changes on the way, behind links
-// and on disks that tell nothing, the slow look finds. It opens nothing.
+// Reports when the file at a path may be another one: watches its directory, so that renames over it are seen, or the nearest existing
+// directory above. A slow poll finds changes that the watch misses (behind links, on disks without notifications). It opens nothing.
 
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
-/** Directories may come and go while a watch is being set; after so many tries the slow look must do. */
+/** Directories may come and go while a watch is being set; after so many tries the slow poll must do. */
 const ARM_MAX_TRIES = 8;
 const SLOW_LOOK_MS = 60_000;
 
 export interface PathWatchOptions {
-  /** In ms. A burst of changes is one; a file that is being written in place is given this time to be finished. */
+  /** In ms. Joins a burst of changes into one; also gives a file that is being written in place time to be finished. */
   readonly settleMs: number;
   /** In ms. */
   readonly slowLookMs?: number;
-  /** It sets no watch but by `arm`: for a disk that may not answer, which would hold whoever looks at it. */
+  /** If true, only `arm` sets a watch: for a disk that may not answer and would block every access. */
   readonly byHand?: boolean;
 }
 
-/** undefined when there is nothing that we may look at: EACCES and ENOTDIR are as good as absent. */
+/** Undefined if nothing is accessible there: EACCES and ENOTDIR count as absent. */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -27,7 +26,7 @@ function statOf(path: string): BigIntStats | undefined {
   }
 }
 
-/** Which file, in which state, a path leads to now; undefined when there is none. One that is made anew is another one. */
+/** Identifies the file at a path and its state; undefined if there is none. A file that was created anew has another identity. */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
   return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
@@ -35,11 +34,11 @@ export function fileIdentity(path: string): string | undefined {
 
 interface Directory {
   readonly path: string;
-  /** What happens inside of it leaves it the same one. */
+  /** Does not depend on the directory's content. */
   readonly identity: string;
 }
 
-/** The one in which a file lies, or would lie next. */
+/** The file's directory, or the nearest existing one above it. */
 function directoryOf(path: string): Directory {
   const directory = dirname(path);
   const stat = statOf(directory);
@@ -73,7 +72,7 @@ export class PathWatch {
     this.#forget();
   }
 
-  /** Watches the directory as it is now; again until nothing changed while the watch was being set. What changes then is told. */
+  /** Watches the present directory; repeats until nothing changed while the watch was being set. Later changes are reported. */
   arm(): void {
     for (let tries = 0; tries < ARM_MAX_TRIES && !this.#closed; tries++) {
       const directory = directoryOf(this.#path);
@@ -82,11 +81,11 @@ export class PathWatch {
       this.#forget();
       try {
         const watcher = watch(path, (_, name) => this.#stirred(path, name));
-        // The kernel may end a watch by itself; the slow look goes on without it.
+        // The kernel may end a watch by itself; the slow poll goes on without it.
         watcher.on('error', () => watcher.close());
         this.#watched = { ...directory, watcher };
       } catch {
-        return; // No permission, no free watch, or gone: the slow look tries again.
+        return; // No permission, no free watch, or gone: the slow poll tries again.
       }
     }
   }
@@ -98,7 +97,7 @@ export class PathWatch {
 
   #stirred(directory: string, name: string | null): void {
     const [next] = relative(directory, this.#path).split(sep);
-    // By its own name a directory is removed, or renamed.
+    // An event with the directory's own name means that it was removed or renamed.
     if (this.#closed || ![null, next, basename(directory)].includes(name)) return;
     this.#settling ??= setTimeout(() => this.#stir(), this.#options.settleMs);
   }

@@ -1,6 +1,5 @@
-// What every actor has in common: it answers pings, speaks in batches and stops when told; a backend's turns commands into answers, a
-// bridge's takes in what it is told and asks. It knows none of them, and it never catches what an actor throws outside a promise:
-// that ends the thread.
+// The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands to a backend and changes
+// to a bridge. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
 
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
@@ -22,47 +21,47 @@ import {
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 
-/** A turn that says more leaves as several messages, so that the main thread never takes in a huge one at once. */
+/** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/** How an actor speaks. Everything said in one turn of its event loop leaves as one batch, in the order in which it was said. */
+/** The sending side of an actor. Everything published in one turn of its event loop is sent as one batch, in order. */
 interface Speaker {
-  /** A backend says `up` behind the puts that make its collections whole; `connecting` empties them, no drops are needed. */
+  /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
 export interface Publisher extends Speaker {
-  /** Adds or replaces the record `key`; `json` is its whole text. `rank`: listed in another order than that of coming. */
+  /** Adds or replaces the record `key`; `json` is its whole text. `rank` lists it in another order than that of arrival. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
-  /** The newest reading of the meters, while they are watched only. */
+  /** The newest reading of the meters; only while they are watched. */
   level(json: string): void;
 }
 
-/** How a bridge speaks to the rest of the node. */
+/** A bridge's access to the rest of the node. */
 export interface NodeLink extends Speaker {
-  /** As over HTTP, with the same effects and refusals. Settles when that would, and never rejects. */
+  /** Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never rejects. */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
 export interface Actor<C> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
-  /** Where it has meters: whether anybody watches them. `true` again: somebody new, who is to get every reading. */
+  /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
   watchLevels?(isWatched: boolean): void;
-  /** Called once. When it settles the actor holds nothing open any more. */
+  /** Called once. When it settles, the actor holds nothing open any more. */
   stop(): Promise<void>;
 }
 
 export interface BridgeActor {
-  /** Takes in what it is told. It is told no more before this has returned; a throw ends the thread. */
+  /** Applies a batch. The next one is sent only after this has returned; a throw ends the thread. */
   hear(batch: ChangeBatch): void;
-  /** Called once. When it settles the bridge holds nothing open any more. It may still ask meanwhile. */
+  /** Called once. When it settles, the bridge holds nothing open any more. It may still ask meanwhile. */
   stop(): Promise<void>;
 }
 
-/** Collects what is said until the turn ends. */
+/** Collects items until the turn ends. */
 class BatchPublisher implements Publisher {
   readonly #port: Port<FromActor, unknown>;
   #items: Item[] = [];
@@ -98,7 +97,7 @@ class BatchPublisher implements Publisher {
     else this.#leaves ??= setImmediate(() => this.flush());
   }
 
-  /** Sends what was said so far. Once the port is closed this goes nowhere, which is right for a timer of a stopped actor. */
+  /** Sends the collected items. After the port is closed they are lost, which is right for a timer of a stopped actor. */
   flush(): void {
     clearImmediate(this.#leaves);
     this.#leaves = undefined;
@@ -109,7 +108,7 @@ class BatchPublisher implements Publisher {
   }
 }
 
-/** A synchronous throw of `handle` passes through here and ends the thread. The supervisor bounds how many are under way. */
+/** A synchronous throw of `handle` ends the thread. The supervisor bounds the number of running commands. */
 function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, command: C): void {
   actor
     .handle(command)
@@ -121,7 +120,7 @@ function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number
     .then((answer) => publisher.say({ kind: 'answer', id, answer }));
 }
 
-/** What a bridge has asked and has no reply to. Bounded by the gateway, which refuses those that are too many. */
+/** A bridge's questions without a reply. The gateway bounds their number by refusing more. */
 class Questions {
   readonly #publisher: BatchPublisher;
   readonly #open = new Map<number, (reply: BridgeReply) => void>();
@@ -144,7 +143,7 @@ class Questions {
   }
 }
 
-/** Serves the port until the actor is told to stop, or until nobody holds the other end. */
+/** Serves the port until a `stop` message, or until the other end is closed. */
 function served<In extends { readonly kind: string }>(
   port: Port<FromActor, In | ToChild>,
   publisher: BatchPublisher,
@@ -165,8 +164,8 @@ function isForAll(message: { readonly kind: string }): message is ToChild {
 }
 
 /**
- * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped
- * as it was told; rejects when `start` throws or `stop` rejects, which the supervisor takes for a death.
+ * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped on request;
+ * rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
  */
 export async function runActor<B extends Backend>(
   task: ActorTask<ChildSettings[B]>,
@@ -182,13 +181,13 @@ export async function runActor<B extends Backend>(
     });
     await actor.stop();
   } finally {
-    // The last words leave also when it ends badly: they say why.
+    // The last items are sent even after a failure, because they say why.
     publisher.flush();
     port.close();
   }
 }
 
-/** As `runActor`, for a bridge. */
+/** Like `runActor`, for a bridge. */
 export async function runBridge<B extends Bridge>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], node: NodeLink) => BridgeActor,

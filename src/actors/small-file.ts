@@ -1,20 +1,20 @@
-// Reads and replaces small files: never blocks on a pipe, swallows no huge file, and what it writes is whole or not there at all.
+// Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or not at all.
 
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** `bytes` have their memory to themselves, so that sending them to another thread takes nothing else along. `mode` is as `stat` tells it. */
+/** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
 export type FileBytes =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
 
-/** How long whoever cannot do without a file waits for it: a disk that sleeps takes seconds to turn again. */
+/** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
 const PART_MAX_BYTES = 64 * 1024;
 
-/** At most `maxBytes` + 1 bytes of a regular file: one too many tells the caller that it is too large. Never rejects. */
+/** Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
   try {
     return await readRegular(path, maxBytes + 1);
@@ -24,7 +24,7 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Fil
 }
 
 async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
-  // Without O_NONBLOCK, opening a FIFO waits for a writer, and holds one of the few threads that the process has for files.
+  // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
@@ -60,35 +60,35 @@ function fileProblem(error: unknown): FileBytes {
 }
 
 /**
- * Replaces the file, so that a reader or a power cut finds either the old or the new text, whole. Directories that are
- * missing are made, for the owner only. Rejects with the system's error; the old file is untouched then.
+ * Replaces the file, so that a reader or a power cut finds either the old or the new text, whole. Missing directories are created, for
+ * the owner only. Rejects with the system's error; the old file is untouched then.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await makeDirectories(directory);
   const fresh = `${path}.new`;
   try {
-    // Left behind by a death in the middle, or put there by somebody.
+    // A leftover of a process that died here, or somebody else's file.
     await rm(fresh, { force: true });
-    // wx: only a regular file that is made by this very call. A FIFO would wait for a reader, for ever, and a link lead elsewhere.
+    // wx: only a new regular file, created by this call. A FIFO would wait for a reader for ever, and a link would lead elsewhere.
     await writeFile(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
     throw error;
   }
-  // The rename itself lies in the directory.
+  // The rename is stored in the directory.
   const renamed = await open(directory);
   await renamed.sync().finally(() => renamed.close());
 }
 
 /**
- * Makes what is missing of a directory and those above it, for the owner only. Rejects with the system's error. Not Node's
- * `recursive`: that never returns where a directory exists and can hold no other (seen with /proc, Node 20).
+ * Creates a directory and its missing parents, for the owner only. Rejects with the system's error. Not Node's `recursive`: that never
+ * returns if a directory exists and can hold no other (seen with /proc, Node 20).
  */
 export async function makeDirectories(directory: string): Promise<void> {
   const code = await mkdir(directory, { mode: 0o700 }).then(() => undefined, codeOf);
-  // Something else in its place is found by whoever uses it.
+  // If something else is in its place, the later use of the path fails.
   if (code === undefined || code === 'EEXIST') return;
   if (code === 'ENOENT' && dirname(directory) !== directory) await makeDirectories(dirname(directory));
   await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export async function makeDirectories(directory: string): Promise<void> {
   });
 }
 
-/** The errno name of a failed system call, or what else went wrong. */
+/** The errno name of a failed system call, or else the error's text. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;

@@ -1,4 +1,4 @@
-// Text from outside as every backend takes it in: cut to a bound, and percent-encoding undone. Pure.
+// Text from outside: cutting to a bound and percent-decoding, for all backends. Pure.
 
 /** At most `max` UTF-16 units, without splitting a character in two. */
 export function capped(text: string, max: number): string {
@@ -6,12 +6,12 @@ export function capped(text: string, max: number): string {
   return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** For people: at most `max` UTF-16 units, and whether there are more. */
+/** For people: at most `max` UTF-16 units, with an ellipsis if something was cut. */
 export function clipped(text: string, max: number): string {
   return text.length <= max ? text : `${capped(text, max)}...`;
 }
 
-/** The bytes of a text whose %XX are bytes; what is no %XX stands for itself. */
+/** Decodes %XX to bytes; everything else stays as it is. */
 export function percentDecoded(text: string): Buffer {
   const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
   return Buffer.from(text.replace(/%([0-9a-f]{2})/gi, byte), 'latin1');

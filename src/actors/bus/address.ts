@@ -1,4 +1,4 @@
-// Where the bus is: addresses from the environment, as paths of unix sockets. Pure.
+// The bus's addresses from the environment, as paths of unix sockets. Pure.
 // Reference: D-Bus Specification, "Server Addresses".
 
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
@@ -10,10 +10,10 @@ export type BusPaths =
   | { readonly ok: false; readonly detail: string };
 
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
-/** dbus-next splits addresses at these without decoding them, so that a path with one cannot be given to it. */
+/** dbus-next splits addresses at these without decoding them, so it cannot take a path that contains one. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
-/** One address -> path, or a sentence that says why not. */
+/** The path of one address, or why it cannot be used. */
 function pathOf(address: string, runtime: string): { path: string } | { why: string } {
   const [, transport = '', rest = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return { why: `${address}: only unix sockets are supported` };
@@ -32,7 +32,7 @@ function pathOf(address: string, runtime: string): { path: string } | { why: str
   return { path };
 }
 
-/** A list of addresses; those that cannot be used do not matter while one can. */
+/** The paths of a list of addresses; unusable ones are ignored while at least one is usable. */
 function pathsOf(list: string, runtime: string): BusPaths {
   const found = list
     .split(';')
@@ -45,8 +45,8 @@ function pathsOf(list: string, runtime: string): BusPaths {
 }
 
 /**
- * A session bus that is the system's is refused: what may change units on the user's bus may have no connection to the
- * system's (docs/security.md, "What the daemon defends"), whatever an environment says.
+ * Refuses a session bus that is the system bus: an actor that may change units on the user's bus must not be connected to the
+ * system's (docs/security.md, "What the daemon defends"), whatever the environment says.
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);
@@ -66,7 +66,7 @@ export function systemBusPaths(env: Variables, uid: number): BusPaths {
   );
 }
 
-/** One spelling for two names of a folder. */
+/** Gives /var/run and /run, two names of one folder, the same spelling. */
 function underRun(path: string): string {
   return path.replace(/^\/var\/run\//, '/run/').replaceAll(/\/+/g, '/');
 }

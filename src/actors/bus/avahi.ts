@@ -1,5 +1,5 @@
-// The system's bus for the discovery bridge, and for no other: may have avahi-daemon announce services. It lies in a file of its own so
-// that a look at the imports shows who can.
+// The system bus for the discovery bridge only: may have avahi-daemon announce services. In a file of its own, so that the imports
+// show who can.
 
 import { systemBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';

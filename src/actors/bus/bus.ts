@@ -1,5 +1,5 @@
-// The buses that actors may have: the user's, which can change units or command players, and the system's, which can change nothing.
-// They are told apart by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
+// The buses that actors may use: the user's, which can change units or command players, and the system's, which can change nothing.
+// They differ by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
 
 import { systemBusPaths, userBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';

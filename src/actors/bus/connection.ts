@@ -1,6 +1,6 @@
-// One connection to a message bus, from connect to loss: the only file that uses dbus-next.
-// dbus-next 0.10.2 has no deadlines, says nothing when the bus dies, leaves calls pending for ever, and throws where nobody can
-// catch. Hence the private fields below; the version is pinned, and they are looked at before anything relies on them.
+// One connection to a message bus, from connect to loss: the only file that uses dbus-next. dbus-next 0.10.2 has no deadlines, does not
+// report a dead bus, leaves calls pending for ever, and throws where nobody can catch. Hence the use of its private fields; the version
+// is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -8,11 +8,11 @@ import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 import { boundMessages, guardStream } from './stream-guard.js';
 
-/** Calls without an answer on one connection. The bus itself allows more; an actor never needs them. */
+/** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
-/** The answer of GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
+/** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
 const MESSAGE_MAX_BYTES = 4 << 20;
-/** From a message's first bytes to its last. A bus forwards whole messages: one that stops within one is dead, and no call would be answered. */
+/** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
 const MESSAGE_DEADLINE_MS = 20_000;
 
 export interface ConnectionHooks {
@@ -21,7 +21,7 @@ export interface ConnectionHooks {
   lost(reason: string): void;
 }
 
-/** What is called, as it goes on the wire. */
+/** A method call as it goes on the wire. */
 export interface Call {
   readonly destination: string;
   readonly path: string;
@@ -40,14 +40,14 @@ type ReplyHandler = (reply: Message) => void;
 
 interface PrivateParts {
   readonly stream: Socket;
-  /** By serial. dbus-next forgets an entry only when its reply comes. */
+  /** By serial. dbus-next deletes an entry only when its reply comes. */
   readonly replies: Record<number, ReplyHandler>;
 }
 
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 
-/** The private parts; throws if they are not what this file takes them for. */
+/** The private fields; throws if they are not as expected. */
 function privateParts(bus: MessageBus): PrivateParts {
   const { _connection: connection, _methodReturnHandlers: replies } = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
@@ -55,7 +55,7 @@ function privateParts(bus: MessageBus): PrivateParts {
   };
   const stream = connection?.stream;
   if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
-  // Nothing will use this bus; but without a listener its errors would end the thread.
+  // Nothing will use this bus, but without a listener its errors would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
@@ -64,7 +64,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A connection that the bus has greeted, or a sentence that says why there is none. */
+/** A connection that the bus has greeted, or why there is none. */
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
 export interface BusConnectionOptions {
@@ -86,7 +86,7 @@ export function connectBus(
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   return new Promise<ConnectResult>((resolve, reject) => {
-    // EXTERNAL only: the other mechanisms read files in a home directory that there may not be.
+    // EXTERNAL only: the other mechanisms read files in a home directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     guardStream(parts.stream, messageMaxBytes);
@@ -124,7 +124,7 @@ export class BusConnection {
     this.#parts = parts;
     this.#hooks = hooks;
     const { stream } = parts;
-    // Nothing else tells the end of a bus: dbus-next itself emits no event.
+    // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#failed(messageOf(error)));
     this.#awaitGreeting();
@@ -137,7 +137,7 @@ export class BusConnection {
     return this.#open;
   }
 
-  /** Calls and waits for the answer, at most `deadlineMs`. It always settles, and never rejects. */
+  /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
   async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<BusReply>> {
     if (!this.#open) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
@@ -173,15 +173,15 @@ export class BusConnection {
   }
 
   /**
-   * dbus-next reports an error. Before the greeting there is no connection without it. Later it is either the socket's, whose
-   * end follows, or a message that dbus-next refused: whoever waits for that one has a deadline.
+   * Handles an error of dbus-next. Before the greeting it ends the connection. Later it is either the socket's, whose end follows, or a
+   * message that dbus-next refused: a call that waits for that one has a deadline.
    */
   #failed(reason: string): void {
-    // A bus that closes on us shows as one of these or as an end, by chance: one reason for one fact.
+    // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the same reason.
     if (!this.#greeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
   }
 
-  /** dbus-next throws a refused Hello out of a promise that nobody holds. So it never hears of the refusal. */
+  /** dbus-next would throw a refused Hello out of a promise that nobody holds, so the refusal is kept from it. */
   #awaitGreeting(): void {
     const { replies } = this.#parts;
     const greet = replies[HELLO_SERIAL];
@@ -231,9 +231,9 @@ function failureOf(error: unknown): Outcome<never> {
 }
 
 /**
- * A decoded value without Variant and Buffer: a variant is its value, `ay` a Uint8Array of its own, a dictionary a plain object.
- * An integer stays a bigint where a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
- * The bus bounds the depth: 64 levels.
+ * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a dictionary a plain object.
+ * An integer stays a bigint if a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
+ * The bus bounds the depth to 64 levels.
  */
 function plainValue(value: unknown): unknown {
   if (value instanceof Variant) return plainValue(value.value);
@@ -245,7 +245,7 @@ function plainValue(value: unknown): unknown {
   if (value instanceof Uint8Array) return Uint8Array.from(value);
   if (Array.isArray(value)) return value.map(plainValue);
   if (typeof value === 'object' && value !== null) {
-    // fromEntries defines properties: a key `__proto__` is a key like any other.
+    // fromEntries defines properties, so a key `__proto__` is a key like any other.
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainValue(inner)]));
   }
   return value;

@@ -1,17 +1,17 @@
-// How a call over a bus ends, and what its error means to a client: errors -> faults, the same for every actor. Pure.
+// Outcomes of calls over a bus, and the faults that clients get for their errors, the same for every actor. Pure.
 
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import { clipped } from '../text.js';
 
-/** Errors of calls are values, and these are all of them. */
+/** All errors of calls, as values. */
 export type BusError =
-  /** The peer, or the bus for it, answered with an error. `name` is the D-Bus error name, `text` for people, may be empty. */
+  /** The peer, or the bus for it, answered with an error. `name` is the D-Bus error name; `text` is for people and may be empty. */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
-  /** No answer within the call's deadline; what was asked may still happen. */
+  /** No reply within the call's deadline; the call may still take effect. */
   | { readonly kind: 'timeout' }
-  /** There is no connection, or it was lost before the answer; what was asked may have happened. */
+  /** There is no connection, or it was lost before the reply; the call may have taken effect. */
   | { readonly kind: 'closed' }
-  /** Refused here: nothing was sent, or the answer was not of the declared signature. */
+  /** Refused here: nothing was sent, or the reply's signature was not the declared one. */
   | { readonly kind: 'local'; readonly detail: string };
 
 export type Outcome<T> =
@@ -27,14 +27,14 @@ export function refusedHere(detail: string): Outcome<never> {
 /** Longest text of another program that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
 
-/** The bus speaks for somebody who is not there, or who went before the answer. */
+/** The bus's errors for a peer that is absent, or that left before its reply. */
 const ABSENCES: readonly string[] = [
   'org.freedesktop.DBus.Error.ServiceUnknown',
   'org.freedesktop.DBus.Error.NameHasNoOwner',
   'org.freedesktop.DBus.Error.NoReply',
   'org.freedesktop.DBus.Error.Disconnected',
 ];
-/** The bus could not start whoever was called. */
+/** The bus could not start the called service. */
 const SPAWN_ERRORS = 'org.freedesktop.DBus.Error.Spawn.';
 
 const DEADLINES: readonly string[] = [
@@ -42,18 +42,18 @@ const DEADLINES: readonly string[] = [
   'org.freedesktop.DBus.Error.Timeout',
 ];
 
-/** An actor's own meanings of D-Bus error names, and of the names that nobody knows (by default `refused`). */
+/** An actor's own faults for D-Bus error names, and for names that are not listed (by default `refused`). */
 export interface FaultOverrides {
   readonly byName?: Readonly<Record<string, FaultCode>>;
   readonly otherwise?: FaultCode;
 }
 
-/** Whether nobody is there to answer, as opposed to an answer that is an error. */
+/** True if nobody is there to answer; false for an answer that is an error. */
 export function isAbsence(error: BusError): boolean {
   return error.kind === 'dbus' && (ABSENCES.includes(error.name) || error.name.startsWith(SPAWN_ERRORS));
 }
 
-/** The error in a few words on one line, without capital and full stop: the end of a sentence. */
+/** The error in a few words on one line, without capital and full stop, as the end of a sentence. */
 export function sentence(error: BusError): string {
   switch (error.kind) {
     case 'dbus':
@@ -67,7 +67,7 @@ export function sentence(error: BusError): string {
   }
 }
 
-/** The fault of a call. `what` says what went wrong by it, as the beginning of a sentence. */
+/** The fault of a call. `what` names what failed, as the beginning of a sentence. */
 export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}): Fault {
   const name = error.kind === 'dbus' && shortLine(error.text) !== '' ? ` (${shortLine(error.name)})` : '';
   return { fault: faultCodeOf(error, overrides), detail: `${what}: ${sentence(error)}${name}` };
@@ -91,9 +91,9 @@ function commonCode(error: BusError & { readonly kind: 'dbus' }): FaultCode | un
   return DEADLINES.includes(error.name) ? 'timeout' : undefined;
 }
 
-/** Another program's words on one line, short enough to be repeated, without their full stop. */
+/** Another program's text on one line, cut to a short length and without its full stop. */
 function shortLine(text: string): string {
-  // Control characters, too: the text goes to logs and clients.
+  // Control characters are removed too, because the text goes to logs and clients.
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
   return clipped(line, QUOTED_MAX_CHARACTERS).replace(/(?<!\.)\.$/, '');
 }

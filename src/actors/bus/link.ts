@@ -1,5 +1,5 @@
-// A bus as an actor has it: it connects, comes back after every loss, and calls only what its kind may call.
-// Not for actors: they import bus.ts or logind.ts, where the kinds are made.
+// An actor's bus: connects, reconnects after every loss, and makes only the calls that its kind allows.
+// Not for actors: they import bus.ts or logind.ts, where the kinds are defined.
 
 import { backoffMs } from '../../clock.js';
 import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../../protocol/dbus/daemon.js';
@@ -20,37 +20,37 @@ const CONNECT_DEADLINE_MS = 2_000;
 const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
 const MATCHES_MAX_RULES = 500;
-/** A connection that lives this long was a good one: its loss is followed by a new one at once, without back-off. */
+/** A connection that lasted this long was good: after its loss the next attempt is made at once, without back-off. */
 const STEADY_MS = 10_000;
 
-/** The actor behind a bus. Nothing here may throw, except that `up` may reject: then the connection is given up. */
+/** The actor that uses a bus. Nothing here may throw, except that `up` may reject: then the connection is given up. */
 export interface BusOwner {
-  /** A new connection is there, bare: watch, subscribe, read everything. The bus counts as up when this resolves. */
+  /** There is a new connection, without watches: watch, subscribe, read everything. The bus counts as up when this resolves. */
   up(): Promise<void>;
-  /** The bus is away, or cannot be reached. Called once per loss, and again only with another reason. */
+  /** The bus is lost or cannot be reached. Called once per loss, and again only with another reason. */
   down(reason: string): void;
-  /** A signal of the owner of a watched name. May come before `up` resolves. */
+  /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
-  /** A watched name has got an owner, another one, or none: subscriptions with it are gone. */
+  /** A watched name has got an owner, another one, or none: subscriptions with the old one are gone. */
   ownerChanged?(name: string, owned: boolean): void;
 }
 
-/** What an actor brings along. */
+/** An actor's options. */
 export interface BusOptions {
-  /** Asked before each attempt: a session bus may come into being later. By default the process's environment tells. */
+  /** Called before each attempt, because a session bus may appear later. By default read from the process's environment. */
   readonly paths?: () => BusPaths;
-  /** As `backoffMs` of clock.ts, which is the default. */
+  /** `backoffMs` of clock.ts is the default. */
   readonly backoffMs?: (attempt: number) => number;
   readonly connectDeadlineMs?: number;
   readonly callDeadlineMs?: number;
   /** A larger message is skipped. */
   readonly messageMaxBytes?: number;
-  /** From a message's first bytes to its last; then the connection is given up. */
+  /** From a message's first byte to its last; then the connection is given up. */
   readonly messageDeadlineMs?: number;
 }
 
 export interface CallOptions {
-  /** The object, for methods that have none of their own. */
+  /** The object, for methods whose table row has no path. */
   readonly path?: string;
   readonly deadlineMs?: number;
 }
@@ -60,11 +60,11 @@ export class BusLink<E extends Effect> {
   readonly #paths: () => BusPaths;
   readonly #options: BusOptions;
   readonly #owner: BusOwner;
-  /** Match rules that the bus has, or is being asked for. */
+  /** Match rules that are set on the bus, or requested. */
   readonly #rules = new Map<string, Promise<Outcome<undefined>>>();
   /** Watched names whose owners are followed, or about to be. */
   readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
-  /** Their owners' unique names, '' for none. */
+  /** The unique names of these owners, '' for none. */
   readonly #owners = new Map<string, string>();
   #connection: BusConnection | undefined;
   #attempt = 0;
@@ -74,7 +74,7 @@ export class BusLink<E extends Effect> {
 
   constructor(
     effect: E,
-    /** Where this bus is, if the options do not say. */
+    /** Finds the bus if the options have no paths. */
     pathsOf: (env: Variables, uid: number) => BusPaths,
     options: BusOptions,
     owner: BusOwner,
@@ -93,7 +93,7 @@ export class BusLink<E extends Effect> {
     options: CallOptions = {},
   ): Promise<Outcome<Result>> {
     const { effect, member } = method;
-    // The compiler refuses it already; this is for what got past it.
+    // The compiler refuses it already; this is for calls that got past it.
     if (effect !== 'none' && effect !== this.#effect) return refusedHere(`${member} is not for this bus`);
     const path = method.path ?? options.path;
     if (path === undefined) return refusedHere(`${member} needs a path`);
@@ -105,16 +105,16 @@ export class BusLink<E extends Effect> {
     if (!outcome.ok) return outcome;
     const { signature: given, values } = outcome.value;
     if (given !== method.out) return refusedHere(`${member} answered with the signature '${given}'`);
-    // The signature was compared, so the values are what the type says.
+    // The signature was compared, so the values have the declared type.
     const result: unknown = values.length > 1 ? values : values[0];
     return { ok: true, value: result as Result };
   }
 
-  /** Asks for signals, on this connection only: `up` asks again on the next. */
+  /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
   async watch(match: Match): Promise<Outcome<undefined>> {
     const { sender } = match;
     if (isUnique(sender)) {
-      // It is its own owner, and is never given again.
+      // A unique name is its own owner, and is never given again.
       this.#owners.set(sender, sender);
     } else if (sender !== BUS_NAME) {
       const outcome = await shared(this.#followed, sender, () => this.#followOwner(sender));
@@ -123,7 +123,7 @@ export class BusLink<E extends Effect> {
     return this.#addMatch(match);
   }
 
-  /** Asks for these signals no more. Where the sender is a unique name, nothing is heard of it any more. */
+  /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
   async unwatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);
     if (isUnique(match.sender)) this.#owners.delete(match.sender);
@@ -131,12 +131,12 @@ export class BusLink<E extends Effect> {
     return this.call(BUS_METHODS.removeMatch, [rule]);
   }
 
-  /** Gives the connection up and makes a new one, after the back-off: for an owner that can do nothing with this one. */
+  /** Drops the connection and makes a new one after the back-off, for an owner that cannot use this one. */
   reconnect(reason: string): void {
     this.#connection?.lose(reason);
   }
 
-  /** Ends for ever. The owner hears nothing more. */
+  /** Ends for ever. The owner gets no more calls. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -151,8 +151,8 @@ export class BusLink<E extends Effect> {
   }
 
   /**
-   * Anybody on the bus can send us a signal that looks like systemd's. It carries its sender's unique name, which cannot
-   * be forged; so the owners of watched names are followed, and only theirs are heard.
+   * Anybody on the bus can send us a signal that looks like systemd's. It carries its sender's unique name, which cannot be forged; so
+   * the owners of watched names are followed, and only their signals are passed on.
    */
   async #followOwner(name: string): Promise<Outcome<undefined>> {
     const connection = this.#connection;
@@ -160,7 +160,7 @@ export class BusLink<E extends Effect> {
     if (!matched.ok) return matched;
     const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
     if (this.#connection !== connection) return CLOSED;
-    // A change that came in the meantime is newer than this answer. A name without owner is an error, and no failure.
+    // A change that came in the meantime is newer than this reply. A name without owner is an error reply, but no failure.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
     return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
   }
@@ -169,7 +169,7 @@ export class BusLink<E extends Effect> {
     const { backoffMs: waitBefore = (attempt: number) => backoffMs(attempt, Math.random()) } = this.#options;
     const waitMs = waitBefore(this.#attempt);
     this.#attempt += 1;
-    // Also a wait of 0 goes through the timer: the constructor's caller has its link before anything happens.
+    // A wait of 0 also uses the timer, so that the constructor's caller has its link before anything happens.
     this.#timer = setTimeout(() => void this.#try(), waitMs);
   }
 
@@ -185,7 +185,7 @@ export class BusLink<E extends Effect> {
     }
   }
 
-  /** The first of the paths that greets us; the reason of the last that does not. */
+  /** The first path on which a bus greets us; else the reason of the last one. */
   async #reach(): Promise<ConnectResult> {
     const found = this.#paths();
     if (!found.ok) return { failed: found.detail };
@@ -208,7 +208,7 @@ export class BusLink<E extends Effect> {
   }
 
   async #settle(connection: BusConnection): Promise<void> {
-    if (!connection.open) return; // It was lost between greeting and here: the next attempt is on its way.
+    if (!connection.open) return; // Lost since the greeting: the next attempt is scheduled already.
     this.#connection = connection;
     try {
       await this.#owner.up();
@@ -238,7 +238,7 @@ export class BusLink<E extends Effect> {
 
   #heard(signal: Signal): void {
     if (signal.sender === BUS_NAME) {
-      // The bus tells each connection its own names, unasked.
+      // The bus sends each connection its own names, unasked.
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
       const change = signalValues(NAME_OWNER_CHANGED, signal);
       if (change !== undefined) this.#ownerIs(change[0], change[2]);
@@ -259,7 +259,7 @@ function isUnique(name: string): boolean {
   return name.startsWith(':');
 }
 
-/** One request for all who want the same; after a failure the next asks again. The map is emptied when the connection is lost. */
+/** Callers that want the same share one request; after a failure the next caller asks again. A lost connection empties the map. */
 async function shared(
   requests: Map<string, Promise<Outcome<undefined>>>,
   key: string,
@@ -268,7 +268,7 @@ async function shared(
   const asked = requests.get(key) ?? request();
   requests.set(key, asked);
   const outcome = await asked;
-  // By then there may be another connection, and its request.
+  // By then the map may hold the request of another connection.
   if (!outcome.ok && requests.get(key) === asked) requests.delete(key);
   return outcome;
 }

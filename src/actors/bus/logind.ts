@@ -1,5 +1,5 @@
-// The system's bus for the power actor, and for no other: may ask logind to restart the machine or to switch it off.
-// It lies in a file of its own so that a look at the imports shows who can.
+// The system bus for the power actor only: may ask logind to restart the machine or to switch it off.
+// In a file of its own, so that the imports show who can.
 
 import { systemBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';

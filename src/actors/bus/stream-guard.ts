@@ -1,15 +1,15 @@
-// What a bus sends, on its way to dbus-next, which reads it from the connection's stream: what that could not take or would wait for in
-// vain. It knows of the stream what dbus-next does with it, and nothing of messages.
+// Guards dbus-next against incoming bytes: skips messages that it cannot take and notices messages that never end. It knows how
+// dbus-next reads the connection's stream, but nothing about the messages' content.
 
 import type { Socket } from 'node:net';
 
-/** Of a message; its fields and body follow. */
+/** A message's fixed header; its fields and body follow. */
 const HEADER_BYTES = 16;
 
 /**
- * Anybody may send us a message over the system's bus. One that dbus-next cannot take, or that is too large for us, costs
- * that message, and neither the thread nor the connection. dbus-next's parser runs inside the event `readable` and pulls with
- * read(n): 16 bytes of header, and then all that follows in one piece.
+ * Anybody may send us a message over the system bus. One that dbus-next cannot take, or that is too large for us, must cost only that
+ * message, not the thread or the connection. dbus-next's parser runs inside the event `readable` and pulls with read(n): first 16
+ * bytes of header, then the rest in one piece.
  */
 export function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -19,7 +19,7 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
         return emit(event, ...args);
       } catch (error) {
         if (event !== 'readable') throw error;
-        // It threw at a message that it has taken (a file descriptor, measured). The next one may lie behind it.
+        // It threw at a message that it has consumed (one with a file descriptor, measured). The next message may already be there.
       }
     }
   };
@@ -37,8 +37,8 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
 }
 
 /**
- * Calls `late` when a message has begun and has not ended in time. dbus-next reads header and rest in turns, and gets null as long as
- * what it asks for is not all there; the handshake, which has a deadline of its own, is read byte by byte.
+ * Calls `late` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and gets null until all bytes
+ * that it wants are there; the handshake, which has a deadline of its own, is read byte by byte.
  */
 export function boundMessages(stream: Socket, deadlineMs: number, late: () => void): void {
   const read = stream.read.bind(stream);
