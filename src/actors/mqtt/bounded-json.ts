@@ -1,10 +1,10 @@
-// JSON out of a broker's hands, bounded before it is parsed: what is nested too deeply cannot be written again. Pure.
+// Parses JSON from a broker within bounds: text nested too deeply could not be written again. Pure.
 
-/** A retained text may have as much (docs/home-assistant.md, "Commands"), and a command as much as a route's body. */
+/** The bound of a retained text (docs/home-assistant.md, "Commands"); for a command it is that of a route's body. */
 const BYTES_MAX = 65_536;
 const LEVELS_MAX = 32;
 
-/** Undefined: it is no JSON, or more than is looked at. */
+/** Undefined if the text is not JSON, or is beyond the bounds. */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > BYTES_MAX || isTooDeep(text)) return undefined;
   try {

@@ -1,4 +1,4 @@
-// What the node's branch on the broker ought to hold, from what the bridge was told: the table record -> topic. Pure.
+// The wanted content of the node's branch on the broker, computed from the received records: the table record -> topic. Pure.
 
 import {
   type Backend,
@@ -13,7 +13,7 @@ import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/acto
 import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Topics that hold what a `GET` answers. */
+/** Topics with the same text as a `GET`. */
 const WHOLE: Readonly<Record<string, Resource>> = {
   'audio/server': 'audio.server',
   'audio/clients': 'audio.clients',
@@ -21,9 +21,9 @@ const WHOLE: Readonly<Record<string, Resource>> = {
 };
 
 interface RecordTopic {
-  /** Below the node's. */
+  /** Below the node's topic. */
   readonly topic: string;
-  /** What people call it, as far as that may change. */
+  /** The name that people see, if it can change. */
   readonly title: string;
 }
 
@@ -40,7 +40,7 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, json: string) => R
   'systemd.services': (key) => ({ topic: `services/${key.split('/').map(topicLevel).join('/')}`, title: '' }),
 };
 
-/** Whose a topic is, by its first level. */
+/** The backend that owns a topic, by the topic's first level. */
 const OWNERS: Readonly<Record<string, Backend>> = {
   audio: 'audio',
   services: 'systemd',
@@ -49,25 +49,25 @@ const OWNERS: Readonly<Record<string, Backend>> = {
   players: 'players',
 };
 
-/** Topics whose text the bridge asks for, because nobody tells it. */
+/** Topics whose text the bridge has to ask for, because it is not published as a record. */
 export type AskedTopic = 'server' | 'power';
 
 type Put = Extract<Change, { readonly kind: 'put' }>;
 
 interface BranchListener {
-  /** Something about this topic may be different now. */
+  /** This topic may have another text now. */
   touched(topic: string): void;
-  /** What there is may be something else now, as against how it is. */
+  /** The set of things, or their names, may have changed, as opposed to their state. */
   membersTouched(): void;
-  /** A backend has come up, or gone. */
+  /** A backend's state has changed. */
   stateChanged(child: ChildName, state: BackendState): void;
 }
 
-/** Topics are those below the node's. */
+/** Topics here are relative to the node's topic. */
 export class Branch {
   readonly #listener: BranchListener;
   readonly #texts = new Map<Collection, Map<string, string>>();
-  /** By topic, which record has it; by collection and key, its topic. */
+  /** `#records`: the record of each topic; `#topics`: the topic of each record, by collection and key. */
   readonly #records = new Map<string, RecordTopic & { readonly key: string; readonly json: string }>();
   readonly #topics = new Map<string, string>();
   readonly #asked = new Map<AskedTopic, string>();
@@ -78,7 +78,7 @@ export class Branch {
     this.#listener = listener;
   }
 
-  /** Where HTTP is served. */
+  /** The addresses on which HTTP is served. */
   get served(): ServedRecord | undefined {
     return this.#served;
   }
@@ -95,17 +95,17 @@ export class Branch {
     this.#listener.membersTouched();
   }
 
-  /** What was answered last. */
+  /** The last reply. */
   asked(topic: AskedTopic): string | undefined {
     return this.#asked.get(topic);
   }
 
-  /** The enabled ones. */
+  /** The enabled children. */
   get children(): readonly ChildName[] {
     return CHILD_NAMES.filter((child) => this.#health.has(child));
   }
 
-  /** Undefined: it is not enabled. */
+  /** Undefined if the child is not enabled. */
   stateOf(child: ChildName): BackendState | undefined {
     return this.#health.get(child)?.state;
   }
@@ -115,14 +115,14 @@ export class Branch {
     return [...this.#textsOf(collection).values()];
   }
 
-  /** Every topic that may have something to hold. */
+  /** Every topic that may have content. */
   topics(): readonly string[] {
     return [...Object.keys(WHOLE), ...this.#records.keys(), ...this.#asked.keys(), 'backends'];
   }
 
   /**
-   * What a topic ought to hold: '' is nothing. Undefined: nobody knows. The records of a backend that is not up are not known, and what it
-   * last had stays there: `backends` says what that is worth, and what did not come back goes when the backend has.
+   * The wanted text of a topic: '' means none, undefined unknown. While a backend is not up its records are unknown and its topics stay
+   * as they are, with its state in `backends`; records that do not come back are removed when the backend is up again.
    */
   text(topic: string): string | undefined {
     if (topic === 'backends') return this.#backends();
@@ -131,7 +131,7 @@ export class Branch {
     const owner = Object.hasOwn(OWNERS, first) ? OWNERS[first] : undefined;
     if (owner === undefined) return undefined;
     const state = this.stateOf(owner);
-    // Not enabled: nothing of it will ever come.
+    // Not enabled: it will never have content.
     if (state === undefined) return '';
     if (state !== 'up') return undefined;
     if (topic === 'power') return this.#asked.get('power');
@@ -141,7 +141,7 @@ export class Branch {
     return spec.join((collection) => this.texts(collection));
   }
 
-  /** Events are of the moment: no topic holds them. */
+  /** Events are momentary, so no topic holds them. */
   #take(change: Change): void {
     if (change.kind === 'drop') this.#drop(change.collection, change.key);
     else if (change.collection === 'backends') this.#change(JSON.parse(change.json) as BackendRecord);
@@ -192,7 +192,7 @@ export class Branch {
     this.#listener.stateChanged(child, health.state);
   }
 
-  /** As `/health` shows them. */
+  /** In the format of `/health`. */
   #backends(): string {
     const rows = CHILD_NAMES.flatMap((child) => {
       const health = this.#health.get(child);
@@ -209,7 +209,7 @@ export class Branch {
     }
   }
 
-  /** Another record may have its topic already: a sound server that restarts counts its outputs anew. */
+  /** Another record may own the topic already: a restarted sound server gives its outputs new indices. */
   #vacate(id: string, key: string): void {
     const topic = this.#topics.get(id);
     if (topic === undefined) return;

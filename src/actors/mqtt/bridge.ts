@@ -1,5 +1,5 @@
-// The bridge to an MQTT broker: looks whose the branch is, serves it, and comes back after every loss. What the branch holds stands in
-// branch.ts, one connection that serves it in serving.ts.
+// The bridge to an MQTT broker: checks who owns the branch, serves it, and comes back after every loss. The branch's content is defined
+// in branch.ts; serving.ts serves it over one connection.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
@@ -18,14 +18,14 @@ import type { InterfaceAddresses } from './reach.js';
 import { RetainedTree } from './retained-tree.js';
 import { Serving } from './serving.js';
 
-/** A connection that has lasted so long was a good one: after it the first attempt is at once. */
+/** A connection that lasted this long was good: after it the first attempt is made at once. */
 const STEADY_MS = 10_000;
-/** A branch that is another's is looked at again after so long (docs/home-assistant.md, "Two nodes with one branch"). */
+/** A branch that another node owns is checked again after this time (docs/home-assistant.md, "Two nodes with one branch"). */
 const OCCUPIED_MS = 60_000;
-/** What nobody announces is asked for again after so long (docs/home-assistant.md, "Topics"). */
+/** State that is not published as a record is asked for again after this time (docs/home-assistant.md, "Topics"). */
 const ASK_AGAIN_MS = 600_000;
 
-/** In `/health` and in the log. */
+/** Bounds for the topics that are named in `/health` and in the log. */
 const LEFT_OUT_NAMED_MAX = 3;
 const LEFT_OUT_CHARS_MAX = 512;
 
@@ -33,14 +33,14 @@ export interface BridgeParts {
   readonly settings: MqttSettings;
   readonly node: NodeLink;
   readonly clock: Clock;
-  /** Undefined: the machine has none yet. */
+  /** Undefined while the machine has no id. */
   readonly identifier: () => string | undefined;
   readonly dial: (options: BrokerOptions) => BrokerConnection;
-  /** The machine's, now. */
+  /** The machine's present addresses. */
   readonly interfaces: () => InterfaceAddresses;
 }
 
-/** Why an attempt has ended, and how long to wait; without that it is longer each time. */
+/** Why an attempt has ended, and how long to wait; without `waitMs` the wait grows each time. */
 interface Attempt {
   readonly reason: string;
   readonly waitMs?: number;
@@ -51,12 +51,12 @@ export class MqttBridge implements BridgeActor {
   readonly #branch: Branch;
   readonly #tree: RetainedTree;
   readonly #timers: Timers<'wait' | 'ask'>;
-  /** Tells this process from others. */
+  /** Distinguishes this process from others. */
   readonly #instance: string;
-  /** Since the machine has an id. */
+  /** Set once the machine has an id. */
   #topics: OwnTopics | undefined;
   #serving: Serving | undefined;
-  /** The one that was dialled last. */
+  /** The connection that was dialled last. */
   #connection: BrokerConnection | undefined;
   #life: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
@@ -84,7 +84,7 @@ export class MqttBridge implements BridgeActor {
       }
     }
     this.#serving?.pump();
-    // Nothing is published before it is known what there is.
+    // Nothing is published before the first batch, which holds all records.
     this.#life ??= this.#live();
   }
 
@@ -124,7 +124,7 @@ export class MqttBridge implements BridgeActor {
     if (!look.ok) return look;
     if (look.owner !== undefined) return { reason: look.owner, waitMs: OCCUPIED_MS };
     const held = new Map([...look.held].map(([topic, { text }]) => [topic, text]));
-    // Said once more, so that it is this process that has said it.
+    // Published once more, so that the retained status carries this process's instance.
     if (this.#topics.claimIn(look.held).instance !== this.#instance) held.delete(this.#topics.status);
     this.#tree.begin(held);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
@@ -172,11 +172,11 @@ export class MqttBridge implements BridgeActor {
     };
   }
 
-  /** Nobody announces these. */
+  /** Asks for state that is not published as a record. */
   #askAll(): void {
     void this.#ask('server');
     if (this.#branch.stateOf('power') === 'up') void this.#ask('power');
-    // Where all addresses are listened on, nobody says which there are.
+    // If all addresses are listened on, address changes are not published.
     this.#touch((topics) => topics.device);
     this.#serving?.pump();
     this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
@@ -191,7 +191,7 @@ export class MqttBridge implements BridgeActor {
 
   #stateChanged(child: ChildName, state: BackendState): void {
     if (this.#serving === undefined || state !== 'up') return;
-    // What it has no more is known now.
+    // Topics of records that did not come back can be removed now.
     this.#tree.touchHeld();
     if (child === 'power') void this.#ask('power');
   }
@@ -207,7 +207,7 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** `isNews`: it is logged. */
+  /** `isNews`: also write a log line. */
   #sayServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
     this.#reason = '';

@@ -1,15 +1,15 @@
-// The broker's address with what has to be read from files for it: the password, and the certificates that are trusted. Read anew for each
-// connection, so that what an administrator changes there holds from the next one.
+// The broker's address with the file contents that it needs: the password and the trusted certificates. Read anew for each connection, so
+// that an administrator's changes apply from the next one.
 
 import { type Clock, within } from '../../clock.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 import type { BrokerAddress } from './broker.js';
 
-/** Where Debian keeps what an administrator trusts; Node looks at its own list instead. */
+/** Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list. */
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_BYTES_MAX = 4 << 20;
-/** A secret must be readable by nobody else (docs/configuration.md, "MQTT"), also one that has been changed since the start. */
+/** No other user may read a secret (docs/configuration.md, "MQTT"); checked here too, because the mode may have changed since the start. */
 const READ_BY_OTHERS = 0o044;
 
 export type AddressRead =
@@ -31,7 +31,7 @@ export async function brokerAddress(settings: MqttSettings, clock: Clock): Promi
   if (!password.ok) return password;
   const ca = url.startsWith('mqtts:') ? await certificates(caFile, clock) : NONE;
   if (!ca.ok) return ca;
-  // An editor ends a file with a line feed; no password ends so.
+  // Editors end a file with a line feed; no password ends in one.
   const secret = password.text?.replace(/\r?\n$/, '');
   return { ok: true, address: { url, username, password: secret, ca: ca.text } };
 }
@@ -42,7 +42,7 @@ async function certificates(caFile: string | undefined, clock: Clock): Promise<T
   return system.ok ? system : NONE;
 }
 
-/** A disk that does not answer is a reason like others, and is tried again. `forbidden` are bits of the file's mode. */
+/** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
 async function readText(path: string, key: string, clock: Clock, forbidden = 0): Promise<TextRead> {
   const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });

@@ -1,5 +1,5 @@
-// The wall around the npm package `mqtt`: one connection to a broker, from dialling to its end. It has a deadline for everything, ends with
-// a reason whatever happens, and never connects again by itself.
+// The only file that uses the npm package `mqtt`: one connection to a broker, from dialling to its end. Everything has a deadline, the
+// connection always ends with a reason, and it never reconnects by itself.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -7,17 +7,17 @@ import { type IPublishPacket, MqttClient, ReasonCodes } from 'mqtt';
 import { type Clock, within } from '../../clock.js';
 import { PACKET_BYTES_MAX, PacketLimit } from './packet-limit.js';
 
-/** From dialling to the broker's word that we are welcome. */
+/** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
-/** A broker that stands still is noticed by what it does not acknowledge, and in silence by the ping (after 1.5 of these). */
+/** A hanging broker is noticed by missing acknowledgements, or in silence by the ping (after 1.5 keep-alive periods). */
 const ACK_DEADLINE_MS = 20_000;
 const KEEPALIVE_S = 30;
-/** Of the goodbye. */
+/** For the DISCONNECT. */
 const END_DEADLINE_MS = 200;
-/** As many of our messages may be without acknowledgement, or fewer if the broker says so. */
+/** Our messages without acknowledgement; fewer if the broker asks for that. */
 const IN_FLIGHT_MAX = 16;
 
-/** Above what a packet holds besides topic and text: lengths, the packet's identifier, and who says it. */
+/** Upper bound of a packet's size without topic and text: lengths, the packet's identifier, and the instance. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
@@ -26,24 +26,24 @@ export interface BrokerAddress {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Certificates in PEM; absent: Node's own. */
+  /** Certificates in PEM; if absent, Node's own. */
   readonly ca?: string | undefined;
 }
 
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
-  /** It was kept by the broker, and is not of now; or it is of now and will be kept, where the subscription asks for that. */
+  /** True for a stored message; with `rap` in the subscription also for a new one that the broker will store. */
   readonly retained: boolean;
-  /** Which process has published it, where that was said. */
+  /** The process that published it, if the message says so. */
   readonly instance: string | undefined;
 }
 
 export interface BrokerOptions extends BrokerAddress {
   readonly clientId: string;
-  /** Goes with what is published to the will's topic. */
+  /** Sent along with messages to the will's topic. */
   readonly instance: string;
-  /** Retained, published by the broker when the connection is lost. */
+  /** Retained; published by the broker when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
   readonly clock: Clock;
@@ -55,23 +55,23 @@ export interface Subscription {
   readonly rap?: boolean;
 }
 
-/** Whatever fails ends the connection, unless it is said otherwise: `ended` says why. */
+/** Unless noted, every failure ends the connection; `ended` gives the reason. */
 export interface BrokerConnection {
-  /** False: it never came about. */
+  /** False if the connection was never established. */
   readonly ready: Promise<boolean>;
   readonly ended: Promise<string>;
-  /** How many messages may be under way; known once it is ready. */
+  /** How many messages may be in flight; known once it is ready. */
   readonly window: number;
-  /** False: it was refused, or not answered. So for all three. */
+  /** False if refused or not answered; the same for `unsubscribe` and `publish`. */
   subscribe(filters: readonly string[], how: Subscription): Promise<boolean>;
   unsubscribe(filters: readonly string[]): Promise<boolean>;
-  /** Also false where it is larger than the broker takes: then nothing is sent, and nothing ends. */
+  /** Also false if the message is larger than the broker accepts: then nothing is sent, and the connection stays. */
   publish(topic: string, text: string, retain: boolean): Promise<boolean>;
-  /** False where the message is larger than the broker takes. */
+  /** False if the message is larger than the broker accepts. */
   takes(topic: string, text: string): boolean;
-  /** Takes leave, so that the will is not published. */
+  /** Sends a DISCONNECT, so that the will is not published. */
   end(reason: string): Promise<void>;
-  /** At once, and without a word. */
+  /** Ends at once, without a DISCONNECT. */
   cut(reason: string): void;
 }
 
@@ -88,9 +88,9 @@ class MqttConnection implements BrokerConnection {
   readonly #client: MqttClient;
   readonly #options: BrokerOptions;
   readonly #clock: Clock;
-  /** In bytes, of a packet. */
+  /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
-  /** The first that was heard of. */
+  /** The first reason for the end. */
   #reason: string | undefined;
 
   constructor(options: BrokerOptions) {
@@ -100,7 +100,7 @@ class MqttConnection implements BrokerConnection {
     this.#client = new MqttClient(() => this.#socket(options), {
       protocolVersion: 5,
       clientId: options.clientId,
-      // What matters is retained, and commands from before are not carried out: a session would only hold what nobody wants.
+      // State is retained and old commands are not run, so a stored session would be of no use.
       clean: true,
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_DEADLINE_MS,
@@ -181,7 +181,7 @@ class MqttConnection implements BrokerConnection {
     this.#client.stream.destroy();
   }
 
-  /** What `act` begins is answered within the deadline, or the connection ends. */
+  /** Ends the connection unless `act` completes within the deadline. */
   async #answered(what: string, act: (done: Callback) => void): Promise<boolean> {
     const { promise, resolve } = settled<string>();
     act((error) => resolve(error ? `the broker refuses ${what}: ${error.message}` : ''));
@@ -208,7 +208,7 @@ class MqttConnection implements BrokerConnection {
     socket.on('data', (chunk: Buffer) => {
       if (!limit.passes(chunk)) this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
-    // The package passes on only those that have a code.
+    // The package passes on only errors that have a code.
     socket.on('error', ({ message }) => {
       this.#reason ??= message;
     });

@@ -1,24 +1,24 @@
-// The commands that wait: one queue for what must keep its order, one ask of each under way at a time. A setting that waits is forgotten when
-// a newer one comes, so that a flood ends with the last value of each. Pure but for the asking, which is given.
+// Queues of waiting commands: each queue keeps its order and runs one ask at a time. A waiting setting is dropped when a newer one comes,
+// so that a flood ends with the last value of each. The caller provides the function that runs an ask.
 
 import type { CommandAsk } from './commands.js';
 
-/** Of all queues: more than people and houses ask at a time. */
+/** In all queues together: more than people and homes need at a time. */
 const WAITING_MAX = 256;
-/** At a time, of as many queues: a broker that floods names more than there are, and the gateway has others to serve. */
+/** Queues that run at a time: a flood may name more queues than there are things, and the gateway has other clients. */
 const UNDER_WAY_MAX = 16;
 
-/** `topic` is the one that the command came by. */
+/** `topic` is the command's topic. */
 export interface WaitingAsk extends CommandAsk {
   readonly topic: string;
 }
 
 export class CommandQueues {
-  /** Carries an ask out; settles when it is done, and never rejects. */
+  /** Runs an ask; settles when it is done, and never rejects. */
   readonly #carryOut: (ask: WaitingAsk) => Promise<void>;
-  /** By name, those that wait, in order; a queue is there while one of its asks waits or is under way. */
+  /** The waiting asks by queue name, in order; a queue exists while one of its asks waits or runs. */
   readonly #queues = new Map<string, WaitingAsk[]>();
-  /** Names of queues of which one is. */
+  /** Names of the queues that run an ask. */
   readonly #underWay = new Set<string>();
   #waiting = 0;
 
@@ -26,7 +26,7 @@ export class CommandQueues {
     this.#carryOut = carryOut;
   }
 
-  /** False: too many wait already, and it is not taken. */
+  /** False if too many asks wait already; then this one is dropped. */
   take(ask: WaitingAsk): boolean {
     const queue = this.#queues.get(ask.queue) ?? [];
     const older = queue.findIndex(
@@ -53,7 +53,7 @@ export class CommandQueues {
     this.#underWay.delete(name);
     this.#queues.delete(name);
     const next = [...this.#queues.keys()].find((other) => !this.#underWay.has(other));
-    // Not awaited: in a flood without end each would wait for all that follow.
+    // Not awaited: in an endless flood each call would wait for all later ones.
     if (next !== undefined) void this.#run(next);
   }
 

@@ -1,5 +1,5 @@
-// Finds the operations that a command's topic and payload ask for (docs/home-assistant.md, "Commands"), by the names that the table of
-// operations has for MQTT. Pure. It judges nothing: nonsense is asked for as it is, and the operation refuses it.
+// Finds the operations for a command's topic and payload (docs/home-assistant.md, "Commands"), by the MQTT names in the table of
+// operations. Pure. It validates nothing: bad values are passed on, and the operation refuses them.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -15,9 +15,9 @@ import { nameOf } from './topics.js';
 
 export interface CommandAsk {
   readonly request: BridgeRequest;
-  /** Asks of one queue are carried out in the order in which they came. */
+  /** The asks of one queue run in order of arrival. */
   readonly queue: string;
-  /** An ask that waits is forgotten when a newer one of the same name comes: it sets the same thing. Absent: it counts, however many come. */
+  /** A waiting ask is dropped when a newer one with the same name comes, because both set the same thing. Absent: every ask counts. */
   readonly supersedes?: string;
 }
 
@@ -27,21 +27,21 @@ interface Way extends MqttName {
   readonly change: ChangeOperation;
 }
 
-/** All that one kind of topic asks for. */
+/** All operations that one kind of topic can ask for. */
 interface Commanded {
-  /** The topic's; a parameter stands for any. */
+  /** The topic's levels; a parameter in braces matches any level. */
   readonly levels: readonly string[];
   readonly words: readonly Way[];
   readonly members: readonly Way[];
 }
 
-/** A topic that fits, with the names that its levels stand for. */
+/** A matching topic, with the names in its levels as parameters. */
 interface Found extends Commanded {
   readonly topic: string;
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
-/** The members of one object in the order in which they are carried out, others behind them: a loud output is quiet before it is heard. */
+/** The order in which an object's members are run, others last: a loud output is turned down before it is unmuted. */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
 const COMMANDED = commandedIn(
@@ -64,7 +64,7 @@ function commandedIn(ways: readonly Way[]): readonly Commanded[] {
   });
 }
 
-/** Filters below the node's branch. They fit nothing that is published there, whatever names outputs and players have. */
+/** Filters below the node's branch. They match no topic that is published there, whatever the names of outputs and players. */
 export const COMMAND_FILTERS: readonly string[] = COMMANDED.map(({ levels }) =>
   [...levels.map((level) => (level.startsWith('{') ? '+' : level)), 'set'].join('/'),
 );
@@ -74,7 +74,7 @@ export function isCommand(topic: string): boolean {
   return commandedBy(topic) !== undefined;
 }
 
-/** What `payload` asks for at `topic`, which is below the node's branch. */
+/** The asks of a payload at `topic`, which is below the node's branch. */
 export function asksOf(topic: string, payload: string): readonly CommandAsk[] {
   const found = commandedBy(topic);
   if (found === undefined) return [];
@@ -100,10 +100,10 @@ function commandedBy(topic: string): Found | undefined {
   return { ...row, topic, params: Object.fromEntries(params) };
 }
 
-/** The payload as a word, written bare or as JSON; undefined where it is to be taken for an object. */
+/** The payload as a word, bare or in JSON; undefined if it is to be read as an object. */
 function wordIn({ words, members }: Commanded, json: unknown, payload: string): string | undefined {
   if (words.length === 0) return undefined;
-  // Such a payload was meant for an object, also where it is none, or too large to be parsed.
+  // The payload was meant as an object, even if it is broken or too large to be parsed.
   if (members.length > 0 && (typeof json === 'object' || payload.startsWith('{'))) return undefined;
   return typeof json === 'string' ? json : payload;
 }
@@ -115,7 +115,7 @@ function memberAsks(found: Found, json: unknown, payload: string): readonly Comm
   const named = found.members.filter(({ name }) => given.has(name));
   const operations = new Set(named.map(({ operation }) => operation));
   if (named.length === 0 || named.length !== given.size || named.length !== operations.size) {
-    // Nothing of it is carried out: one operation is given the whole, and refuses it.
+    // Runs no member: one operation gets the whole payload, and refuses it.
     const [way = found.members[0]] = named;
     const whole = json === undefined ? { unread: payload } : { body: json };
     return [ask(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
@@ -129,16 +129,16 @@ function memberRequest({ params }: Found, way: Way, value: unknown): BridgeReque
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
-  // One without a body is asked for by `true`, and refuses any other value.
+  // An operation without a body is asked for by `true`, and refuses any other value.
   const isBare = change.body === undefined && value === true;
   return { operation, params, ...(!isBare && { body: { [name]: value } }) };
 }
 
-/** Without a way it will be refused, and supersedes nothing. */
+/** Without a way the ask will be refused, so it supersedes nothing. */
 function ask({ topic, levels }: Found, way: Way | undefined, request: BridgeRequest): CommandAsk {
-  // The sound server carries out one command at a time, and the order among outputs matters: a default, then its volume.
+  // The sound server runs one command at a time, and the order across outputs matters: first a new default, then its volume.
   const queue = levels[0] === 'audio' ? 'audio' : topic;
   if (way?.sets === undefined) return { request, queue };
-  // Which output is the default is one thing, whatever topic it is set by.
+  // There is one default output, whichever topic sets it.
   return { request, queue, supersedes: way.sets === 'default' ? 'default' : `${topic} ${way.sets}` };
 }

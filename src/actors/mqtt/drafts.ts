@@ -1,4 +1,4 @@
-// Drafts of Home Assistant's entities, and how names become parts of their keys and of what is shown. Pure.
+// Drafts of Home Assistant's entities, and how names become key parts and shown names. Pure.
 
 import { createHash } from 'node:crypto';
 import type { ChildName } from '../../protocol/actor/backends.js';
@@ -15,12 +15,12 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 /** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
-/** The node's things that become entities, of backends that are up. */
+/** The things that become entities, from backends that are up. */
 export interface Things {
   readonly identifier: string;
   /** The node's branch. */
   readonly topic: string;
-  /** False: what can only be commanded is left out, and what can be seen is shown only. */
+  /** False: entities that only send commands are left out, and the others are read-only. */
   readonly control: boolean;
   readonly children: readonly ChildName[];
   readonly server: AudioServerRecord | undefined;
@@ -36,7 +36,7 @@ export interface Draft {
   readonly platform: string;
   readonly name: string;
   readonly rest: Readonly<Record<string, unknown>>;
-  /** A further condition for its being available. */
+  /** A further condition for its availability. */
   readonly also?: { readonly topic: string; readonly value_template: string };
 }
 
@@ -45,7 +45,7 @@ const NAME_CHARS_MAX = 100;
 const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;
 
-/** In whole characters: half of one, cut off or from elsewhere, makes Home Assistant refuse all of the device. */
+/** Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole device. */
 export function shownName(name: string): string {
   return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
 }
@@ -53,7 +53,7 @@ export function shownName(name: string): string {
 export const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
 export const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
 
-/** A name as part of a key, which is letters, digits, _ and - only. What is not `simple` brings a hash, so that no two meet. */
+/** A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so that no two are equal. */
 export function slugOf(name: string, simple: RegExp): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (simple.test(name)) return slug;

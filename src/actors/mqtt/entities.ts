@@ -1,5 +1,5 @@
-// What each thing of the node becomes in Home Assistant, as a table: its entities, their keys and their settings. Pure.
-// Keys and unique ids follow from the node's identifier and the thing's own name, never from the host's name or address.
+// Table of the Home Assistant entities for each thing of the node, with keys and settings. Pure.
+// Keys and unique ids are built from the node's identifier and the thing's own name, never from the host's name or address.
 
 import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type { PlayerRecord, ServiceRecord } from '../../protocol/actor/schemas.js';
@@ -17,10 +17,10 @@ import { DEFAULT_OUTPUT, defaultOutput, outputEntities } from './output-entities
 import { ofJson, onlineIf, UNKNOWN } from './templates.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Whose records an entity stands for; undefined: the service's own. */
+/** The backend whose records an entity shows; undefined for the service's own. */
 export type EntityOwner = Backend | undefined;
 
-/** How keys begin, and whose they are. */
+/** The owner of each key, by the key's prefix. */
 const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['backend_', undefined],
   ['output_', 'audio'],
@@ -36,7 +36,7 @@ export function ownerOf(key: string): EntityOwner {
   return KEY_OWNERS.find(([prefix]) => key.startsWith(prefix))?.[1];
 }
 
-/** Ordered by key only where Home Assistant shows it so. */
+/** In the order of the table; only the message sorts them by key. */
 export function entitiesOf(things: Things): Entities {
   const drafts = [
     ...things.outputs.flatMap((output) => outputEntities(things, output)),
@@ -50,12 +50,12 @@ export function entitiesOf(things: Things): Entities {
   return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));
 }
 
-/** True where an entity of a message reads the topic. */
+/** True if one of the entities reads the topic. */
 export function isRead(topic: string, entities: Entities): boolean {
   return [...entities.values()].some((component) => component['state_topic'] === topic);
 }
 
-/** In the order of the message that was tried. */
+/** Fields in the order of the message that was tested. */
 function componentOf({ identifier, topic }: Things, { key, platform, name, rest, also }: Draft): Component {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
@@ -131,12 +131,12 @@ const PLAYER_BUTTONS = [
   ['previous', 'previous', 'mdi:skip-previous'],
 ] as const;
 
-/** A player that may run several times puts this behind its name, with another number at each start. */
+/** The suffix of a player that may run several times; its number differs at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * Keys begin with the part of a player's name that stays, so that one that is started anew has its entities again. The second that runs
- * under the same name has `NAME 2`, and so on.
+ * Keys begin with the constant part of a player's name, so that a restarted player gets its entities again. The second player of one
+ * name is called `NAME 2`, and so on.
  */
 function playerStems(players: readonly PlayerRecord[]): readonly (readonly [PlayerRecord, string])[] {
   const seen = new Map<string, number>();
@@ -195,7 +195,7 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** Without a result file the version is an empty text: nothing is known of it. */
+/** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
 function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
@@ -210,7 +210,7 @@ function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
   return [{ key: 'update', platform: 'update', name: 'Software', rest, also }];
 }
 
-/** Names that are written otherwise than with a capital letter. */
+/** Names that are not simply capitalized. */
 const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: Things, child: ChildName): Draft {

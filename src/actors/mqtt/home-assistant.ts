@@ -1,5 +1,5 @@
-// Home Assistant's device message: all of the node as one device, as Home Assistant's MQTT discovery takes it (tried on 2026.6). Pure.
-// What each thing becomes stands in entities.ts; here is what the message is made of, and how entities leave.
+// Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested with 2026.6). Pure.
+// The entities are defined in entities.ts; this file builds the message and decides how entities are removed.
 
 import { VERSION } from '../../version.js';
 import { boundedJson } from './bounded-json.js';
@@ -14,7 +14,7 @@ export interface DeviceFacts {
   readonly url: string;
   /** By key. */
   readonly entities: Entities;
-  /** Whether what `entities` has of this owner is all that there is; else what the message has of it stays as it is. */
+  /** True if `entities` is complete for this owner; else the owner's entities in the held message are kept. */
   readonly isKnown: (owner: EntityOwner) => boolean;
 }
 
@@ -23,15 +23,15 @@ export function deviceTopic(prefix: string, identifier: string): string {
   return `${prefix}/device/tonearm_${identifier}/config`;
 }
 
-/** A message, and the entities that it tells of. */
+/** A message, and the entities in it. */
 export interface DeviceMessage {
   readonly text: string;
   readonly entities: Entities;
 }
 
 /**
- * The message to publish while the broker holds one with the entities `held`. An entity leaves in a message that has its platform alone; only
- * the next message may use its key for another one, so this is asked again until nothing changes.
+ * The message to publish while the broker holds one with the entities `held`. An entity is removed by a message that has only its platform;
+ * only the next message may use its key for another one, so this is called again until nothing changes.
  */
 export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage {
   const { identifier, hostname, platform, url } = facts;
@@ -70,7 +70,7 @@ function isLeaving(component: Component): boolean {
   return Object.keys(component).length === 1;
 }
 
-/** The entities of a message, out of whatever hands: what else a broker holds there is overwritten. */
+/** The entities of a message from any source; other content at that topic is overwritten. */
 export function entitiesIn(text: string): Entities {
   const { components } = (boundedJson(text) ?? {}) as { readonly components?: unknown };
   const entries = Object.entries(typeof components === 'object' ? (components ?? {}) : {});

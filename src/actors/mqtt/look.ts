@@ -1,19 +1,19 @@
-// The first connection of an attempt: what the broker keeps of this node, and whether whoever claims its branch lives. It has no will and
-// publishes nothing but that question, so that it does no harm to a branch that is another's.
+// The first connection of an attempt: reads what the broker retains for this node, and asks whether the claimant of its branch is alive.
+// It has no will and publishes only that question, so that it does not disturb a branch of another node.
 
 import { type Clock, within } from '../../clock.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
 import type { BranchClaim } from './node-identity.js';
 import { ONLINE, type OwnTopics } from './own-topics.js';
 
-/** Far above what a node publishes; a branch that holds more is not a node's. */
+/** Far above what a node publishes; a branch with more is not a node's. */
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 << 20;
 const TOO_MUCH = 'the branch holds more than a node publishes';
-/** A bridge that serves a branch answers within so long (docs/home-assistant.md, "Two nodes with one branch"). */
+/** A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one branch"). */
 const ANSWER_MS = 5_000;
 
-/** Retained messages by topic and whose the branch is (undefined: ours to take), or why they cannot be had. */
+/** The retained messages by topic and the branch's other owner (undefined: the branch is free), or why they cannot be read. */
 export type Look =
   | {
       readonly ok: true;
@@ -27,9 +27,9 @@ export interface LookParts {
   readonly topics: OwnTopics;
   /** The question's text, for people who watch the topic. */
   readonly identifier: string;
-  /** Begins the connection. */
+  /** Opens the connection. */
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
-  /** Names whoever else claims the branch, in words for people; undefined: nobody does. */
+  /** A text for people that names another claimant of the branch; undefined if there is none. */
   readonly claimedBy: (claim: BranchClaim) => string | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function lookAround(parts: LookParts): Promise<Look> {
     if (isTooMuch) connection.cut(TOO_MUCH);
     else held.set(topic, message);
   });
-  // What is retained comes between the two answers, at QoS 0 in one sequence with them.
+  // Retained messages arrive between the two replies, because at QoS 0 they are sent in order with them.
   const isRead =
     (await connection.ready) &&
     (await connection.subscribe(topics.filters, { qos: 0 })) &&
@@ -61,13 +61,13 @@ export async function lookAround(parts: LookParts): Promise<Look> {
   const claimant = isRead ? claimedBy(topics.claimIn(held)) : undefined;
   const owner = claimant === undefined ? 'silent' : await ownerOf(connection, parts, answer);
   await connection.end('the look is over');
-  // All of it may have come at one time with the answers, which are no sign then.
+  // All messages may have arrived together with the replies, so the replies do not prove that the look succeeded.
   if (isTooMuch) return { ok: false, reason: TOO_MUCH };
   if (!isRead || owner === 'lost') return { ok: false, reason: await connection.ended };
   return { ok: true, held, owner: owner === 'lives' ? claimant : undefined };
 }
 
-/** Asks whoever claims the branch whether it lives. A node that lost its power, or a broker that was cut off, leaves a claim behind. */
+/** Asks the branch's claimant whether it is alive. A power failure of a node or a cut connection of a broker leaves a claim behind. */
 async function ownerOf(
   connection: BrokerConnection,
   { clock, topics, identifier }: LookParts,

@@ -1,5 +1,5 @@
-// Who this node is to a broker: the identifier that outlives its name and address, and whose a branch is where two want it. Pure but for
-// the reading of the machine's id.
+// The node's identity towards a broker: an identifier that outlives its name and address, and the owner of a branch that two nodes want.
+// Pure, except for reading the machine's id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,22 +7,22 @@ import { clipped } from '../text.js';
 
 const MACHINE_ID = '/etc/machine-id';
 
-/** Of no other use, so that nobody can tell the machine's id, which is confidential (machine-id(5)), by what another service makes of it. */
+/** Used for nothing else, so that nobody can link it to another service's hash of the confidential machine id (machine-id(5)). */
 const APPLICATION = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
-/** Of a topic's hash. */
+/** Length of a topic's hash. */
 const TOPIC_CHARS = 6;
-/** Of another node's, in a message. */
+/** Length of another node's identifier in a message. */
 const NAME_CHARS_MAX = 64;
 
-/** Letters and digits. Two users of one machine are two nodes: each has a sound server, units and a configuration of its own. */
+/** Letters and digits. Two users of one machine are two nodes: each has its own sound server, units and configuration. */
 export function identifierOf(machineId: string, userId: number): string {
   const hash = createHmac('sha256', machineId).update(`${APPLICATION} ${userId}`);
   return hash.digest('hex').slice(0, IDENTIFIER_CHARS);
 }
 
-/** Undefined: the machine has no id (yet). */
+/** Undefined if the machine has no id (yet). */
 export function readIdentifier(userId: number, file = MACHINE_ID): string | undefined {
   try {
     const id = readFileSync(file, 'utf8').trim();
@@ -32,12 +32,12 @@ export function readIdentifier(userId: number, file = MACHINE_ID): string | unde
   }
 }
 
-/** One for each branch: two services of one user must not throw each other out. */
+/** One id per branch: two services of one user must not disconnect each other. */
 export function clientIdOf(identifier: string, topic: string): string {
   return `tonearm-${identifier}-${createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_CHARS)}`;
 }
 
-/** What `T/node` and `T/status` hold, '' for nothing, and which process has said that. */
+/** The texts of `T/node` and `T/status`, '' for none, and the process that published the status. */
 export interface BranchClaim {
   readonly node: string;
   readonly status: string;
@@ -45,8 +45,8 @@ export interface BranchClaim {
 }
 
 /**
- * Who else claims the branch, in words for people; undefined: nobody. The claim may be a leftover: of a node that lost its power, or from
- * before a broker was cut off. So its owner is asked (look.ts).
+ * Names another claimant of the branch, for people; undefined if there is none. The claim may be a leftover of a node that lost its power,
+ * or from before a broker was cut off, so its owner is asked (look.ts).
  */
 export function otherClaimant(
   { node, status, instance }: BranchClaim,

@@ -1,4 +1,4 @@
-// What outputs become in Home Assistant: a volume and a mute for each, and a list of them for the default. Pure.
+// Home Assistant entities of outputs: a volume and a mute for each, and a select for the default. Pure.
 
 import type { OutputRecord } from '../../protocol/actor/schemas.js';
 import { type Draft, type Entities, SIMPLE, shownName, slugOf, type Things } from './drafts.js';
@@ -7,7 +7,7 @@ import { topicLevel } from './topics.js';
 
 export const DEFAULT_OUTPUT = 'default_output';
 
-/** Whether the default output is one that a select of a message does not offer, though the node has it. */
+/** True if the default output exists but is not an option of the message's select. */
 export function isNotOffered(
   { server, outputs }: Pick<Things, 'server' | 'outputs'>,
   entities: Entities,
@@ -19,7 +19,7 @@ export function isNotOffered(
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-/** The configured label, else what the sound server calls it. A device's own nick would stand among the properties as well. */
+/** The configured label, else the sound server's description. `nick` is the label if the properties hold no nick of the device. */
 function outputName({ name, description, nick, props }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
   return shownName((isLabel && nick) || description || name);
@@ -40,7 +40,7 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
       { key: `${stem}_mute`, platform: 'binary_sensor', name: names.mute, rest: { ...mute, ...icon } },
     ];
   }
-  // Above its most Home Assistant keeps the old value, and logs an error.
+  // Home Assistant ignores a value above its maximum and logs an error.
   const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100));
   const value = { ...volume, value_template: ofJson(`[${PERCENT}, ${max}] | min`) };
   const slider = {
@@ -67,7 +67,7 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
   ];
 }
 
-/** What each output is called in the list of them, by name: as its volume is, and with its name where others are called so too. */
+/** Each output's option in the select, by name: as its volume is called, with its name added if several are called the same. */
 function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, string> {
   const shown = outputs.map(outputName);
   const isAlone = (label: string): boolean => shown.filter((each) => each === label).length === 1;
@@ -80,7 +80,7 @@ function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, str
 }
 
 export function defaultOutput({ topic, control, server, outputs }: Things): readonly Draft[] {
-  // A select without options is none.
+  // A select needs at least one option.
   if (server === undefined || outputs.length === 0) return [];
   const labels = outputLabels(outputs);
   const label = named('value_json.default_sink', labels);

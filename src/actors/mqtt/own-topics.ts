@@ -1,4 +1,4 @@
-// Every retained topic that is this node's own, and what each ought to hold: its branch, and Home Assistant's message beside it.
+// All retained topics of this node and the wanted text of each: its branch, and Home Assistant's device message beside it.
 
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
@@ -18,7 +18,7 @@ import { isTooLong } from './topics.js';
 export const ONLINE = 'online';
 export const OFFLINE = 'offline';
 
-/** The one that the broker holds, and the one that is under way. */
+/** The message that the broker holds, and the one in flight. */
 const MADE_KEPT = 2;
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
@@ -26,18 +26,18 @@ type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 
 export class OwnTopics {
   readonly status: string;
   readonly node: string;
-  /** Where whoever wants the branch asks whether its owner lives. */
+  /** Other nodes that want the branch ask here whether its owner is alive. */
   readonly who: string;
   readonly audioServer: string;
-  /** Home Assistant's. */
+  /** Home Assistant's device topic. */
   readonly device: string;
   readonly #settings: TopicSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
   readonly #interfaces: () => InterfaceAddresses;
-  /** Whether Home Assistant's message is larger than the broker takes: nothing waits for it then. */
+  /** True if Home Assistant's message is larger than the broker accepts: then no topic waits for it. */
   isDeviceLeftOut = false;
-  /** Home Assistant's messages that were made last, the newest first. */
+  /** The last device messages, newest first. */
   #made: readonly DeviceMessage[] = [];
 
   constructor(
@@ -57,22 +57,22 @@ export class OwnTopics {
     this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
   }
 
-  /** Below the node's. */
+  /** `topic` is relative to the node's topic. */
   full(topic: string): string {
     return `${this.#settings.topic}/${topic}`;
   }
 
-  /** Whether it is of this node: a broker may send more than was asked for. */
+  /** True for this node's topics: a broker may send others. */
   isOwn(topic: string): boolean {
     return topic.startsWith(this.full('')) || topic === this.device;
   }
 
-  /** The other way. */
+  /** The inverse of `full`. */
   below(topic: string): string {
     return topic.slice(this.#settings.topic.length + 1);
   }
 
-  /** Filters of all that the node may have published. */
+  /** Filters that match all topics of the node. */
   get filters(): readonly string[] {
     return [this.full('#'), this.device];
   }
@@ -82,32 +82,32 @@ export class OwnTopics {
     return { node: node?.text ?? '', status: status?.text ?? '', instance: status?.instance };
   }
 
-  /** Those that may have something to hold, in the order in which they are told. */
+  /** All topics that may have content, in the order in which they are published. */
   all(): readonly string[] {
     const branch = this.#branch.topics().map((topic) => this.full(topic));
     return [this.node, this.status, ...branch, this.device];
   }
 
-  /** As `Wanted` of retained-tree.ts. */
+  /** See `Wanted` in retained-tree.ts. */
   wanted(topic: string, heldAt: HeldAt): string | undefined {
     if (topic === this.node) return this.#identifier;
     if (topic === this.status) return ONLINE;
     if (topic === this.device) return this.#deviceText(heldAt(topic));
     const below = this.below(topic);
-    // Others' commands are not ours to take away; and a name that no topic can hold is not on the broker.
+    // Commands belong to others and are not removed; a name that is too long for a topic is not on the broker.
     if (isCommand(below) || isTooLong(topic)) return undefined;
     const text = this.#branch.text(below);
     return text !== undefined && this.#waits(topic, text, heldAt(this.device)) ? undefined : text;
   }
 
-  /** Home Assistant would log an error: what its entities read is emptied, and a default output is named, when its message has said so. */
+  /** A topic is emptied, and a new default named, only after the message that announces it; else Home Assistant would log an error. */
   #waits(topic: string, text: string, heldDevice: string): boolean {
     if (this.isDeviceLeftOut || heldDevice === '') return false;
     if (text === '') return isRead(topic, this.#entitiesTold(heldDevice));
     return topic === this.audioServer && this.isDefaultNewTo(heldDevice);
   }
 
-  /** Whether the default output is not among those that a message of Home Assistant's offers: it has come, or is called otherwise now. */
+  /** True if the default output is not an option of a held device message: it is new, or its name has changed. */
   isDefaultNewTo(heldDevice: string): boolean {
     return isNotOffered(this.#sound(), this.#entitiesTold(heldDevice));
   }
@@ -127,12 +127,12 @@ export class OwnTopics {
     return made.text;
   }
 
-  /** Our own message may be larger than what is read of a broker's. */
+  /** Our own message may be larger than the bound for parsing a broker's text. */
   #entitiesTold(held: string): Entities {
     return this.#made.find(({ text }) => text === held)?.entities ?? entitiesIn(held);
   }
 
-  /** Of a backend that is not enabled nothing will ever be known, so there is nothing. */
+  /** A backend that is not enabled will never have records, so its (empty) set of entities is known. */
   #isKnown(owner: EntityOwner): boolean {
     const state = owner === undefined ? 'up' : this.#branch.stateOf(owner);
     if (owner === 'power' && state === 'up') return this.#branch.asked('power') !== undefined;

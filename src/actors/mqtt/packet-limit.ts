@@ -1,9 +1,9 @@
-// Follows the lengths of the packets that a broker sends, to notice one that is larger than was agreed before it is taken in. Pure.
+// Follows the packet lengths in a broker's byte stream, to notice a packet that is too large before it is buffered. Pure.
 
-/** What a broker is told to keep to: more than any state of a node. */
+/** The maximum that is announced to the broker: more than any state of a node. */
 export const PACKET_BYTES_MAX = 1 << 20;
 
-/** The length has at most four bytes, seven bits in each (MQTT 5, section 1.5.5). */
+/** The length field has at most four bytes of seven bits each (MQTT 5, section 1.5.5). */
 const LENGTH_BYTES_MAX = 4;
 
 type FixedHeader = { readonly what: 'type' } | { readonly what: 'length'; value: number; bytes: number };
@@ -13,7 +13,7 @@ export class PacketLimit {
   #left = 0;
   #reading: FixedHeader = { what: 'type' };
 
-  /** False: the packet that has begun is too large, or its length is none. */
+  /** False if the current packet is too large, or its length is malformed. */
   passes(chunk: Uint8Array): boolean {
     for (let at = 0; at < chunk.length; ) {
       if (this.#left > 0) {

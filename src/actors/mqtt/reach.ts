@@ -1,23 +1,23 @@
-// Under which address people reach the node's page: one that works without mDNS where there is one, else the node's name. Pure.
+// Chooses the address of the node's page for people: an IP address that works without mDNS if there is one, else the node's name. Pure.
 
 import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 
-/** As `os.networkInterfaces()` gives them. */
+/** The type of `os.networkInterfaces()`. */
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export interface Reach {
   readonly hostname: string;
   readonly port: number;
-  /** What is listened on, as `/health` lists it. */
+  /** The addresses that are listened on, as in `/health`. */
   readonly addresses: readonly string[];
   readonly interfaces: InterfaceAddresses;
 }
 
-/** Sockets for every address; that of IPv6 takes IPv4 in too. */
+/** Wildcard addresses; the IPv6 one accepts IPv4 too. */
 const EVERY_ADDRESS = '::';
 const EVERY_IPV4 = '0.0.0.0';
-/** They need a zone, or are of a network without a router that gives addresses. */
+/** Such addresses need a zone, or mean that no router has given an address. */
 const LINK_LOCAL = /^(fe80:|169\.254\.)/i;
 
 export function pageUrl({ hostname, port, addresses, interfaces }: Reach): string {

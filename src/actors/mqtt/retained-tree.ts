@@ -1,27 +1,27 @@
-// Which retained topics of the broker differ from what they ought to hold, and when each may be published: at most ten times a second, the
-// newest winning, the last one always the true one (docs/home-assistant.md, "Topics"). Pure: it is given the time and is asked what is due.
+// Decides which retained topics differ from their wanted text, and when each may be published: at most ten times a second, the newest text
+// wins, and the last one is always the true one (docs/home-assistant.md, "Topics"). Pure: callers pass the time and ask what is due.
 
-/** A little above a tenth of a second: what the way delays may not make eleven of ten. */
+/** A little above a tenth of a second, so that network delays cannot make eleven in a second. */
 export const PUBLICATION_GAP_MS = 110;
 
 export interface Publication {
   readonly topic: string;
-  /** '' removes it. */
+  /** '' removes the topic. */
   readonly text: string;
 }
 
-/** What the broker holds at a topic, '' for nothing, as far as it has said so. */
+/** The broker's text at a topic, '' for none, as far as confirmed. */
 export type HeldAt = (topic: string) => string;
 
-/** What a topic ought to hold while the broker holds what it does: '' is nothing, undefined means that it is not to be touched now. */
+/** The wanted text of a topic, given the broker's state: '' means none, undefined that it must not be changed now. */
 export type Wanted = (topic: string, heldAt: HeldAt) => string | undefined;
 
-/** What may be published of it, or instead of it; undefined is nothing. */
+/** The text to publish instead, if it must be changed to fit; undefined to publish nothing. */
 export type Fitted = (publication: Publication) => string | undefined;
 
 export class RetainedTree {
   readonly #wanted: Wanted;
-  /** What the broker holds, as far as it has said so. */
+  /** The broker's texts, as far as confirmed. */
   readonly #held = new Map<string, string>();
   readonly #publishedAt = new Map<string, number>();
   readonly #underWay = new Map<string, string>();
@@ -31,7 +31,7 @@ export class RetainedTree {
     this.#wanted = wanted;
   }
 
-  /** A new connection: what the broker holds was read, and what was under way has come to nothing. */
+  /** Begins a new connection with the retained texts that were read; publications in flight are lost. */
   begin(held: ReadonlyMap<string, string>): void {
     this.#held.clear();
     this.#underWay.clear();
@@ -42,17 +42,17 @@ export class RetainedTree {
     }
   }
 
-  /** Something about it may be different now. */
+  /** Has the topic checked: its wanted text may have changed. */
   touch(topic: string): void {
     this.#touched.add(topic);
   }
 
-  /** As `touch`, each that holds something. */
+  /** Like `touch`, for each topic with a text. */
   touchHeld(): void {
     for (const topic of this.#held.keys()) this.touch(topic);
   }
 
-  /** It was published, by us or by others, and this is what the broker holds now, whatever is acknowledged later. */
+  /** We or others published this text, so it is the broker's now, whatever is acknowledged later. */
   published(topic: string, text: string): void {
     this.#underWay.delete(topic);
     this.#held.set(topic, text);
@@ -61,12 +61,12 @@ export class RetainedTree {
 
   readonly heldAt: HeldAt = (topic) => this.#held.get(topic) ?? '';
 
-  /** It is published once more, though the broker holds it, and though it may be under way just now. */
+  /** Publishes the topic once more, even if the broker holds its text or it is in flight. */
   again(topic: string): void {
     this.published(topic, '');
   }
 
-  /** Something to publish now; it is under way until it is acknowledged. `nowMs` is monotonic. */
+  /** The next publication; it is in flight until it is acknowledged. `nowMs` is monotonic. */
   next(nowMs: number, fitted: Fitted): Publication | undefined {
     for (const topic of this.#touched) {
       if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
@@ -81,13 +81,13 @@ export class RetainedTree {
     return undefined;
   }
 
-  /** When something more falls due, of all that is not under way. Undefined: nothing will by itself. */
+  /** The time of the next publication, ignoring topics in flight; undefined if nothing is due by time alone. */
   dueAt(): number | undefined {
     const waiting = [...this.#touched].filter((topic) => !this.#underWay.has(topic));
     return waiting.length === 0 ? undefined : Math.min(...waiting.map((topic) => this.#dueAt(topic)));
   }
 
-  /** The broker has it. What has changed meanwhile follows, and what is told in two steps goes on. */
+  /** The broker has stored the text. The topic is checked again for newer texts and second steps. */
   acknowledged(topic: string): void {
     const text = this.#underWay.get(topic);
     if (text === undefined) return;
@@ -97,7 +97,7 @@ export class RetainedTree {
     this.touch(topic);
   }
 
-  /** Forgets what is of no use any more: topics that come and go leave nothing behind. */
+  /** Forgets old publication times, so that topics that come and go leave nothing behind. */
   tidy(nowMs: number): void {
     for (const [topic, at] of this.#publishedAt) {
       if (at + PUBLICATION_GAP_MS <= nowMs) this.#publishedAt.delete(topic);

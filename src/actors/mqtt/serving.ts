@@ -1,5 +1,5 @@
-// One connection that serves the node's branch: what differs is published, commands are carried out, and it ends when the connection does or
-// when another node wants the branch.
+// One connection that serves the node's branch: publishes differences and runs commands, until the connection ends or another node wants
+// the branch.
 
 import type { Clock } from '../../clock.js';
 import { within } from '../../clock.js';
@@ -10,10 +10,10 @@ import { asksOf, COMMAND_FILTERS, isCommand } from './commands.js';
 import { OFFLINE, type OwnTopics } from './own-topics.js';
 import type { Publication, RetainedTree } from './retained-tree.js';
 
-/** Messages that are not retained and wait for the broker: then the oldest give way. */
+/** Non-retained messages that wait for the broker; beyond this the oldest are dropped. */
 const PASSING_MAX = 256;
 const PASSING_CHARS_MAX = 1 << 20;
-/** Of the last word; then the will says it. */
+/** For the last status; after this the will publishes it. */
 const OFFLINE_DEADLINE_MS = 200;
 
 export interface ServingParts {
@@ -23,7 +23,7 @@ export interface ServingParts {
   readonly tree: RetainedTree;
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
-  /** All that differed has been published, but the topics whose states are larger than the broker takes. Said again when these are others. */
+  /** All differences are published, except topics whose text is larger than the broker accepts. Called again when these change. */
   readonly onSettled: (leftOut: readonly string[]) => void;
 }
 
@@ -40,7 +40,7 @@ export class Serving {
   #passingChars = 0;
   #isPassingsTurn = false;
   #inFlight = 0;
-  /** Topics of states that are larger than the broker takes; and as that was said last. */
+  /** `#leftOut`: topics whose text is too large for the broker; `#settledWithout`: the list that was last reported. */
   readonly #leftOut = new Set<string>();
   #settledWithout: string | undefined;
   #cancelPump: () => void = () => undefined;
@@ -51,13 +51,13 @@ export class Serving {
     this.#connection = parts.dial((message) => this.#take(message));
   }
 
-  /** Settles when the connection has ended, with the reason. */
+  /** Settles with the reason when the connection has ended. */
   async run(): Promise<string> {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
     if (await this.#connection.ready) {
-      // Commands at QoS 0: of a flood at QoS 1 mosquitto drops what is above 1000, and so the last ones (measured); a connection that is
-      // lost loses commands either way.
+      // Commands use QoS 0: of a flood at QoS 1 mosquitto drops those above 1000, and so the last ones (measured); a lost connection loses
+      // commands either way.
       const isOpen =
         (await this.#connection.subscribe([topics.node, topics.status, topics.who], { qos: 1 })) &&
         (commands.length === 0 || (await this.#connection.subscribe(commands, { qos: 0, rap: true })));
@@ -82,7 +82,7 @@ export class Serving {
     tree.touchHeld();
   }
 
-  /** Something about the topic may be different now. Before the connection is open everything is. */
+  /** Has the topic checked. Before the connection is open this is not needed, because then all are checked. */
   touch(topic: string): void {
     if (this.#state === 'open') this.#parts.tree.touch(topic);
   }
@@ -94,7 +94,7 @@ export class Serving {
     const { tree, clock } = this.#parts;
     let isMore = true;
     while (isMore && this.#inFlight < this.#connection.window) {
-      // In turn: neither a flood of refusals nor one of changes keeps the other waiting.
+      // In turn, so that neither a flood of refusals nor one of changes delays the other.
       this.#isPassingsTurn = !this.#isPassingsTurn;
       isMore = this.#isPassingsTurn
         ? this.#publishPassing() || this.#publishNext()
@@ -112,7 +112,7 @@ export class Serving {
     if (due !== undefined) this.#cancelPump = clock.after(Math.max(1, due - now), () => this.pump());
   }
 
-  /** Not retained; `topic` is below the node's. Lost when there is no connection, as it is of this moment, or when it is too large. */
+  /** Publishes without retain; `topic` is below the node's. Dropped if too large or, because it is momentary, without a connection. */
   say(topic: string, text: string): void {
     const full = this.#parts.topics.full(topic);
     if (this.#state !== 'open' || !this.#connection.takes(full, text)) return;
@@ -122,7 +122,7 @@ export class Serving {
     this.pump();
   }
 
-  /** The last word, and the end. */
+  /** Publishes the last status, then ends the connection. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     if (this.#state === 'open') {
@@ -132,7 +132,7 @@ export class Serving {
         OFFLINE_DEADLINE_MS,
         this.#connection.publish(topics.status, OFFLINE, true),
       );
-      // Taking leave would withdraw the will, which then has to say it.
+      // A DISCONNECT would withdraw the will, which now has to publish the status.
       if (told !== true) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
@@ -159,13 +159,13 @@ export class Serving {
 
   #deviceIsTold(before: string): void {
     const { topics, tree } = this.#parts;
-    // A select that has learnt another name for what is chosen shows it when that is said again.
+    // A select that has got a new name for the current option shows it only when the state is published again.
     if (topics.isDefaultNewTo(before)) tree.again(topics.audioServer);
-    // Others may have waited for it.
+    // Other topics may have waited for this message.
     this.#touchAll();
   }
 
-  /** A state that is too large is emptied: the last one would be taken for true. Home Assistant's device stays as it was, and does not vanish. */
+  /** A state that is too large is emptied, or the old one would be taken for true. Home Assistant's device stays as it was. */
   #fitted({ topic, text }: Publication): string | undefined {
     const { topics } = this.#parts;
     const isTaken = this.#connection.takes(topic, text);
@@ -177,7 +177,7 @@ export class Serving {
     return isTaken ? text : undefined;
   }
 
-  /** What is refused has ended the connection, and is different still when the next one begins. */
+  /** A failed publication has ended the connection; its topic still differs when the next one begins. */
   async #publish(topic: string, text: string, retain: boolean, onDone: () => void): Promise<void> {
     this.#inFlight += 1;
     const done = await this.#connection.publish(topic, text, retain);
@@ -198,17 +198,17 @@ export class Serving {
     const { topic, text, retained } = message;
     const below = topics.below(topic);
     if (isCommand(below)) {
-      // Not subscribed to otherwise; a broker may send it all the same.
+      // Without `control` commands are not subscribed to, but a broker may send them all the same.
       if (control) this.#command(below, message);
     } else if (topic === topics.status && (!retained || text === OFFLINE)) {
-      // Ours, but also the will of an earlier connection of ours, which this one may just have ended, or somebody's hand.
+      // From this process, or the will of our previous connection, which this one may have just replaced, or from a person.
       tree.published(topic, text);
       this.pump();
     } else if (!retained && topic === topics.who) {
       tree.again(topics.status);
       this.pump();
     } else if (!retained && topic === topics.node && text !== topics.wanted(topic, () => '')) {
-      // Whose it is then is seen by looking: by the last word on it, of which both know the same.
+      // The next look decides who owns the branch, by the last message on this topic, which both nodes see.
       this.#leave('another node has taken this branch');
     }
   }
@@ -219,7 +219,7 @@ export class Serving {
   }
 
   #command(below: string, { topic, text, retained }: BrokerMessage): void {
-    // That is how a retained command is taken away.
+    // An empty text is how a retained command is removed.
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
     for (const ask of retained ? [] : asksOf(below, text)) {
@@ -237,7 +237,7 @@ export class Serving {
   }
 }
 
-/** What the gateway never sees; in the form of its problem documents. */
+/** Refusals that do not come from the gateway, in the form of its problem documents. */
 const RETAINED = {
   type: 'urn:tonearm:problem:retained-command',
   title: 'A retained command is not carried out',

@@ -1,22 +1,22 @@
-// How names become levels of topics and levels of topics names, and which topics brokers refuse. Pure.
+// Converts names to topic levels and back, and knows which topics brokers refuse. Pure.
 
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
-/** Topics and routes do without what all bus names of players begin with. */
+/** A player's name without the prefix of all bus names; topics and routes do not need it. */
 export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
 
 /**
- * What a level must not hold: `/ + #` have a meaning, `%` begins an escape, and a broker throws out whoever sends control characters
- * or noncharacters (MQTT 5, section 1.5.4: it may; mosquitto does).
+ * Characters that a level must not contain: `/ + #` have a meaning, `%` begins an escape, and a broker disconnects clients that send
+ * control characters or noncharacters (MQTT 5, section 1.5.4 allows that; mosquitto does it).
  */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** A topic is at most 65 535 bytes long (MQTT 5, section 1.5.4); the rest is room for what stands around a name. */
+/** A topic has at most 65 535 bytes (MQTT 5, section 1.5.4); the rest is for what surrounds a name. */
 const TOPIC_BYTES_MAX = 65_000;
 
-/** The name as one level: what a level must not hold is written as the bytes of its UTF-8, each `%XX`. Different names never meet. */
+/** The name as one level: unfit characters become their UTF-8 bytes as `%XX`. Different names give different levels. */
 export function topicLevel(name: string): string {
   return Buffer.from(name).toString().replace(UNFIT, escaped);
 }
@@ -27,7 +27,7 @@ function escaped(char: string): string {
     .join('');
 }
 
-/** The name that a level stands for, out of whatever hands; undefined: its escapes are those of no text. */
+/** The name in a level from any source; undefined if its escapes are not valid UTF-8. */
 export function nameOf(level: string): string | undefined {
   try {
     return decodeURIComponent(level);

@@ -22,7 +22,7 @@ export default function work(task: ActorTask<MqttSettings>): Promise<void> {
   );
 }
 
-/** None where the system does not say, as without a free descriptor: it is asked again. */
+/** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
 function interfacesNow(): InterfaceAddresses {
   try {
     return networkInterfaces();
