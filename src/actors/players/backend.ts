@@ -1,4 +1,4 @@
-// The players backend: which players there are, whose signals are heard, and what is asked of one. What a player is stands in player.ts.
+// The players backend: decides which players exist, whose signals are followed, and runs commands. A single player is in player.ts.
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -14,19 +14,19 @@ import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
 
 const PLAYERS_MAX = 32;
-/** All that are known, also of players for which there is no place: they take the places of those that go. */
+/** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
 const NAMES_MAX = 128;
-/** From one look at who owns which name to the next: a name that changes hands all the time costs four readings a second. */
+/** Minimum time between two updates of the set of players: a name that changes owner all the time costs four readings a second. */
 const SETTLE_MS = 250;
-/** A cover may be written into the metadata: as much as one may have, in base64, and as much again. */
+/** A cover may be embedded in the metadata: twice the maximum size of a cover in base64. */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/** How long those that are there at the start are waited for: one that hangs is told of when it answers. */
+/** How long players that exist at the start are waited for; one that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
-/** In a second, of one connection. A player that is used says some ten things; each costs this thread a tenth of a millisecond. */
+/** Per connection and second. A player in use sends some ten signals; each costs this thread a tenth of a millisecond. */
 const SIGNALS_MAX = 200;
-/** How long a connection that says too much is not listened to. Then its players are read. */
+/** How long signals of a flooding connection are ignored. Then its players are read. */
 const REST_MS = 1_000;
-/** Per player: one that hangs must not use up what all have together. */
+/** Per player: one that hangs must not use up the bound of all together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
 export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
@@ -35,7 +35,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #bus: PlayersBus;
   readonly #publisher: PlayersPublisher;
   readonly #covers: CoverReader;
-  /** Owners by bus name: one connection may own several, as VLC does, and is one player. */
+  /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
@@ -43,16 +43,16 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #saidTooMany = false;
-  /** A name waits until the bus has said which process another one's is. */
+  /** True while a name waits for the process id of another name's owner. */
   #secondWaits = false;
   readonly #underWay = new Map<Player, number>();
-  /** Connections that are not listened to now, and what ends it. */
+  /** Connections whose signals are ignored now, with the function that cancels the pause. */
   readonly #resting = new Map<string, () => void>();
-  /** Names that have changed hands since they were listed: the signal is newer than what is asked for them. Only while that is asked. */
+  /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
   #heardOf: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
-  /** Counts losses: a connection that is lost meanwhile does not come up. */
+  /** Counts losses, so that a connection that is lost during `up` is not published as up. */
   #losses = 0;
 
   constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}) {
@@ -135,7 +135,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const left = (this.#underWay.get(player) ?? 1) - 1;
     if (left > 0) this.#underWay.set(player, left);
     else this.#underWay.delete(player);
-    // Not every player says what it has done.
+    // Not every player sends signals for its changes.
     if (answer.ok) player.readAgain();
     return answer;
   }
@@ -157,7 +157,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('settle')) this.#timers.set('settle', waitMs, () => this.#settle());
   }
 
-  /** Makes the players those that the names say, each by the shortest of its own. */
+  /** Updates the players to match the names; each player gets the shortest of its names. */
   #settle(): void {
     this.#settledAt = this.#clock.monotonic();
     this.#secondWaits = false;
@@ -172,8 +172,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * VLC with `--control dbus` speaks for itself on two connections, and the second has its process id in its name (3.0.21, seen).
-   * Until the bus has said whose the first is, one that comes waits, and one that is shown stays.
+   * VLC with `--control dbus` has two connections, the second with its process id in its name (seen with 3.0.21). Until the process id of
+   * the first is known, a new second name waits, and one that is shown already stays.
    */
   #isSecond(name: string, owner: string): boolean {
     const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
@@ -192,7 +192,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#saidTooMany = true;
       return;
     }
-    // Heard first, read then: what happens in between asks for another reading.
+    // Subscribed first, read then: a signal in between causes another reading.
     this.#limits.set(owner, new RateLimit(SIGNALS_MAX));
     void this.#bus.watch(playerSignals(owner));
     const changed = (player: Player): void => this.#publisher.changed(player);
@@ -212,7 +212,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     void this.#bus.unwatch(playerSignals(owner));
   }
 
-  /** Listens to the connection no more for a moment: what it says meanwhile is read at its end, so that the last word is the true one. */
+  /** Ignores the connection for a moment. Its player is read at the end, so that the last change is not missed. */
   #rest(owner: string): void {
     if (this.#resting.has(owner)) return;
     void this.#bus.unwatch(playerSignals(owner));

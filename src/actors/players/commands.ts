@@ -1,4 +1,4 @@
-// What clients may ask of a player: what it must be able to for that, what is called on it, and what its refusal means (docs/players.md,
+// Commands to players: the capability that each needs, the method that is called, and the fault for a refusal (docs/players.md,
 // "Commands").
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -38,14 +38,14 @@ const METHODS = {
   previous: 'previous',
 } as const;
 
-/** Has the player do it; the answer comes when the player has accepted. */
+/** Sends the command; resolves when the player has accepted it. */
 export async function carryOut(
   bus: Pick<PlayersBus, 'call'>,
   player: Player,
   command: PlayerCommand,
 ): Promise<Answer> {
   const { facts, busName, plays } = player;
-  // What plays is paused by it.
+  // A playing player is paused by it.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
   if (!capabilitiesOf(facts)[needed]) return failure('not-able', `${busName}: ${needed} is false`);
   const outcome = await call(bus, playerMethods(player.owner), facts, command);
@@ -53,7 +53,7 @@ export async function carryOut(
     return failure('refused', `${busName} names no track that a position could be set in`);
   if (outcome.ok) return { ok: true };
   const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);
-  // It went before it answered.
+  // The player left before it answered.
   return failure(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
 }
 

@@ -1,5 +1,5 @@
-// Reads the cover of a player: one at a time, because a disk that does not answer holds one of the few threads that the process has
-// for files. What may be served stands in cover.ts.
+// Reads the covers of players, one at a time, because a disk that does not answer blocks one of the process's few file threads.
+// cover.ts decides which images may be served.
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
@@ -11,12 +11,12 @@ import type { Player } from './player.js';
 
 /** From the request to the answer. */
 const ANSWER_MAX_MS = 4_000;
-/** As many as there may be players: more means that the disk does not answer. */
+/** The maximum number of players: more requests mean that the disk does not answer. */
 const WAITING_MAX = 32;
 
 const NONE = failure('no-cover', 'The player names no image that may be served');
 
-/** Who names a cover. */
+/** The player that names a cover. */
 type Named = Pick<Player, 'facts' | 'owner'>;
 
 export class CoverReader {
@@ -50,7 +50,7 @@ export class CoverReader {
     return cover === undefined ? NONE : { ok: true, cover };
   }
 
-  /** The image that is written into its own URL: not kept, so that many of them need no memory. */
+  /** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
   async #longUrl({ owner }: Named): Promise<string | undefined> {
     const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
     const { getAll } = playerMethods(owner);

@@ -1,5 +1,5 @@
-// The cover that a player names, as it may be served (docs/players.md, "Covers"). The player chooses the path and the whole network can
-// ask: what is not an image that every user of the node may read is not there.
+// Decides whether a player's cover may be served, and reads it (docs/players.md, "Covers"). The player chooses the path and the whole
+// network can ask, so only images that every user of the node may read are served.
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
@@ -9,18 +9,18 @@ import { percentDecoded } from '../text.js';
 import { isDataUrl } from './metadata.js';
 
 const COVER_MAX_BYTES = 8 << 20;
-/** In a header, whole: it becomes one of the answer. */
+/** The URL becomes a header of the answer, whole. */
 const LOCATION_MAX_CHARACTERS = 2048;
-/** Above that, written as a URL, no path can be opened. */
+/** A path whose URL is longer cannot be opened. */
 const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
-/** As the longest of the beginnings below. */
+/** The length of the longest signature below. */
 const MAGIC_BYTES = 12;
 
-/** No link, no wait for whoever writes into a FIFO, and no terminal that becomes ours. */
+/** Opens no link, does not wait for a FIFO's writer, and takes no terminal as ours. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** How files of each type begin, in hexadecimal. */
+/** File signatures, in hexadecimal. */
 const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/jpeg', /^ffd8ff/],
   ['image/png', /^89504e470d0a1a0a/],
@@ -29,8 +29,8 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Undefined: there is nothing that may be served; why, is not the network's to know. `held`: the tag of the cover whose bytes are not
- * needed again. `uid` is ours. Never rejects. A data: URL is as long as a message may be.
+ * Undefined if nothing may be served; the network must not learn why. `held` is the tag of a cover whose bytes the caller has. `uid` is
+ * ours. Never rejects. A data: URL may be as long as a message.
  */
 export async function coverOf(
   url: string,
@@ -66,7 +66,7 @@ async function fileCover(
   uid: number,
 ): Promise<CoverAnswer | undefined> {
   try {
-    // Opening a device can do something to it.
+    // Opening a device can have an effect on it.
     if (!(await lstat(path)).isFile()) return undefined;
     const file = await open(path, FLAGS);
     try {
@@ -95,12 +95,12 @@ async function openedCover(
   const type = typeOf(Buffer.from(bytes.buffer, 0, beginning));
   if (type === undefined) return undefined;
   await readInto(file, bytes, beginning, bytes.length);
-  // Somebody may have written to it meanwhile, or cut it.
+  // The file may have been written to or cut meanwhile.
   const after = await file.stat({ bigint: true });
   return tagOf(imageIdentity(after)) === tag ? { tag, type, bytes } : undefined;
 }
 
-/** Reads up to `end` or to the end of the file; where it has come to. */
+/** Reads up to `end` or to the end of the file; returns the offset that was reached. */
 async function readInto(file: FileHandle, bytes: Uint8Array, from: number, end: number): Promise<number> {
   let at = from;
   const to = Math.min(end, bytes.length);
@@ -116,7 +116,7 @@ function imageIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffe
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 
-/** Equal tags are of equal bytes. What it is made of cannot be seen in it. */
+/** Equal tags mean equal bytes. The tag does not reveal its input. */
 function tagOf(identity: Buffer): string {
   return createHash('sha256').update(identity).digest('base64url').slice(0, TAG_CHARACTERS);
 }

@@ -1,4 +1,4 @@
-// What is known of one player, how readings and signals change it, and the record that clients see of it (docs/http-api.md, "Player").
+// The facts known of one player, how readings and signals change them, and the record that clients see (docs/http-api.md, "Player").
 // Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -10,7 +10,7 @@ import type { Anchor, Motion } from './position.js';
 
 type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
-/** Properties by their MPRIS names; one that is missing or of another type is not there. */
+/** Properties by their MPRIS names; missing ones and ones of a wrong type are absent. */
 export interface PlayerFacts {
   readonly root: PropertyValues<typeof ROOT_PROPERTIES>;
   readonly player: PlayerProperties;
@@ -36,7 +36,7 @@ export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFact
   };
 }
 
-/** What the record lacks stays. The position is not among the facts: it is no longer true when it is read (position.ts). */
+/** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read (position.ts). */
 export function withPlayer(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
   return {
@@ -46,7 +46,7 @@ export function withPlayer(facts: PlayerFacts, record: PropertyRecord): PlayerFa
   };
 }
 
-/** Microseconds; undefined where the player does not tell it. One before the beginning is none. */
+/** Microseconds; undefined if the player gives none. Negative ones become 0. */
 export function positionIn(record: PropertyRecord): number | undefined {
   const { Position } = readProperties(PLAYER_PROPERTIES, record);
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
@@ -61,7 +61,7 @@ export function motionOf(facts: PlayerFacts): Motion {
   return { rate, lengthUs: facts.metadata.lengthUs };
 }
 
-/** Without CanControl a player can be controlled, without the others it cannot do what they speak of. */
+/** CanControl is true by default, the other capabilities false. */
 export function capabilitiesOf({ player }: PlayerFacts): PlayerRecord['capabilities'] {
   const canControl = player.CanControl ?? true;
   return {
@@ -89,7 +89,7 @@ export function playerRecord(
     playback_status: statusOf(facts),
     ...(loop !== undefined && { loop_status: loop }),
     ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),
-    // A double may be as large that a hundred of them are none.
+    // A double may be so large that a hundred times it is no safe integer.
     ...(Number.isSafeInteger(hundredths) && { volume: hundredths / 100 }),
     ...(positionUs !== undefined && { position: positionUs }),
     position_updated_at: new Date(at.date).toISOString(),

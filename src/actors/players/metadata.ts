@@ -1,31 +1,31 @@
-// A track's metadata as a player tells it -> bounded texts, and what is needed of it besides. Pure. Players are strangers: any value
-// may be of any type and of any size.
+// Turns a player's track metadata into bounded texts and the few values that are used here. Pure. Players are not trusted: any value may
+// be of any type and size.
 
 import { capped } from '../text.js';
 
-/** UTF-16 units of one value; of a longer one the beginning. */
+/** UTF-16 units of one value; a longer one is cut. */
 export const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
-/** UTF-16 units of all keys and values together; what would exceed it is left out. */
+/** UTF-16 units of all keys and values together; entries beyond it are left out. */
 const ALL_MAX_UNITS = 32 * 1024;
-/** A longer URL of a cover is not kept: it holds the image itself, and is asked for again when somebody wants that. */
+/** A longer cover URL contains the image itself; it is not kept, but read again when a client wants it. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
-/** The D-Bus path that says that there is no track. */
+/** The D-Bus path that means "no track". */
 const NO_TRACK = '/org/mpris/MediaPlayer2/TrackList/NoTrack';
 
 export interface Metadata {
-  /** By MPRIS' own keys, sorted. */
+  /** By MPRIS keys, sorted. */
   readonly texts: Readonly<Record<string, string>>;
-  /** The track as the player wants to hear of it. */
+  /** The track's id in calls to the player. */
   readonly trackId?: string;
-  /** Microseconds; absent for a stream without end, or with one that nobody knows. */
+  /** Microseconds; absent for an endless stream, or an unknown length. */
   readonly lengthUs?: number;
   readonly artUrl?: string;
-  /** There is one, too long to be kept. */
+  /** True if there is a URL that is too long to be kept. */
   readonly hasLongArtUrl: boolean;
 }
 
@@ -45,7 +45,7 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
   };
 }
 
-/** Whether both are of one track: a stream's title changes while it plays on. */
+/** True if both are of one track: a stream's title changes while the track stays the same. */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
@@ -54,7 +54,7 @@ function isTrack(path: string): boolean {
   return path.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(path) && path !== NO_TRACK;
 }
 
-/** In a fixed order, because a player may list the same values in another one and that is no change. */
+/** Keys are sorted: a player may list the same values in another order, and that is no change. */
 function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const keys = Object.keys(values)
     .filter((key) => key.length <= KEY_MAX_UNITS)
@@ -72,7 +72,7 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
   );
 }
 
-/** Of an image that is written into its URL only what it is: half of one is of no use to anybody. */
+/** An embedded image is reduced to the start of its URL, because half an image is useless. */
 function shownText(key: string, value: unknown): string {
   const text = plainText(value);
   if (key === 'mpris:artUrl' && isDataUrl(text))
@@ -80,7 +80,7 @@ function shownText(key: string, value: unknown): string {
   return capped(text, VALUE_MAX_UNITS);
 }
 
-/** Schemes are written in any case (RFC 3986, 3.1). */
+/** Schemes may be written in any case (RFC 3986, 3.1). */
 export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }

@@ -1,5 +1,5 @@
-// One player as long as one connection owns its name: what it is read to be, and what its signals make of that.
-// A signal while a reading is under way asks for one more: which of the two is newer cannot be told here.
+// One player, as long as one connection owns its name: reads its properties and applies its signals. A signal during a reading causes
+// another one, because the order of the two is unknown here.
 
 import { backoffMs, type Clock } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -28,18 +28,18 @@ import { isSameTrack } from './metadata.js';
 import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } from './position.js';
 
 const READ_DEADLINE_MS = 5_000;
-/** Between the end of one reading and the next. */
+/** Pause between the end of one reading and the next. */
 const READ_PAUSE_MS = 100;
 /**
- * When the position is read once more after playing began: an output that was idle may take 2 s of sound at once, and players stand
- * still meanwhile (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of what was heard, measured).
+ * Delay after which the position is read once more after playing began: an idle output may take 2 s of sound at once while players stand
+ * still (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of the audible sound, measured).
  */
 const LOOK_AGAIN_MS = 3_000;
 
 export interface PlayerParts {
   readonly bus: Pick<PlayersBus, 'call'>;
   readonly clock: Clock;
-  /** The record, or the position, may be another one. Not before the player has been read. */
+  /** The record or the position may have changed. Not called before the player has been read. */
   readonly changed: (player: Player) => void;
 }
 
@@ -47,17 +47,17 @@ export class Player {
   readonly busName: string;
   /** The unique name of its connection. */
   readonly owner: string;
-  /** When the bus has said which process it is, or does not. */
+  /** Resolves when the bus has answered, or refused, the question for the process id. */
   readonly identified: Promise<void>;
-  /** When it has been read for the first time besides, or cannot be. */
+  /** Resolves when the player is identified and its first reading has ended. */
   readonly settled: Promise<void>;
   readonly #parts: PlayerParts;
   readonly #methods: ReturnType<typeof playerMethods>;
   #facts: PlayerFacts = NOTHING_KNOWN;
   #anchor: Anchor;
-  /** Grows with everything that is not to be reckoned: jumps, and beginnings and ends of playing. */
+  /** Counts jumps: changes of the position that clients cannot extrapolate. */
   #jumps = 0;
-  /** The next reading is of a position that cannot be reckoned. */
+  /** True if the extrapolated position is unreliable until the next reading. */
   #isAstray = true;
   #pid: number | 'asked' | 'unknown' = 'asked';
   #isKnown = false;
@@ -104,7 +104,7 @@ export class Player {
     return playerRecord(this.busName, this.#facts, this.#anchor, pid);
   }
 
-  /** Where it is now; undefined where it does not tell. */
+  /** The present position; undefined if the player gives none. */
   position(): PlayerPosition | undefined {
     const now = this.#now();
     const position = reckoned(this.#anchor, motionOf(this.#facts), now);
@@ -112,7 +112,7 @@ export class Player {
     return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
   }
 
-  /** A signal of its connection; the match rule lets none of other objects through. */
+  /** Applies a signal of its connection; the match rule excludes other objects. */
   take(signal: Signal): void {
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -123,7 +123,7 @@ export class Player {
     if (this.#isKnown) this.#parts.changed(this);
   }
 
-  /** What was told may be no longer true. */
+  /** Has the player read again, because the facts may be outdated. */
   readAgain(): void {
     this.#isStale = true;
     const pauseMs = this.#readAt + READ_PAUSE_MS - this.#parts.clock.monotonic();
@@ -143,7 +143,7 @@ export class Player {
     if (invalidated.length > 0 || this.#isAstray) this.readAgain();
   }
 
-  /** What is reckoned goes on from here by the new facts, until the position has been read. */
+  /** Applies new facts; the position is extrapolated by them until the next reading. */
   #become(facts: PlayerFacts): void {
     const before = this.#facts;
     const [was, is] = [motionOf(before), motionOf(facts)];
@@ -164,7 +164,7 @@ export class Player {
   async #readPid(): Promise<void> {
     const { bus } = this.#parts;
     const outcome = await bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
-    // 0: a process of another container.
+    // 0 means a process of another container.
     this.#pid = outcome.ok && outcome.value > 0 ? outcome.value : 'unknown';
   }
 
@@ -188,7 +188,7 @@ export class Player {
     else if (this.#lookAgainAt > this.#readAt) this.#readSoon(this.#lookAgainAt - this.#readAt);
   }
 
-  /** Whether the player's own interface answered: without the other one it is a player all the same. */
+  /** True if the Player interface answered; a player without the root interface is accepted. */
   async #readBoth(): Promise<boolean> {
     const { bus, changed } = this.#parts;
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
@@ -197,7 +197,7 @@ export class Player {
       bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
     ]);
     if (this.#isGone || !player.ok) return false;
-    // What it does not tell any more is no longer so.
+    // Properties that are missing now no longer exist.
     if (root.ok) this.#facts = withRoot({ ...this.#facts, root: {} }, root.value);
     this.#become(withPlayer({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
@@ -206,7 +206,7 @@ export class Player {
     return true;
   }
 
-  /** A position as it was read. Where it is what was reckoned, clients have no need to hear of it. */
+  /** Applies a read position. If it matches the extrapolated one, clients need no event. */
   #found(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;

@@ -1,29 +1,29 @@
-// Where a player is in its track: read now and then, reckoned between (docs/players.md, "Positions"). Pure.
+// A player's position in its track: read now and then, extrapolated in between (docs/players.md, "Positions"). Pure.
 
-/** One moment on both clocks: dates are for people and jump, what lies between two moments is told by the other. Milliseconds. */
+/** One moment on both clocks, in ms: dates are for people and may jump; durations are measured with the monotonic clock. */
 export interface Moment {
   readonly date: number;
   readonly monotonic: number;
 }
 
-/** Where it was, and when. */
+/** A known position and its time. */
 export interface Anchor {
-  /** Undefined: it does not tell. */
+  /** Undefined if the player gives no position. */
   readonly positionUs: number | undefined;
   readonly at: Moment;
 }
 
-/** How it moves on from there. */
+/** How the position moves from there. */
 export interface Motion {
   /** Seconds of the track per second; 0 while it does not play. */
   readonly rate: number;
-  /** Undefined: nobody knows. */
+  /** Undefined if unknown. */
   readonly lengthUs: number | undefined;
 }
 
-/** Further apart than this, what was read is not what was reckoned. Players tell positions by buffers of some tenths of a second. */
+/** A larger difference from the extrapolated position is a jump. Players report positions in steps of some tenths of a second. */
 const JUMP_US = 500_000;
-/** A clock that was set; what is less is the slow work of a time server. */
+/** A larger difference means that the clock was set; smaller ones are the slow corrections of a time server. */
 const CLOCK_STEP_MS = 500;
 
 /** The position now, in microseconds; not beyond the track's end, unless the player itself said so. */
@@ -49,7 +49,7 @@ export function isJump(anchor: Anchor, motion: Motion, positionUs: number | unde
   return Math.abs(expectedUs - positionUs) > JUMP_US;
 }
 
-/** Whether the date was set since then, so that nobody can reckon from the anchor's any more. */
+/** True if the date was set since then, so that clients can no longer extrapolate from the anchor's date. */
 export function hasClockJumped({ at }: Anchor, now: Moment): boolean {
   return Math.abs(now.date - at.date - (now.monotonic - at.monotonic)) > CLOCK_STEP_MS;
 }

@@ -1,16 +1,16 @@
-// What is told of the players, and when: records that differ from what was told last, gathered for a moment, and positions that
-// nobody could reckon.
+// Publishes the players: records that differ from what was published before, gathered for a moment, and positions that clients cannot
+// extrapolate.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { Publisher } from '../runtime.js';
 import type { Player } from './player.js';
 
-/** A change of track is some five signals and a reading, and becomes one event. */
+/** A change of track causes some five signals and a reading, and becomes one event. */
 const GATHER_MS = 50;
-/** While something plays: whether the clock by which clients reckon was set meanwhile. */
+/** While something plays: how often to check whether the clock was set, by which clients extrapolate. */
 const CLOCK_LOOK_MS = 30_000;
 
-/** As it was told last. */
+/** A player as it was last published. */
 interface Published {
   text: string;
   jumps: number;
@@ -20,7 +20,7 @@ export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #timers: Timers<'gather' | 'look'>;
   readonly #told = new Map<Player, Published>();
-  /** Players with changes that are gathered. */
+  /** Players with unpublished changes. */
   readonly #waiting = new Set<Player>();
 
   constructor(publish: Pick<Publisher, 'put' | 'drop'>, clock: Clock) {
@@ -33,7 +33,7 @@ export class PlayersPublisher {
     if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.tell());
   }
 
-  /** Tells what waits. */
+  /** Publishes the gathered changes. */
   tell(): void {
     this.#timers.cancel('gather');
     const waiting = [...this.#waiting];
@@ -49,14 +49,14 @@ export class PlayersPublisher {
     this.#publish.drop('players.position', player.busName);
   }
 
-  /** Nothing is published any more: leaving `up` has removed it all. */
+  /** Forgets what was published: leaving `up` has removed all of it. */
   forget(): void {
     this.#timers.cancelAll();
     this.#waiting.clear();
     this.#told.clear();
   }
 
-  /** A record is made anew when its date cannot be reckoned from any more, and is told only then. */
+  /** Publishes playing players again; their texts differ only if the clock was set, because `record` then takes a new anchor. */
   #lookAtClock(): void {
     const playing = [...this.#told.keys()].filter(({ plays }) => plays);
     if (playing.length === 0 || this.#timers.has('look')) return;
