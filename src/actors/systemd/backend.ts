@@ -1,5 +1,5 @@
-// The systemd backend: which units are watched and which of them a request may name; a scope for each list of them; and the
-// commands, which only the user's scope has. From signals to records there is one direction: nothing calls back.
+// The systemd backend: decides which units are watched and which of them a request may name; keeps one scope per list of units; and runs
+// the commands, which only the user's scope has. Data flows one way, from signals to records: nothing calls back.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -15,7 +15,7 @@ import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 import { UnitsDirectory } from './units-directory.js';
 
-/** The watched units in whitelist order: system, then user. Internal units are not among them (docs/configuration.md, "Upgrades"). */
+/** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
 export function watchedUnits(
   settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
 ): readonly WatchedUnit[] {
@@ -28,7 +28,7 @@ export function watchedUnits(
 
 type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
 
-/** The unit that a command is about. What is not listed does not exist, whatever the scope; system units are only read. */
+/** The unit of a command. An unlisted unit does not exist, whatever the scope; system units are read-only. */
 export function targetOf(watched: readonly WatchedUnit[], { scope, unit: name }: SystemdCommand): UnitTarget {
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(scope, name);
@@ -40,21 +40,21 @@ function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok:
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is listed`);
 }
 
-/** Without signals, a state that is about to change is looked at again. */
+/** Without signals, a unit in a passing state is read again after this time. */
 const PASSING_AGAIN_MS = 500;
 const PASSING: readonly string[] = ['activating', 'deactivating', 'reloading', 'refreshing'];
 
 interface ScopePlan {
   readonly scope: UnitScope;
   readonly watched: readonly WatchedUnit[];
-  /** Units that clients may not know of, by any of their names. */
+  /** Units that clients must not see, by any of their names. */
   readonly internal: readonly string[];
-  /** Where this scope's manager keeps its links (units-directory.ts). */
+  /** The directory of this scope's manager with links for running units (units-directory.ts). */
   readonly unitsDirectory: string;
   readonly clock: Clock;
 }
 
-/** What its follower tells of units, and its units directory where there are no signals, becomes records for the publisher. */
+/** Turns the follower's units, and without signals the units directory, into records for the publisher. */
 export class Scope<B extends ReadingBus> implements FollowerOwner {
   readonly follower: UnitFollower<B>;
   readonly #plan: ScopePlan;
@@ -69,23 +69,23 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     this.#timers = new Timers(plan.clock);
     this.#directory = new UnitsDirectory(plan.unitsDirectory, plan.clock, (unit) => this.#linkChanged(unit));
     const names = plan.watched.map(({ name }) => name);
-    // Of system units the state is enough; of user units commands also need how runs and jobs end.
+    // For system units the state is enough; commands to user units also need the ends of runs and jobs.
     const interest = plan.scope === 'user' ? 'runs' : 'state';
     this.follower = new UnitFollower({ names, interest, clock: plan.clock }, this, makeBus);
   }
 
-  /** Why no command can be carried out now; undefined when one can. */
+  /** Why no command can be run now; undefined if one can. */
   get absence(): string | undefined {
     return this.#absence;
   }
 
-  /** An internal unit is hidden by any of its names. */
+  /** An internal unit is hidden under each of its names. */
   isHidden(name: string): boolean {
     const names = this.follower.table.unit(name)?.facts.names ?? [name];
     return names.some((each) => this.#plan.internal.includes(each));
   }
 
-  /** Tells what is known of a unit now, whatever may still be gathered or held back. */
+  /** Publishes a unit's present record at once, even if changes are being gathered or held back. */
   tellNow(watched: WatchedUnit): void {
     const unit = this.follower.table.unit(watched.name);
     this.#services.changedNow(watched, unit && this.#record(watched, unit));
@@ -98,7 +98,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     this.follower.stop();
   }
 
-  // What the follower says.
+  // Calls from the follower.
 
   up(noSignals: string | undefined): void {
     this.#absence = undefined;
@@ -131,9 +131,9 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     }
   }
 
-  // What the directory says.
+  // Calls from the directory.
 
-  /** `id` is a primary name; undefined when any unit may have changed. */
+  /** `id` is a primary name; undefined if any unit may have changed. */
   #linkChanged(id: string | undefined): void {
     const { table } = this.follower;
     const units = id === undefined ? table.units() : table.unitsOf(id);
@@ -141,7 +141,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     else this.changed(units);
   }
 
-  /** Reads units, and those that are on their way to another state again and again. */
+  /** Reads the units; those in a passing state are read again and again. */
   async #reread(units: readonly FollowedUnit[]): Promise<void> {
     await this.follower.refresh(units.map(({ name }) => name));
     if (this.follower.hasSignals || this.#absence !== undefined || this.#timers.has('passing')) return;
@@ -166,7 +166,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #system: Scope<SystemBus> | undefined;
   readonly #clock: Clock;
 
-  /** `directories` are those of units-directory.ts. */
+  /** `directories`: see units-directory.ts. */
   constructor(
     settings: SystemdSettings,
     directories: Readonly<Record<UnitScope, string>>,

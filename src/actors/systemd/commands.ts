@@ -1,5 +1,5 @@
-// Changes units of the user: asks the manager, waits for the job, looks at what has become of the unit. It is made over a
-// follower on the user's bus, and no other type of bus takes the calls that it makes.
+// Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a follower on the user's bus;
+// the calls do not compile on any other type of bus.
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
@@ -14,24 +14,24 @@ import type { AwaitedChange } from '../units/jobs.js';
 /** Below the supervisor's 10 s, so that our own answer arrives (docs/http-api.md, "Unit routes"). */
 const COMMAND_MAX_MS = 9_000;
 /**
- * The start of a simple service is done before its program has been executed, and no signal says that it has: only a program
- * that is missing or ends at once is told, behind the job's end. On an idle machine below 1 ms behind it; on two cores with
- * 16 processes at work 5 ms in the median, below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
+ * The start job of a simple service ends before its program has been executed, and no signal reports the execution; only a missing program
+ * or an early exit is reported, after the job's end. On an idle machine less than 1 ms later; on two cores with 16 busy processes 5 ms in
+ * the median, below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
-/** What a job was to bring about. */
+/** The state that a job should lead to. */
 type Aim = 'started' | 'stopped';
 
 interface CommandPlan {
-  /** For people: what is done to the unit. */
+  /** The command's name in messages to people. */
   readonly noun: string;
   readonly files?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
   readonly aim: Aim;
 }
 
-/** enable and disable are as with `systemctl --now`. */
+/** enable and disable work like `systemctl --now`. */
 const PLANS: Readonly<Record<SystemdCommand['do'], CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', aim: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
@@ -58,21 +58,21 @@ export class UnitCommand {
     this.#deadline = clock.monotonic() + COMMAND_MAX_MS;
   }
 
-  /** Resolves when the unit's job is over, or at the latest after 9 s: what is still queued then was accepted. */
+  /** Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was accepted. */
   async run(): Promise<Answer> {
-    // Before the links are changed: behind them the name may lead nowhere, while the unit that it led to runs on.
+    // Read before the links change: afterwards the name may lead nowhere while its unit still runs.
     const before = this.#facts;
     const { files } = this.#plan;
     if (files !== undefined) {
       const failed = await this.#changeFiles(files);
-      // Also where it went wrong half-way: links may have been made.
+      // Also after a failure, because some links may have been made.
       await this.#follower.refresh([this.#name]);
       if (failed !== undefined) return this.#refusal(failed);
     }
     return this.#runJob(before);
   }
 
-  /** As systemctl does it: the links, then a reload, so that the manager knows them. */
+  /** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
   async #changeFiles(how: 'enable' | 'disable'): Promise<BusError | undefined> {
     const { bus } = this.#follower;
     const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
@@ -88,7 +88,7 @@ export class UnitCommand {
   async #runJob(before: UnitFacts | undefined): Promise<Answer> {
     const { bus, jobs } = this.#follower;
     const { files, job, aim } = this.#plan;
-    // The unit that an alias led to until its link was taken away.
+    // The unit that an alias led to before its link was removed.
     const lost = files === 'disable' && before?.id !== this.#facts?.id ? before?.id : undefined;
     const asked = lost ?? this.#name;
     const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: this.#leftMs });
@@ -96,7 +96,7 @@ export class UnitCommand {
     const end = await this.#within(this.#leftMs, jobs.wait(call.value, asked));
     if (end === undefined) return OK;
     if (end.kind === 'away') return this.#refusal({ kind: 'closed' });
-    // Signals that a job caused come before its end. Without signals, or with those of another unit, there is only looking.
+    // Signals caused by a job come before its end. Without signals, or with those of another unit, the unit must be read.
     if (!this.#follower.hasSignals || lost !== undefined) await this.#follower.refresh([this.#name]);
     if (aim === 'started') await this.#startGrace(before?.invocation);
     const facts = this.#facts;
@@ -118,7 +118,7 @@ export class UnitCommand {
     return Math.max(1, this.#deadline - this.#clock.monotonic());
   }
 
-  /** What is waited for; undefined when it has not come after `ms`. */
+  /** The awaited result; undefined if it has not come within `ms`. */
   async #within<T>(ms: number, { end, forget }: AwaitedChange<T>): Promise<T | undefined> {
     const first = await within(this.#clock, ms, end);
     forget();
@@ -134,21 +134,21 @@ function runsInUnit({ name, facts }: FollowedUnit): boolean {
   return name.endsWith('.service') && facts.activeState === 'active' && facts.subState === 'running';
 }
 
-/** A linked unit whose link was taken away is not there to be stopped. While it runs it stays there. */
+/** True if a linked unit at rest lost its link and so cannot be stopped. A running one stays known. */
 function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
-// How a command has ended. "done" alone proves nothing: it is also the result of a job whose condition was not met, whose process
-// could not be executed, or that found its work done (measured, systemd 252).
+// The outcome of a command. "done" alone proves nothing: a job also ends so if its condition was not met, its process could not be
+// executed, or there was nothing to do (measured, systemd 252).
 
 interface Rule {
   readonly holds: (facts: UnitFacts) => boolean;
   readonly why: string;
 }
 
-/** States in which a job that is over has missed its aim. The first that holds says why. */
+/** States in which a finished job has missed its aim. The first matching rule gives the reason. */
 const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
   started: [
     { holds: ({ activeState }) => activeState === 'failed', why: 'The unit has failed' },
@@ -158,7 +158,7 @@ const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
       why: 'The unit has failed and waits to be started again',
     },
     {
-      // On its way to one of the two above: it stays there for as long as its ExecStopPost= takes.
+      // On the way to one of the two above, for as long as ExecStopPost= takes.
       holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
       why: 'The unit is failing',
     },
@@ -174,10 +174,7 @@ const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
   stopped: [{ holds: ({ activeState }) => activeState === 'active', why: 'The unit is active all the same' }],
 };
 
-/**
- * The answer to a command whose job is over. `result` is JobRemoved's; undefined when the job's end was not heard, so that
- * only the state can tell.
- */
+/** The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that only the state counts. */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);

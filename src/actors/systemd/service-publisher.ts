@@ -1,6 +1,5 @@
-// What clients are told of units, and when: facts -> Service record (docs/http-api.md, "Service"); records that differ from what was told
-// last, throttled; and whether the backend is up, which it is when every scope is. Records come in as they are now, each is encoded
-// when it leaves.
+// Publishes units: turns facts into Service records (docs/http-api.md, "Service"), sends changed ones, throttled, and publishes whether the
+// backend is up, which it is when every scope is. Records arrive in their present state and are encoded when they are sent.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -11,14 +10,14 @@ import { isAtRest, type UnitFacts } from '../units/facts.js';
 
 const COLLECTION = 'systemd.services';
 
-/** 200 changes in 100 ms then cost two or three events. */
+/** With this, 200 changes in 100 ms cost two or three events. */
 const SHORTEST_WINDOW_MS = 50;
 const LONGEST_WINDOW_MS = 2_000;
-/** In UTF-16 units: systemd takes lines of 1 MiB. */
+/** In UTF-16 units: systemd accepts lines of 1 MiB. */
 const DESCRIPTION_MAX = 1024;
-/** A start and a stop with the states between them, which someone may be watching. */
+/** Events before throttling begins: a start and a stop with the states in between, which someone may be watching. */
 const FREE_EVENTS = 4;
-/** So long after the last event a unit counts as calm again. */
+/** Time after the last event until a unit counts as calm again. */
 const CALM_AFTER_MS = 2_000;
 
 /** A configured unit. The record keeps this name, whatever systemd calls the unit. */
@@ -32,7 +31,7 @@ export interface WatchedUnit {
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
 
-/** systemd's states that clients know, and what a newer systemd's become. */
+/** systemd's states that clients know, and what newer states are mapped to. */
 const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
   active: 'active',
   reloading: 'reloading',
@@ -41,13 +40,13 @@ const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
   activating: 'activating',
   deactivating: 'deactivating',
   maintenance: 'maintenance',
-  // Since systemd 254: a reload of what is mounted or extended, while the unit stays active.
+  // Since systemd 254: a reload of mounts or extensions while the unit stays active.
   refreshing: 'reloading',
 };
 
 /**
- * `fileState`: the unit file state, undefined without a unit file. `atRest` is what the manager's directory says where there is no
- * manager to ask; undefined where the manager's word holds.
+ * `fileState` is the unit file state, undefined without a unit file. `atRest` comes from the manager's directory when the manager cannot be
+ * asked; undefined while it can.
  */
 export function serviceRecord(
   { name, scope, url }: WatchedUnit,
@@ -56,7 +55,7 @@ export function serviceRecord(
   atRest?: boolean,
 ): ServiceRecord {
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
-  // The directory cannot contradict the manager's last word in detail; where it does contradict it, no state is known.
+  // The directory shows only rest or not. If it contradicts the manager's last state, the detailed state is unknown.
   const agrees = atRest === undefined || atRest === isAtRest(facts);
   const state = agrees ? ACTIVE_STATES[facts.activeState] : undefined;
   const runs = facts.activeState === 'active' && facts.subState === 'running';
@@ -65,7 +64,7 @@ export function serviceRecord(
     scope,
     ...(exists && state !== undefined && { active_state: state }),
     ...(exists && state !== undefined && facts.subState !== '' && { sub_state: facts.subState }),
-    // Without a manager: it was started and has not ended. That is the most that can be said.
+    // Without a manager this only means that the unit was started and has not ended.
     running: agrees ? runs : !atRest,
     enabled: fileState === 'enabled',
     ...(fileState !== undefined && { unit_file_state: fileState }),
@@ -75,29 +74,29 @@ export function serviceRecord(
   };
 }
 
-/** A scope's manager. `detail` says what is not as it should be, or why it is away; nothing while it was not yet tried. */
+/** A scope's manager. `detail` says what is wrong, or why it is away; undefined if it was not tried yet. */
 interface ScopeState {
   readonly up: boolean;
   readonly detail: string | undefined;
 }
 
 /**
- * A throttle whose window grows: short at first, longer while a unit changes again and again, so that a crash loop costs an
- * event every two seconds and not fifty.
+ * A throttle whose window grows: short at first, longer while a unit keeps changing, so that a crash loop costs one event every two seconds
+ * and not fifty.
  */
 class Throttle {
   #windowMs = 0;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** Since the unit was last calm. */
+  /** Events since the unit was last calm. */
   #events = 0;
 
-  /** How long to gather from now on, the first change of this window. */
+  /** How long to gather changes from now on, the first change of this window. */
   windowMs(now: number): number {
     if (this.#isCalm(now) || this.#events < FREE_EVENTS) return SHORTEST_WINDOW_MS;
     return Math.min(this.#windowMs * 2, LONGEST_WINDOW_MS);
   }
 
-  /** An event has left, gathered over `windowMs`. */
+  /** Records that an event was sent, gathered over `windowMs`. */
   told(windowMs: number, now: number): void {
     this.#events = this.#isCalm(now) ? 1 : this.#events + 1;
     this.#windowMs = windowMs;
@@ -109,12 +108,12 @@ class Throttle {
   }
 }
 
-/** One unit's record, as it is and as it was told. */
+/** One unit's record: the present one, and the last published one. */
 interface PublishedService {
   /** In the whitelist. */
   readonly rank: number;
   readonly throttle: Throttle;
-  /** Undefined for one that is not known, or not to be known. */
+  /** Undefined for a unit that is unknown or hidden. */
   record?: ServiceRecord | undefined;
   told?: string | undefined;
 }
@@ -122,12 +121,12 @@ interface PublishedService {
 export class ServicePublisher {
   readonly #publish: Publisher;
   readonly #clock: Clock;
-  /** By unit, there while its changes are gathered. */
+  /** By unit key; present while changes are gathered. */
   readonly #windows: Timers<string>;
   /** In whitelist order. */
   readonly #entries: ReadonlyMap<string, PublishedService>;
   readonly #scopes = new Map<UnitScope, ScopeState>();
-  /** What was last logged of each scope, and of the files of each unit: never the same again. */
+  /** The last line logged for each scope and for each unit's files, so that it is not repeated. */
   readonly #logged = new Map<string, string>();
   #up = false;
   #toldDetail: string | undefined;
@@ -141,7 +140,7 @@ export class ServicePublisher {
     if (watched.length === 0) this.#goUp(undefined);
   }
 
-  /** Every unit of the scope has been told to `changed`. `detail` says what is not as it should be. */
+  /** To be called after `changed` for every unit of the scope. `detail` says what is wrong. */
   scopeUp(scope: UnitScope, detail: string | undefined): void {
     if (detail === undefined) this.#log('info', 'systemd is watched', scope);
     else this.#log('warn', 'systemd is watched without signals', scope, detail);
@@ -165,7 +164,7 @@ export class ServicePublisher {
     });
   }
 
-  /** As `changed`, but told at once, so that it is known before an answer that follows. */
+  /** Like `changed`, but published at once, before an answer that follows. */
   changedNow({ key }: WatchedUnit, record: ServiceRecord | undefined): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -174,7 +173,7 @@ export class ServicePublisher {
     this.#tell(key, entry);
   }
 
-  /** Why the unit's file state cannot be told; undefined where it can. */
+  /** Logs why the unit's file state is unknown; `trouble` is undefined if it is known. */
   fileTrouble({ key, scope, name: unit }: WatchedUnit, trouble: string | undefined): void {
     if (trouble === this.#logged.get(key)) return;
     if (trouble === undefined) this.#logged.delete(key);
@@ -199,7 +198,7 @@ export class ServicePublisher {
 
   #goUp(detail: string | undefined): void {
     if (!this.#up) {
-      // The collection is empty while the backend is not up: everything is told again.
+      // The collection is empty while the backend is not up, so everything is published again.
       this.#windows.cancelAll();
       for (const [key, entry] of this.#entries) this.#tell(key, entry, 'again');
     } else if (detail === this.#toldDetail) return;
@@ -215,7 +214,7 @@ export class ServicePublisher {
     this.#publish.status('connecting', detail);
   }
 
-  /** Whether there was something to tell. */
+  /** True if something was published. */
   #tell(key: string, entry: PublishedService, again?: 'again'): boolean {
     const text = entry.record && JSON.stringify(entry.record);
     if (text === entry.told && (text === undefined || again === undefined)) return false;

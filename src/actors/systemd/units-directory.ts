@@ -1,13 +1,13 @@
-// The folder in which a manager keeps a link for every unit that runs: the way to see starts and ends when there are no
-// signals. `invocation:NAME` exists exactly while the unit is neither inactive nor failed, and leads to its invocation's
-// id (measured, systemd 252); more it does not tell.
+// Watches the folder in which a manager keeps a link for every running unit: without signals, this shows starts and ends.
+// `invocation:NAME` exists exactly while the unit is neither inactive nor failed, and points to its invocation id (measured, systemd
+// 252); nothing else can be learned from it.
 
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.js';
 
 const PREFIX = 'invocation:';
-/** The folder comes with the user's session, whose bus is then near. */
+/** The folder is created with the user's session; its bus follows soon. */
 const TRY_AGAIN_MS = 5_000;
 
 export class UnitsDirectory {
@@ -18,7 +18,7 @@ export class UnitsDirectory {
   #cancelRetry: (() => void) | undefined;
   #open = false;
 
-  /** `onChange` gets the unit's primary name; nothing when it may be any. */
+  /** `onChange` gets the unit's primary name, or undefined if any unit may have changed. */
   constructor(path: string, clock: Clock, onChange: (unit: string | undefined) => void) {
     this.path = path;
     this.#clock = clock;
@@ -42,7 +42,7 @@ export class UnitsDirectory {
     this.#letGo();
   }
 
-  /** Whether the unit is at rest; undefined where the folder cannot tell. */
+  /** True if the unit is at rest; undefined if the folder cannot show it. */
   atRest(unit: string): boolean | undefined {
     if (this.#watcher === undefined) return undefined;
     const link = entryAt(join(this.path, PREFIX + unit));
@@ -54,7 +54,7 @@ export class UnitsDirectory {
       this.#watcher = watch(this.path, (_, file) => this.#heard(file));
       this.#watcher.on('error', () => this.#lost());
     } catch {
-      // Not there, or not for us: a matter of the folder, and worth another try in any case.
+      // Missing or not accessible: treated as a lost folder, and tried again.
       this.#lost();
       return;
     }
@@ -80,7 +80,7 @@ export class UnitsDirectory {
   }
 }
 
-/** A unit's name may be too long for the name of a link: then nothing is known. */
+/** A unit's name may be too long for a link's name: then the state is unknown. */
 function entryAt(path: string): 'there' | 'absent' | 'unknown' {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined ? 'absent' : 'there';

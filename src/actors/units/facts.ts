@@ -1,7 +1,6 @@
-// What is known of the followed units of one manager: readings and signals go in, the units that they changed come out. Pure: it
-// reads nothing itself. systemd speaks of units by primary name, so that an alias shows the unit behind it.
-// PropertiesChanged carries a fixed set of properties each time, the Service's first and then the Unit's (observed, systemd 252). It
-// never tells LoadState, Description and the like: those come from readings only.
+// The facts known of one manager's followed units: takes readings and signals, and returns the changed units. Pure: it reads nothing.
+// systemd uses primary names, so an alias shows its unit. PropertiesChanged always has the same set of properties, first the Service's,
+// then the Unit's (observed, systemd 252), and never LoadState, Description and the like: only readings have those.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/properties.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -13,18 +12,18 @@ export interface RunFacts {
   readonly invocation: string;
   /** The path of its job, queued or running; '' for none. */
   readonly job: string;
-  /** The service's `Result`; 'success' for a unit that has run well, has not run, or is no service. */
+  /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
-  /** False only when a condition was really checked and not met: an unloaded unit says false by default. */
+  /** False only if a condition was checked and not met: an unloaded unit reports false by default. */
   readonly conditionMet: boolean;
   /**
-   * The unit had failed, and systemd was told to forget that (`reset-failed`): `result` is not how its invocation ended. Known
-   * for a unit that has stayed loaded.
+   * True if the unit had failed and was reset (`reset-failed`): then `result` is not how its invocation ended. Only known while the unit
+   * stays loaded.
    */
   readonly reset: boolean;
-  /** How many times systemd has started the service again by itself since it was last started by other hands. */
+  /** How often systemd has restarted the service by itself since its last start by others. */
   readonly restarts: number;
-  /** When the unit last began to run, in ms since the epoch; undefined when that is not known. */
+  /** When the unit last began to run, in ms since the epoch; undefined if unknown. */
   readonly startedMs?: number;
 }
 
@@ -39,22 +38,22 @@ export const NOTHING_RAN: RunFacts = {
   restarts: 0,
 };
 
-/** Signals tell the facts of its run: one that came since a reading began is never older than the reading. */
+/** Signals bring the facts of a run: a signal that came during a reading is never older than the reading. */
 export interface UnitFacts extends RunFacts {
-  // What only a reading tells.
-  /** The primary name, under which systemd speaks of the unit. */
+  // Only readings bring the following.
+  /** The primary name, which systemd uses for the unit. */
   readonly id: string;
   readonly names: readonly string[];
   readonly description: string;
   readonly loadState: string;
 }
 
-/** A unit of which nothing has been heard. */
+/** A unit that has not been read yet. */
 export function unknownUnit(name: string): UnitFacts {
   return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
 
-/** The facts as properties change them; of the interface Unit, Service, or both. What the record lacks stays. */
+/** Applies properties of the interface Unit, Service, or both. Facts that the record lacks stay. */
 export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFacts {
   const { ActiveState, SubState, InvocationID, Job, ...unit } = readProperties(UNIT_PROPERTIES, record);
   const { ConditionResult, ConditionTimestamp: checkedUs, InactiveExitTimestamp: startedUs } = unit;
@@ -71,7 +70,7 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     job: Job === undefined ? facts.job : jobPath(Job),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
-    // The step from `failed` to `inactive` is a change of state, but no end of work (measured, systemd 252).
+    // The step from `failed` to `inactive` changes the state's time, but not that of the work's end (measured, systemd 252).
     reset: changedUs === undefined ? facts.reset : activeState === 'inactive' && changedUs !== restsUs,
     restarts: NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
@@ -88,29 +87,29 @@ function jobPath([id, path]: readonly [number, string]): string {
 
 const AT_REST: readonly string[] = ['inactive', 'failed', 'maintenance'];
 
-/** Whether the unit neither runs nor is on its way to it. */
+/** True if the unit neither runs nor is about to. */
 export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolean {
   return AT_REST.includes(activeState);
 }
 
 /** One followed unit. */
 export interface FollowedUnit {
-  /** As it was asked for: any of its names. */
+  /** The name that it is followed by: any of its names. */
   readonly name: string;
-  /** As of the last reading and the signals since. */
+  /** From the last reading and the signals since. */
   readonly facts: UnitFacts;
-  /** The unit file state; undefined without a unit file, or where it cannot be told. */
+  /** The unit file state; undefined without a unit file, or if unknown. */
   readonly fileState: string | undefined;
-  /** Why it cannot be told: another unit's files are no better or worse for it. */
+  /** Why the file state is unknown; this concerns only this unit. */
   readonly fileTrouble?: string | undefined;
   /** False until the first reading. */
   readonly known: boolean;
 }
 
-/** `asked` grows from question to question: an answer may be taken in behind that to a later question. */
+/** `asked` increases with each question: a reply may arrive after that to a later question. */
 export interface FileReading {
   readonly state: string | undefined;
-  /** What the manager has against the unit's files. */
+  /** The manager's error about the unit's files. */
   readonly trouble?: string;
   readonly asked: number;
 }
@@ -119,11 +118,11 @@ interface Entry {
   unit: FollowedUnit;
   /** The path of the unit's object. */
   path: string;
-  /** Signals heard about the unit's run: a reading that began before one of them is older than it. */
+  /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
   heard: number;
-  /** The question whose answer the file state is. */
+  /** The number of the question that the file state answers. */
   fileAsked: number;
-  /** It was loaded from rest though its file was said to be missing, as where a drop-in leads nowhere. */
+  /** True if it was loaded and at rest though its file was reported missing, as with a broken link to a drop-in. */
   needsNoFile: boolean;
 }
 
@@ -149,25 +148,25 @@ export class UnitTable {
     return this.#entries.get(name)?.unit;
   }
 
-  /** What is followed of one of systemd's units: more than one when an alias of it is followed too. */
+  /** The followed names of one systemd unit: several if an alias is followed too. */
   unitsOf(id: string): readonly FollowedUnit[] {
     return this.#of(({ unit }) => unit.facts.id === id).map(({ unit }) => unit);
   }
 
-  /** What to hand to `read` at the end of a reading that begins now. */
+  /** Taken when a reading begins, and passed to `read` at its end. */
   mark(name: string): number {
     return this.#entries.get(name)?.heard ?? 0;
   }
 
-  /** Takes a reading in. */
+  /** Applies a reading. */
   read(name: string, mark: number, properties: PropertyRecord, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // From the ground up: a reading is whole, and what it lacks is no longer so. The result of a run is only in signals.
+    // A reading is complete: what it lacks no longer exists. Only the result of a run comes from signals alone.
     const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
-    // A reply that was overtaken by a signal may be older than it, and what it may know better comes as a signal again.
+    // A reply that was overtaken by a signal may be older; anything newer in it comes as another signal.
     const merged = entry.heard === mark ? reading : { ...facts, id, names, description, loadState };
     entry.unit = { ...entry.unit, facts: merged, known: true };
     takeFile(entry, file);
@@ -175,7 +174,7 @@ export class UnitTable {
     entry.path = unitPath(id);
   }
 
-  /** PropertiesChanged of a unit's object. */
+  /** Applies PropertiesChanged of a unit's object. */
   changed(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#hear(
       (entry) => entry.path === path,
@@ -184,8 +183,8 @@ export class UnitTable {
   }
 
   /**
-   * UnitRemoved, which also follows every reading of a unit that is not loaded. What systemd has let go of is at rest by
-   * definition; how its run ended stays known.
+   * Applies UnitRemoved, which also follows every reading of an unloaded unit. A unit that systemd has unloaded is at rest; the result of
+   * its run is kept.
    */
   removed(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
@@ -195,7 +194,7 @@ export class UnitTable {
     );
   }
 
-  /** Takes a file state in; without a file, a unit that is not loaded does not exist any more. */
+  /** Applies a file state; an unloaded unit without a file no longer exists. */
   file(name: string, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined || !takeFile(entry, file)) return;
@@ -218,7 +217,7 @@ export class UnitTable {
   }
 }
 
-/** False for an answer that is older than the one that there is. */
+/** False if the reply is older than the present file state. */
 function takeFile(entry: Entry, { state, trouble, asked }: FileReading): boolean {
   if (asked < entry.fileAsked) return false;
   entry.fileAsked = asked;

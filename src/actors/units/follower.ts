@@ -1,5 +1,5 @@
-// Follows units of one manager over its bus, from its coming to its going: subscribes, reads everything, takes signals in, sits
-// reloads out, and tells its owner which units have changed. It changes no unit, and knows nobody who is told of them.
+// Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads to end, and passes changed
+// units to its owner. It changes no unit, and does not know its owner.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -13,7 +13,7 @@ import { type AwaitedChange, Jobs } from './jobs.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './manager.js';
 import { ReloadDebounce } from './reload-debounce.js';
 
-/** After the last of a storm of changed unit files. */
+/** Quiet time after a storm of changed unit files. */
 const FILES_QUIET_MS = 50;
 
 export interface FollowerPlan {
@@ -28,9 +28,9 @@ export interface FollowerOwner {
   up(noSignals: string | undefined): void;
   /** The manager cannot be asked now. */
   down(reason: string): void;
-  /** What is known of these units may be new. Not told while a reload makes them seem to go, unless the interest is verdicts. */
+  /** These units may have changed. Not called while a reload makes them seem to go, unless the interest is verdicts. */
   changed(units: readonly FollowedUnit[]): void;
-  /** A job of the manager, of whatever unit and kind, has ended. `job` is its path, `id` the unit's primary name. */
+  /** Any job of the manager has ended. `job` is its path, `id` the unit's primary name. */
   jobEnded?(job: string, id: string, result: string): void;
 }
 
@@ -49,10 +49,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #reader: UnitReader;
   readonly #reload: ReloadDebounce;
   readonly #timers: Timers<'begin' | 'files'>;
-  /** Bounded as the commands under way are, by the supervisor. */
+  /** The supervisor bounds these, as it bounds running commands. */
   readonly #waiters = new Set<StateWaiter>();
   #hasSignals = false;
-  /** Counts beginnings: what an earlier one finds out later is of no interest. */
+  /** Counts beginnings, so that results of an earlier one are ignored. */
   #epoch = 0;
   #attempt = 0;
 
@@ -66,17 +66,17 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
-  /** Whether changes come by themselves; otherwise somebody has to ask for readings. */
+  /** True if the manager sends signals; otherwise somebody has to ask for readings. */
   get hasSignals(): boolean {
     return this.#hasSignals;
   }
 
-  /** Reads units again; the error says that they could not be read. */
+  /** Reads units again; resolves to the error if they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
     return this.#tellRead(names, this.#read(names, this.#hasSignals));
   }
 
-  /** Waits for a change after which `holds` of a unit. */
+  /** Waits for a change after which `holds` is true for the unit. */
   wait(name: string, holds: (unit: FollowedUnit) => boolean): AwaitedChange<void> {
     let forget = (): void => undefined;
     const end = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.bus.stop();
   }
 
-  // What the bus says.
+  // Calls from the bus.
 
   async up(): Promise<void> {
     this.#attempt = 0;
@@ -114,7 +114,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     else this.down('systemd is not on the bus');
   }
 
-  /** UnitNew is not among them: it says nothing that is not told otherwise. */
+  /** UnitNew is not used, because it brings nothing new. */
   signal(signal: Signal): void {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
@@ -129,14 +129,14 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     }
   }
 
-  // What the manager says.
+  // Signals of the manager.
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
     const units = this.table.changed(path, properties);
-    // A change's properties of the Service come before the Unit's: with those the facts are whole.
+    // A change sends first the Service's properties, then the Unit's: only then are the facts complete.
     if (iface !== UNIT_INTERFACE) return;
     this.#tell(units);
-    // A unit that did not exist runs: it is loaded, so that reading it makes no noise.
+    // A unit that did not exist now runs: it is loaded, so that reading it causes no signals.
     for (const { name, facts } of units) {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
     }
@@ -162,7 +162,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   ): Promise<BusError | undefined> {
     const epoch = this.#epoch;
     const failed = await reading;
-    // Otherwise whatever comes next tells of all units.
+    // After a new beginning all units are published anyway.
     if (epoch === this.#epoch) this.#tell(this.table.units().filter(({ name }) => names.includes(name)));
     return failed;
   }
@@ -179,7 +179,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     }
   }
 
-  /** From a bare connection, or a new manager, to units that are known and followed; tries again for ever. */
+  /** Subscribes and reads all units on a new connection or manager; tries again for ever. */
   async #begin(): Promise<void> {
     this.#epoch += 1;
     const epoch = this.#epoch;
@@ -210,7 +210,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers.set('begin', backoffMs(this.#attempt, clock.random()), () => void this.#begin());
   }
 
-  /** Signals carry primary names: where a unit is followed by an alias, the unit behind it is listened to as well. */
+  /** Signals carry primary names: where a unit is followed by an alias, signals of its primary name are subscribed to as well. */
   async #readAll(hasSignals: boolean): Promise<BusError | undefined> {
     const failed = await this.#read(this.table.names, hasSignals);
     if (failed !== undefined) return failed;
@@ -223,13 +223,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     return this.#read(names, hasSignals);
   }
 
-  /** Signals bring the result of services: where there are none, and of a run that was not followed, readings have to. */
+  /** A service's result comes with signals; without them, or for a run that was not followed, it must be read. */
   #read(names: readonly string[], hasSignals: boolean): Promise<BusError | undefined> {
     const needsResult = !hasSignals || this.#plan.interest === 'verdicts';
     return this.#reader.units(names, needsResult ? '' : UNIT_INTERFACE);
   }
 
-  /** Everything is read again, and what seemed to change meanwhile is forgotten. */
+  /** Reads everything again, replacing changes that only seemed to happen during the reload. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();

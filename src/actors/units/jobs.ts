@@ -1,18 +1,18 @@
-// Jobs of a manager: who waits for which, and how it ends.
+// A manager's jobs: who waits for which, and how it ends.
 
-/** How many ends of jobs are remembered. A start-up of a user's session ends some dozens at once. */
+/** How many ended jobs are remembered. A start of a user's session ends some dozens at once. */
 const ENDS_MAX_JOBS = 256;
 
-/** `ended`: JobRemoved came, or the job is no more and its result unknown. `away`: nobody is left to tell. */
+/** `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is gone. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
-/** Something to wait for; `forget` ends the waiting without an answer. */
+/** A change to wait for; `forget` ends the waiting without a result. */
 export interface AwaitedChange<T> {
   readonly end: Promise<T>;
   readonly forget: () => void;
 }
 
-/** `job` is its path; `unit` the name of whose job this is. */
+/** `job` is the job's path; `unit` its unit's name. */
 export interface AwaitedJob {
   readonly job: string;
   readonly unit: string;
@@ -24,14 +24,14 @@ interface JobWaiter extends AwaitedJob {
 
 export class Jobs {
   /**
-   * How jobs have ended lately, by their paths. One may end before the reply that names it has been read (4 of 60, measured), so
-   * that its end must be known by whoever asks a moment later.
+   * Results of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so a later `wait` must
+   * still find its end.
    */
   readonly #ends = new Map<string, string>();
-  /** Bounded as the commands under way are, by the supervisor. */
+  /** The supervisor bounds these, as it bounds running commands. */
   readonly #waiters = new Set<JobWaiter>();
 
-  /** JobRemoved: `job` is its path. */
+  /** Records JobRemoved: `job` is the path. */
   removed(job: string, result: string): void {
     this.#ends.set(job, result);
     const [oldest] = this.#ends.keys();
@@ -39,7 +39,7 @@ export class Jobs {
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
-  /** The result of a job that has ended lately. */
+  /** The result of a recent job. */
   resultOf(job: string): string | undefined {
     return this.#ends.get(job);
   }
@@ -58,15 +58,14 @@ export class Jobs {
     return { end, forget };
   }
 
-  /** The jobs that somebody waits for now, to be handed to `compare`. */
+  /** The jobs that are awaited now, to be passed to `compare`. */
   awaited(): readonly AwaitedJob[] {
     return [...this.#waiters];
   }
 
   /**
-   * After a reading that began when `awaited` was asked for: a job that its unit does not have any more is over, and what
-   * came of it was not heard. A job that was asked for later may be newer than the reading; and of a unit that was not read
-   * (undefined) nothing is known.
+   * To be called after a reading that began after `awaited` was taken: a job that its unit no longer has is over, and its end was missed. A
+   * job that was awaited later may be newer than the reading; for a unit that was not read (undefined) nothing is known.
    */
   compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
@@ -75,7 +74,7 @@ export class Jobs {
     }
   }
 
-  /** The manager is gone: a new one counts its jobs from the beginning. */
+  /** The manager is gone: a new one numbers its jobs from the beginning. */
   away(): void {
     this.#ends.clear();
     this.#settle(() => true, { kind: 'away' });

@@ -1,6 +1,6 @@
-// What a follower asks of its manager, and changes nothing by: signals, of which nobody hears any until somebody has called Subscribe,
-// and readings of units, however many at once: a connection takes no more than 256 calls at a time. Reading a unit that is not
-// loaded makes the manager say UnitNew and UnitRemoved: nothing here is done because of those.
+// The read-only questions of a follower to its manager: subscriptions, which need a call of Subscribe before any signal is sent, and
+// readings of units, bounded because a connection allows only 256 calls at a time. Reading an unloaded unit makes the manager send
+// UnitNew and UnitRemoved: nothing here reacts to those.
 
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import type { Match } from '../../protocol/dbus/method.js';
@@ -18,16 +18,16 @@ import type { SystemBus, UserBus } from '../bus/bus.js';
 import { type BusError, isAbsence, type Outcome, sentence } from '../bus/fault.js';
 import type { FileReading, UnitTable } from './facts.js';
 
-/** A bus of either kind. What it is asked here changes nothing, and TypeScript would not let it be asked for more. */
+/** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
 export type ReadingBus = Pick<UserBus | SystemBus, 'call' | 'watch' | 'stop'>;
 
 /**
- * What is asked for of each unit: its state; or also how its runs and jobs end, which only who starts units must know; or every
- * single change of a run, also during a reload, and in readings how one ended that was not followed.
+ * The need for signals of each unit: `state`; `runs`, also the ends of runs and jobs, for starting units; `verdicts`, every single change
+ * of a run, also during a reload, and from readings the end of a run that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
-/** Two rules per unit; a bus refuses more than 512 rules of one connection. Above it all units are listened to. */
+/** Two rules per unit; a bus refuses more than 512 rules of one connection. Above this, rules for all units are used. */
 const SINGLE_MAX_UNITS = 100;
 
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
@@ -40,8 +40,8 @@ export function managerRules(interest: Interest): readonly Match[] {
 }
 
 /**
- * The rules for units, given by any names. A unit's own rules halve the traffic (measured: 17 kB instead of 38 kB for
- * start, restart and stop).
+ * The match rules for units, by any of their names. Rules per unit halve the traffic (measured: 17 kB instead of 38 kB for start, restart
+ * and stop).
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
@@ -54,7 +54,7 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   ]);
 }
 
-/** Listens to units and to the manager, and has it speak. The error is the first that says that there will be no signals. */
+/** Subscribes to units and the manager. Resolves to the first error, which means that no signals will come. */
 export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
@@ -68,14 +68,14 @@ export async function subscribe(
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed ? undefined : error;
 }
 
-/** As `subscribe`, where the manager speaks already. */
+/** Like `subscribe`, if the manager sends signals already. */
 export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusError | undefined> {
   const outcomes = await Promise.all(rules.map((rule) => bus.watch(rule)));
   for (const outcome of outcomes) if (!outcome.ok) return outcome.error;
   return undefined;
 }
 
-/** Each is two calls at most. */
+/** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
 export class UnitReader {
@@ -90,14 +90,14 @@ export class UnitReader {
   }
 
   /**
-   * Resolves when readings that began after this call have been taken in. The error is the first that says that nothing can be
-   * read: then the others are not tried. `iface`: whose properties are read; '' is that of the unit and that of its type.
+   * Resolves when readings that began after this call have been applied, or to the first error that prevents reading: then the others are
+   * not tried. `iface` selects the properties; '' means those of the unit and of its type.
    */
   units(names: readonly string[], iface: string): Promise<BusError | undefined> {
     return inGroups(names, (name) => this.#flights.join(`unit ${name}`, () => this.#readUnit(name, iface)));
   }
 
-  /** Reads only the unit files' states, which loads nothing and is right where a unit's property is stale until a reload. */
+  /** Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale until a reload. */
   files(names: readonly string[]): Promise<BusError | undefined> {
     return inGroups(names, (name) => this.#flights.join(`file ${name}`, () => this.#readFile(name)));
   }
@@ -128,7 +128,7 @@ export class UnitReader {
     if (answer.ok) return { ok: true, value: { state: answer.value || undefined, asked } };
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
-    // Any errno may come of one unit's files: a folder, a link to itself, a line that is too long.
+    // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     return { ok: true, value: { state: undefined, asked, ...(!isMissing && { trouble: sentence(error) }) } };
   }
@@ -146,7 +146,7 @@ async function inGroups(
   return undefined;
 }
 
-/** The manager answered, and has nothing to say about the unit: no reason to give the others up. */
+/** True if the manager answered with an error about this unit only: then the others are still read. */
 function aboutThisUnit(error: BusError): boolean {
   if (error.kind !== 'dbus' || isAbsence(error)) return false;
   return error.name.startsWith('org.freedesktop.systemd1.') || PER_UNIT.includes(error.name);
@@ -158,15 +158,12 @@ const PER_UNIT: readonly string[] = [
   'org.freedesktop.DBus.Error.UnknownInterface',
 ];
 
-/**
- * Single flight with a limit on concurrency: of each subject one reading under way and one queued behind it at most, and of all
- * subjects so many at a time.
- */
+/** Single flight with a limit on concurrency: per subject at most one running and one queued reading, and `atOnce` readings in total. */
 class SingleFlight<Result> {
   readonly #atOnce: number;
-  /** By subject: the flight that whoever asks now joins, or waits for; `queued` when it has not begun. */
+  /** By subject: the flight that new callers join or wait for; `queued` if it has not begun. */
   readonly #latest = new Map<string, { readonly result: Promise<Result>; readonly queued: boolean }>();
-  /** Bounded by the subjects: one flight of each at most. */
+  /** Bounded by the number of subjects: at most one flight of each. */
   readonly #queue: (() => void)[] = [];
   #underWay = 0;
 
@@ -174,7 +171,7 @@ class SingleFlight<Result> {
     this.#atOnce = atOnce;
   }
 
-  /** Gives the result of a reading that begins after this call: `read`'s, or that of somebody who asked for the same. */
+  /** The result of a reading that begins after this call: `read`'s, or a shared one. */
   join(subject: string, read: () => Promise<Result>): Promise<Result> {
     const latest = this.#latest.get(subject);
     if (latest === undefined) return this.#begin(subject, read);
@@ -201,7 +198,7 @@ class SingleFlight<Result> {
     try {
       return await read();
     } finally {
-      // A turn that is handed on stays taken.
+      // A turn that is passed on stays counted.
       const next = this.#queue.shift();
       if (next === undefined) this.#underWay -= 1;
       else next();

@@ -1,13 +1,13 @@
-// When a manager reloads, its units seem to go and to come again: nothing is told until they have been read again. Reloads that
-// follow one another are debounced, with a longest wait.
+// While a manager reloads, its units seem to disappear and come back: nothing is published until they have been read again. Reloads in
+// quick succession are debounced, up to a maximum wait.
 
 import { type Clock, Timers } from '../../clock.js';
 
-/** After the last of a storm of reloads. */
+/** Quiet time after a storm of reloads. */
 const QUIET_MS = 50;
-/** A storm that lasts longer is no reason to tell nothing. */
+/** In a longer storm, changes are published in between. */
 const STORM_MAX_MS = 5_000;
-/** If the end of a reload is never told. */
+/** Timeout for a reload's end that is never signalled. */
 const RELOAD_MAX_MS = 30_000;
 
 export class ReloadDebounce {
@@ -15,27 +15,27 @@ export class ReloadDebounce {
   readonly #over: () => void;
   readonly #timers: Timers<'end' | 'quiet'>;
   #reloading = false;
-  /** Since when nothing was told; undefined when everything is. */
+  /** Since when changes are held back; undefined if they are not. */
   #since: number | undefined;
 
-  /** `over`: all is to be read again, and then `hasRead` to be asked. */
+  /** `over` must read everything again and then call `hasRead`. */
   constructor(clock: Clock, over: () => void) {
     this.#clock = clock;
     this.#over = over;
     this.#timers = new Timers(clock);
   }
 
-  /** Between the manager's two words: what it says of units going is not so. */
+  /** True between the begin and end signals: removals of units in between are not real. */
   get reloading(): boolean {
     return this.#reloading;
   }
 
-  /** What is known now may be a reload's appearance. */
+  /** True if the present facts may be an effect of a reload. */
   get muted(): boolean {
     return this.#since !== undefined;
   }
 
-  /** The manager's signal: a reload begins, or ends. */
+  /** Handles the manager's signal that a reload begins or ends. */
   heard(begins: boolean): void {
     const now = this.#clock.monotonic();
     this.#timers.cancelAll();
@@ -49,7 +49,7 @@ export class ReloadDebounce {
     } else this.#timers.set('quiet', now - this.#since > STORM_MAX_MS ? 0 : QUIET_MS, this.#over);
   }
 
-  /** Everything has been read: whether it may be told. If the next reload has begun, only in a storm that lasts. */
+  /** Everything has been read: true if it may be published. After the next reload has begun, only in a long storm. */
   hasRead(): boolean {
     if (this.#timers.has('quiet')) return false;
     const now = this.#clock.monotonic();
@@ -59,12 +59,12 @@ export class ReloadDebounce {
     return tell;
   }
 
-  /** The manager is another one: the end of its reload will not be told. */
+  /** There is another manager, which will not signal the end of the old one's reload. */
   forget(): void {
     this.#reloading = false;
   }
 
-  /** All was read anew: what it shows is so, unless the next reload has begun. */
+  /** Everything was read anew, so the facts are valid, unless the next reload has begun. */
   lift(): void {
     if (!this.#reloading) this.#since = undefined;
   }
