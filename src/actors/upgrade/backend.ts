@@ -1,5 +1,5 @@
-// The upgrade backend: puts result file, unit, progress socket and state file together, and carries the commands out. What is
-// told of it is publisher.ts's.
+// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts decides what is
+// published.
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
@@ -17,21 +17,21 @@ import { RunKeeper } from './run-keeper.js';
 import { type Circumstances, RunStore, type SavedRun } from './run-store.js';
 import { UpgradeUnits } from './upgrade-units.js';
 
-/** What the backend would otherwise ask the machine for. */
+/** The machine's facts and services, passed in so that nothing here asks the machine itself. */
 export interface UpgradeContext {
   readonly bus: BusOptions;
-  /** Of this life of the kernel. */
+  /** The kernel's boot id. */
   readonly bootId: string;
   readonly clock: Clock;
 }
 
-/** For files and sockets that hang, below the supervisor's deadline for the whole stop. */
+/** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
 const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
-/** Recalls the last run, and then makes the backend: commands wait for that, which takes a bounded time, and so does the stop. */
+/** Reads the last run, then makes the backend. Commands and the stop wait for that; the time is bounded. */
 export function openUpgrade(
   settings: UpgradeSettings,
   publish: Publisher,
@@ -73,9 +73,9 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #keeper: RunKeeper;
   readonly #resultFile: ResultFile | undefined;
   readonly #socket: ProgressSocket;
-  /** Result file and socket have had their first attempt: what is told from then on is whole. */
+  /** Resolves after the first attempts to read the result file and to open the socket; from then on the state is complete. */
   readonly #ready: Promise<unknown>;
-  /** Without units there is nobody to be followed. */
+  /** Undefined if no units are configured. */
   readonly #units: UpgradeUnits | undefined;
   #starting: Promise<Answer> | undefined;
 
@@ -136,7 +136,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     const { checkUnit, upgradeUnit } = this.#settings;
     if (upgradeUnit === undefined) this.#keeper.noUnit(this.#circumstances(''));
     if (checkUnit === undefined && upgradeUnit === undefined) {
-      // Read-only: there is nothing to be connected to.
+      // Read-only: there is nothing to connect to.
       void this.#ready.then(() => this.#publisher.up(this.#keeper.run));
       return undefined;
     }
@@ -145,7 +145,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
         if (upgradeUnit !== undefined) this.#keeper.read(facts, this.#circumstances(managerLife));
         this.#publisher.up(this.#keeper.run);
       },
-      // The first word of all, too, comes behind the socket: a start counts as done then.
+      // The first status, too, is sent after the socket's attempt, because it marks the end of the start.
       down: (reason: string) => void this.#ready.then(() => this.#publisher.down(reason)),
       unit: (facts: RunFacts) => this.#keeper.feed({ kind: 'unit', facts }),
       jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
@@ -172,7 +172,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   async #start(): Promise<Answer> {
     if (!this.#publisher.isUp || this.#units === undefined) return NOT_CONNECTED;
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
-    // Of several at once the first decides for all: nothing is awaited up to here.
+    // The first of several simultaneous starts decides for all: nothing is awaited up to here.
     if (this.#starting !== undefined) {
       const first = await this.#starting;
       return first.ok ? IN_PROGRESS : first;

@@ -1,13 +1,13 @@
-// The check unit's last run that is known (docs/http-api.md, "Upgrade"): what its facts make of it. Pure: the time is an argument.
+// The last known run of the check unit (docs/http-api.md, "Upgrade"), derived from the unit's facts. Pure: the time is an argument.
 
 import type { RunFacts } from '../units/facts.js';
 import { utcSeconds } from './run.js';
 
 export interface LastCheck {
   readonly state: 'idle' | 'running' | 'failed';
-  /** Names its last run; '' while it has not run. */
+  /** The invocation of its last run; '' if it has not run. */
   readonly invocation: string;
-  /** Milliseconds since the epoch; undefined where its end was not seen. */
+  /** Milliseconds since the epoch; undefined if the end was not seen. */
   readonly finishedMs?: number;
   /** Why it failed. */
   readonly detail?: string;
@@ -15,13 +15,13 @@ export interface LastCheck {
 
 export const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 
-/** States in which it works, or waits for its work to end. */
+/** States in which the unit works, or stops. */
 const AT_WORK: readonly string[] = ['activating', 'reloading', 'deactivating'];
 
-/** `before`: what was known until now; undefined: nothing, as after a start. */
+/** `before` is the previous state; undefined if there is none, as after a start. */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, subState, result, reset } = facts;
-  // A unit that has been unloaded has forgotten its invocation.
+  // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation === '' ? (before?.invocation ?? '') : facts.invocation;
   const isRunning = AT_WORK.includes(activeState) || (activeState === 'active' && subState !== 'exited');
   if (isRunning) return { state: 'running', invocation };

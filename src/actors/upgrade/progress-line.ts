@@ -1,6 +1,6 @@
-// Bytes of a connection -> lines -> what each says and the text that is relayed, or nothing (docs/upgrades.md, "Progress"). Pure.
+// Turns a connection's bytes into lines and each line into its event and the text to relay (docs/upgrades.md, "Progress"). Pure.
 
-/** A longer line is dropped (docs/upgrades.md, "Progress"), not counting its line end. */
+/** A longer line, not counting its line end, is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -10,7 +10,7 @@ export type ProgressEvent =
 
 export interface ProgressLine {
   readonly says: ProgressEvent;
-  /** The line byte for byte, less a trailing CR; a CR between tokens is a space. */
+  /** The line byte for byte, without a trailing CR; a CR between tokens becomes a space. */
   readonly text: string;
 }
 
@@ -19,16 +19,16 @@ const LF = 0x0a;
 const OPENING_BRACE = 0x7b;
 const NOTHING = new Uint8Array(0);
 
-/** What a line without its LF says; undefined when it is to be dropped. */
+/** Parses a line without its LF; undefined if it is to be dropped. */
 export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
-  // Most garbage is told by its length or its lack of a brace, before anything is decoded.
+  // Most garbage is recognized by its length or its lack of a brace, before anything is decoded.
   if (line.length > LINE_MAX_BYTES || !line.includes(OPENING_BRACE)) return undefined;
   try {
-    // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: cutting it would not be byte for byte.
+    // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for byte.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
     const says = progressEvent(JSON.parse(text));
-    // JSON allows no raw CR within a string, so each that is left stands between tokens.
+    // JSON allows no raw CR within a string, so every remaining one is between tokens.
     return says && { says, text: text.replaceAll('\r', ' ') };
   } catch {
     return undefined; // Not UTF-8 or not JSON: dropped silently.
@@ -44,22 +44,22 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
   return isJsonInteger(percent) && isJsonInteger(current) ? { event, percent, current, step } : undefined;
 }
 
-/** Of any size, as in JSON: the line is relayed as text. One that is beyond a double is infinite here. */
+/** Any size, as in JSON, because the line is relayed as text. A number beyond a double is infinite here. */
 function isJsonInteger(value: unknown): value is number {
   return (
     typeof value === 'number' && (Number.isInteger(value) || Math.abs(value) === Number.POSITIVE_INFINITY)
   );
 }
 
-/** Chunks -> lines. Holds at most the chunk in which an unfinished line began, or such a line of the longest kind. */
+/** Splits chunks into lines. Holds at most the chunk in which an unfinished line began, or such a line of the greatest length. */
 export class LineSplitter {
   readonly #maxBytes: number;
   /** The beginning of a line whose end has not come. */
   #begun: Uint8Array = NOTHING;
-  /** That line is too long already: its rest is dropped up to the next LF. */
+  /** True if that line is too long already: its rest is dropped up to the next LF. */
   #overlong = false;
 
-  /** Lines of more than `maxBytes`, less the LF, are dropped; one more than may be relayed, for a CR. */
+  /** Lines of more than `maxBytes` without the LF are dropped; by default one more byte than the limit, for a CR. */
   constructor(maxBytes = LINE_MAX_BYTES + 1) {
     this.#maxBytes = maxBytes;
   }
@@ -79,7 +79,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What stands behind the last LF when nothing more will come. */
+  /** The text after the last LF, when nothing more will come. */
   rest(): Uint8Array {
     return this.#begun;
   }

@@ -1,17 +1,17 @@
-// Connections of the progress socket -> lines, each to the owner, at a bounded rate. What a line means is not known here. A byte
-// sequence of any kind ends nothing but its own line.
+// Reads the progress socket's connections and passes their lines to the owner at a bounded rate. It does not know what lines mean. Bad
+// bytes end nothing but their own line.
 
 import type { Socket } from 'node:net';
 import { type Clock, RateLimit, Timers } from '../../clock.js';
 import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
 
-/** With one more chunk of each connection it is below the messages per second at which the supervisor takes a thread for mad. */
+/** Even with one more chunk per connection this stays below the messages per second at which the supervisor kills a thread. */
 const LINES_MAX_PER_SECOND = 10_000;
 const REST_MS = 1_000;
-/** At a time. One holds up to 128 KiB. */
+/** At a time. Each holds up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
 
-/** Where a line came from. Two lines of one connection have the same object. */
+/** The connection of a line. Two lines of one connection have the same object. */
 export interface LineSource {
   /** Monotonic ms at which the connection was accepted. */
   readonly sinceMs: number;
@@ -19,7 +19,7 @@ export interface LineSource {
 
 export interface ReaderOwner {
   line(line: ProgressLine, source: LineSource): void;
-  /** Somebody connected or left. */
+  /** A client connected or left. */
   connections(count: number): void;
 }
 
@@ -29,9 +29,9 @@ export class ProgressReader {
   readonly #timers: Timers<'rest'>;
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
   readonly #sockets = new Set<Socket>();
-  /** Those that have brought nothing yet, the oldest first. */
+  /** Connections that have sent nothing yet, the oldest first. */
   readonly #silent = new Set<Socket>();
-  /** Those that have brought a line too many for this second. */
+  /** Connections that exceeded the rate in this second. */
   readonly #resting = new Set<Socket>();
   #stopped = false;
 
@@ -48,8 +48,8 @@ export class ProgressReader {
   }
 
   /**
-   * Reads a connection that was just accepted to its end. Beyond the most there may be, the oldest that has brought nothing gives way to it;
-   * false: there is none, and the new one was closed.
+   * Reads a newly accepted connection to its end. At the maximum, the oldest connection that has sent nothing is closed for it; false if
+   * there is none, and the new one was closed.
    */
   take(socket: Socket): boolean {
     if (this.#sockets.size >= CONNECTIONS_MAX) {
@@ -66,12 +66,12 @@ export class ProgressReader {
       this.#pause(socket, lines.length);
     });
     socket.on('end', () => {
-      // A last line without its LF is a line if it is whole.
+      // A complete last line counts even without its LF.
       this.#tell(splitter.rest(), source);
-      // The client, who may wait for it, sees that all is read.
+      // The client may wait for this: it shows that everything was read.
       socket.end();
     });
-    // The line that was cut off by it is incomplete anyhow; `close` follows.
+    // A line that was cut off by the error is incomplete anyway; `close` follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.#close(socket);
@@ -88,7 +88,7 @@ export class ProgressReader {
     socket.destroy();
   }
 
-  /** Until the others have been read, of which libuv would take none while this one brings more; after too many lines for longer. */
+  /** Pauses until other connections were read, which libuv would not do while this one has data; after too many lines for longer. */
   #pause(socket: Socket, lines: number): void {
     socket.pause();
     if (this.#rate.admits(this.#clock.monotonic(), lines)) {

@@ -1,9 +1,5 @@
-// The progress socket's server at its path: never over a living one, never open to others, and there again when it was lost.
-// What its connections say is progress-reader.ts's.
-//
-// The socket is bound under a private name and then linked to its path. That is atomic (a path that is taken is an error,
-// so of two daemons one wins), nobody can connect before the mode is set, and closing the server, at which libuv unlinks
-// the name that was bound, cannot remove the socket of somebody else.
+// The progress socket's server: never replaces a living one, is never open to others, and comes back when it was lost.
+// progress-reader.ts reads the connections.
 
 import { once } from 'node:events';
 import { chmodSync, linkSync, lstatSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs';
@@ -14,19 +10,19 @@ import { PathWatch } from '../path-watch.js';
 import { codeOf, makeDirectories } from '../small-file.js';
 import { ProgressReader, type ReaderOwner } from './progress-reader.js';
 
-/** How often it is looked whether the socket still lies at its path, or can be had at last, if no watch tells. */
+/** How often to check whether the socket is still at its path, or the path is free at last, if no watch reports it. */
 const LOOK_MS = 60_000;
-/** Of our own changes in the directory there are several. */
+/** Our own changes in the directory come in a burst. */
 const SETTLE_MS = 40;
-/** A daemon that lives accepts at once: the kernel does it. */
+/** A living daemon accepts at once, because the kernel does it. */
 const PROBE_DEADLINE_MS = 2_000;
-/** Connections that the kernel takes while this thread does something else; more fail, or wait if they may. */
+/** Connections that the kernel accepts while this thread is busy; further ones fail, or wait if they may. */
 const BACKLOG_CONNECTIONS = 256;
-/** The directory that is ours by name; one of another name may be shared with others, and is left as it is. */
+/** A directory of this name is ours; another may be shared with others, and is not changed. */
 const OWN_DIRECTORY = 'tonearm';
 
 export interface SocketOwner extends ReaderOwner {
-  /** Why nobody can connect; undefined: they can. */
+  /** Why nobody can connect; undefined if clients can. */
   problem(problem: string | undefined): void;
 }
 
@@ -52,7 +48,7 @@ export class ProgressSocket {
     this.#listening = this.#listen();
   }
 
-  /** Nobody can connect any more, and the socket has left its path. */
+  /** Closes the server and removes the socket from its path. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timers.cancelAll();
@@ -75,7 +71,7 @@ export class ProgressSocket {
   }
 
   #look(): void {
-    // Looked at only then: while the path is being taken the socket seems lost.
+    // Checked only after a running attempt, because the socket seems lost while its path is being taken.
     this.#listening = this.#listening.then(() =>
       this.#stopped || !this.#isLost() ? undefined : this.#listen(),
     );
@@ -87,7 +83,7 @@ export class ProgressSocket {
 
   async #listen(): Promise<void> {
     this.#leave();
-    // allowHalfOpen: what a client sent before it said good-bye is read at our rate before the connection ends.
+    // allowHalfOpen: data sent before the client's end is read at our rate before the connection closes.
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
     });
@@ -98,7 +94,7 @@ export class ProgressSocket {
       if (problem === undefined) {
         this.#identity = await bindAt(this.#path, server);
         this.#server = server;
-        // After listening an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
+        // After listening, an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
         server.on('error', () => this.#owner.problem('a connection could not be accepted'));
       }
     } catch (error) {
@@ -106,7 +102,7 @@ export class ProgressSocket {
       problem = `cannot listen there (${codeOf(error)})`;
     }
     this.#owner.problem(problem);
-    // Made anew each time: it tells what changes from how the path is now.
+    // Made anew each time, so that it reports changes from the path's present state.
     this.#watch?.close();
     this.#watch = new PathWatch(this.#path, () => this.#look(), { settleMs: SETTLE_MS });
   }
@@ -114,14 +110,14 @@ export class ProgressSocket {
   #leave(): void {
     this.#server?.close();
     this.#server = undefined;
-    // Another one that lies there now stays.
+    // A socket of another process is not removed.
     const isOurs = this.#identity !== '' && socketIdentity(this.#path) === this.#identity;
     if (isOurs) rmSync(this.#path, { force: true });
     this.#identity = '';
   }
 }
 
-/** Which socket lies at the path; '' when there is none. */
+/** Identifies the socket at the path; '' if there is none. */
 function socketIdentity(path: string): string {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -135,11 +131,11 @@ async function prepareDirectory(directory: string): Promise<void> {
   await makeDirectories(directory);
   const { mode, uid } = statSync(directory);
   const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
-  // systemd makes a RuntimeDirectory= with 0755 unless it is told otherwise.
+  // systemd creates a RuntimeDirectory= with 0755 by default.
   if (ours && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 
-/** Clears a dead socket away. One line that says why the path cannot be had; undefined when it is free. */
+/** Removes a dead socket. Returns why the path is not available; undefined if it is free. */
 async function freePath(path: string, clock: Clock): Promise<string | undefined> {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   const identity = socketIdentity(path);
@@ -147,7 +143,7 @@ async function freePath(path: string, clock: Clock): Promise<string | undefined>
   const answer = await listenerState(path, clock);
   if (answer === 'alive') return 'another process listens there';
   if (answer === 'gone') return undefined;
-  // Meanwhile another daemon may have put its own there.
+  // Another daemon may have put its own socket there meanwhile.
   if (socketIdentity(path) !== identity) return 'another process listens there';
   unlinkSync(path);
   return undefined;
@@ -159,7 +155,7 @@ async function listenerState(path: string, clock: Clock): Promise<'alive' | 'dea
     socket.once('connect', () => resolve('alive'));
     socket.once('error', (error) => {
       const code = codeOf(error);
-      // Anything else (a full backlog, a socket of another user) is no proof of death.
+      // Anything else (a full backlog, a socket of another user) does not prove that it is dead.
       resolve(code === 'ECONNREFUSED' ? 'dead' : code === 'ENOENT' ? 'gone' : 'alive');
     });
   });
@@ -168,9 +164,13 @@ async function listenerState(path: string, clock: Clock): Promise<'alive' | 'dea
   return inTime ?? 'alive';
 }
 
-/** Makes the server listen at the path, which is free. Gives the socket's identity; rejects with the system's error. */
+/**
+ * Makes the server listen at the path, which is free. Returns the socket's identity; rejects with the system's error. The socket is bound
+ * under a private name and then linked to its path. That is atomic (a taken path is an error, so one of two daemons wins), nobody can
+ * connect before the mode is set, and closing the server, where libuv unlinks the bound name, cannot remove another process's socket.
+ */
 async function bindAt(path: string, server: Server): Promise<string> {
-  // Not joined: that would drop the dot, and make the room beside the directory, where we may not write.
+  // Not join(): it would drop the dot and create the folder beside the directory, where we may not write.
   const room = mkdtempSync(`${dirname(path)}/.`);
   try {
     const bound = join(room, 's');

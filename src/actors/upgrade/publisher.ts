@@ -1,5 +1,5 @@
-// What is published of the upgrade, and when: status, run and its progress, the check, and whether the backend is up. It knows
-// neither systemd nor files, only what came of them.
+// Publishes the upgrade: status, run and its progress, the check, and whether the backend is up. It uses neither systemd nor files, only
+// their results.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
@@ -9,10 +9,10 @@ import { type LastCheck, NEVER_CHECKED, nextCheck, shownCheck } from './check.js
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, type Run, shownRun } from './run.js';
 
-/** Parts that can be in trouble while the rest works; each says so in `/health`. */
+/** Parts that may fail while the rest works; their problems are shown in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
 
-/** What the record of the run is made of. Percent and step change too often to be events of it. */
+/** Fields whose changes are events of the run. Percent and step change too often for that. */
 const RUN_FIELDS = ['state', 'origin', 'startedMs', 'finishedMs'] as const;
 /** Between two records of percent and step: scripts may send thousands of lines a second. */
 const PROGRESS_THROTTLE_MS = 100;
@@ -27,11 +27,11 @@ export class UpgradePublisher {
   #run = initialRun();
   /** Undefined until the check unit was read. */
   #check: LastCheck | undefined;
-  /** `unknown`: systemd has not been met yet. */
+  /** `unknown` until systemd was reached for the first time. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
-  /** As it was published last. */
+  /** The last published text of the check. */
   #saidCheck = '';
-  /** The throttle holds progress back. */
+  /** True while the throttle holds back newer progress. */
   #isStale = false;
 
   constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
@@ -41,7 +41,7 @@ export class UpgradePublisher {
     this.#clock = clock;
   }
 
-  /** Everything is published, and commands can be carried out. */
+  /** True if everything is published, and commands can be run. */
   get isUp(): boolean {
     return this.#systemd === 'there';
   }
@@ -50,12 +50,12 @@ export class UpgradePublisher {
     this.#timers.cancelAll();
   }
 
-  /** A line of the progress socket, as it came. */
+  /** Publishes a line of the progress socket unchanged. */
   progress(text: string): void {
     this.#publish.put('upgrade.progress', '', text);
   }
 
-  /** The result file was read. */
+  /** Publishes a reading of the result file. */
   result(result: ResultReading): void {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
@@ -64,7 +64,7 @@ export class UpgradePublisher {
     this.#putWhole();
   }
 
-  /** The run is another one than `before`, in whatever respect. */
+  /** Publishes the run, which differs from `before` in some field. */
   run(run: Run, before: Run): void {
     this.#run = run;
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
@@ -77,7 +77,7 @@ export class UpgradePublisher {
     }
   }
 
-  /** The check unit is as `facts` say. */
+  /** Publishes the check unit's new facts. */
   check(facts: RunFacts): void {
     const before = this.#check;
     this.#check = nextCheck(before, facts, this.#clock.date());
@@ -88,9 +88,9 @@ export class UpgradePublisher {
     this.#putWhole();
   }
 
-  /** systemd is there and has been asked, or is not needed. */
+  /** systemd is reachable and the units are read, or none is needed. */
   up(run: Run): void {
-    // Whatever changed has been told as it came.
+    // Changes were published as they came.
     if (this.isUp) return;
     this.#run = run;
     if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
@@ -111,7 +111,7 @@ export class UpgradePublisher {
     this.#publish.status('connecting', reason);
   }
 
-  /** Notes a part's trouble or its end; only what is new is said. */
+  /** Notes a part's problem or its end; only changes are published. */
   trouble(part: Part, problem: string | undefined): void {
     if (this.#troubles.get(part) === problem) return;
     if (problem === undefined) this.#troubles.delete(part);
@@ -139,13 +139,13 @@ export class UpgradePublisher {
     return JSON.stringify(shownCheck(this.#check ?? NEVER_CHECKED));
   }
 
-  /** The first change is put at once, those of the next moment together. */
+  /** Publishes the first change at once, and those of the next moment together. */
   #throttleProgress(): void {
     this.#isStale = true;
     if (!this.#timers.has('throttle')) this.#putWhole();
   }
 
-  /** As `GET /upgrade` answers. The result file's members are passed on as they are spelt. */
+  /** The answer to `GET /upgrade`. The result file's members keep their spelling. */
   #putWhole(): void {
     this.#isStale = false;
     const { checkUnit, upgradeUnit } = this.#settings;

@@ -1,18 +1,18 @@
-// The detector's result file: read at every change, one reading at a time, into the upgrade status as JSON text (docs/upgrades.md, "The
-// result file"). It may lie on a network's disk that does not answer: then it hangs on a thread for files, one for all that is to be done,
-// and not on the actor's own.
+// Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
+// result file"). A network disk may not answer: then a reading blocks one file thread, shared by all file operations, but not the actor's
+// own thread.
 
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
-/** A result file over this is invalid (docs/upgrades.md, "The result file"). */
+/** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;
 
-/** `body`: the members of the status between the braces: the answer of `GET /upgrade` goes on behind them. */
+/** `body`: the status's members without the braces, because `GET /upgrade` appends more. */
 export type ResultReading =
   | { readonly ok: true; readonly body: string }
   | { readonly ok: false; readonly problem: string };
@@ -20,7 +20,7 @@ export type ResultReading =
 /** The status before the first good file. */
 export const NO_STATUS = '"current":"","latest":"","upgrade_available":false';
 
-/** What takes longer is told, and waited for all the same. */
+/** Published when a reading takes longer; its result is still waited for. */
 const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
 export class ResultFile {
@@ -30,7 +30,7 @@ export class ResultFile {
   readonly #watch: PathWatch;
   #reading: Promise<void> | undefined;
   #again = false;
-  /** What was told last, as one text. */
+  /** The last published result as one text. */
   #told = '';
   #stopped = false;
 
@@ -41,7 +41,7 @@ export class ResultFile {
     this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS, byHand: true });
   }
 
-  /** Resolves when the file has been read as it is now, which may be never. */
+  /** Resolves when the file has been read in its present state, which may be never. */
   read(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#readAll();
@@ -61,14 +61,14 @@ export class ResultFile {
       await this.#readOne();
       inTime();
     }
-    // In the same turn as the last look at #again: a change that comes now starts a reading of its own.
+    // In the same turn as the last check of #again: a change that comes now starts a new reading.
     this.#reading = undefined;
   }
 
   async #readOne(): Promise<void> {
-    // The watch is set from the actor's thread: only where another one has just come through.
+    // The watch is set from the actor's thread, so only after a file thread could reach the path.
     await stat(this.#path).catch(() => undefined);
-    // Watching first: what changes during the reading is told.
+    // Watched before reading: a change during the reading is reported.
     this.#watch.arm();
     const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
     this.#tell(file.ok ? parseResult(file.bytes) : file);
@@ -82,33 +82,33 @@ export class ResultFile {
   }
 }
 
-/** A text or a number of JSON. */
+/** A string or a number in JSON. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 /**
- * The same JSON, in which each number is a text that begins with `#`, and each text, keys too, begins with `$`: so that JSON.parse
- * leaves numbers as they are spelled, and an object leaves its keys, `10` and `__proto__` too, in their order.
+ * The same JSON with each number as a string that begins with `#`, and each string, also keys, beginning with `$`: so JSON.parse keeps the
+ * spelling of numbers, and an object keeps the order of its keys, even `10` and `__proto__`.
  */
 function marked(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
 }
 
-/** The JSON of a part of what `marked` has made. */
+/** The original JSON of a part of a `marked` text. */
 function unmarked(value: unknown): string {
   return JSON.stringify(value).replace(TEXT, (text) =>
     text.startsWith('"#') ? text.slice(2, -1) : `"${text.slice(2)}`,
   );
 }
 
-/** Key -> whether its value is of the right type, and what that is. */
+/** The required keys and their types. */
 const REQUIRED = {
   $current: { fits: isText, type: 'a string' },
   $latest: { fits: isText, type: 'a string' },
   $upgrade_available: { fits: (value: unknown) => typeof value === 'boolean', type: 'a boolean' },
 } as const;
 
-/** Pure: the file's bytes -> the status, or what is wrong with them. */
+/** Turns the file's bytes into the status, or says why they are invalid. Pure. */
 export function parseResult(bytes: Uint8Array): ResultReading {
   if (bytes.length > RESULT_MAX_BYTES) return invalidResult(`it is larger than ${RESULT_MAX_BYTES} bytes`);
   if (bytes.length === 0) return invalidResult('it is empty');
@@ -147,11 +147,11 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value.startsWith('$');
 }
 
-/** The grammar of RFC 3339, section 5.6, without leap seconds, but for days that do not exist. */
+/** The grammar of RFC 3339, section 5.6, without leap seconds; it does not check that the day exists. */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** Whether `text` is a date-time of a day that exists. */
+/** True for a date-time of a day that exists. */
 export function isRfc3339(text: string): boolean {
   const day = DATE_TIME.exec(text)?.[1] ?? '';
   const midnight = Date.parse(`${day}T00:00:00Z`);

@@ -1,5 +1,5 @@
-// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a run of the
-// socket that has fallen silent. What is published of it is publisher.ts's.
+// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a silent run of the
+// socket. publisher.ts decides what is published.
 
 import { type Clock, Timers } from '../../clock.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
@@ -8,20 +8,20 @@ import { initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput, would
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * The last line of a systemd run may come on a connection of its own that is accepted just behind systemd's word that the
- * run is over. A line that would begin a new run so soon is taken for such a one; a new script's next line comes later.
+ * The last line of a systemd run may come on a new connection that is accepted just after systemd's signal that the run is over. A line
+ * that would begin a new run within this time is taken for such a line; a new script sends more lines later.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** Lines that wait until the unit has been asked; neighbouring progress lines of one connection are one. */
+/** Lines that wait until the unit has been read; consecutive progress lines of one connection are merged. */
 const UNDECIDED_MAX_LINES = 64;
-/** A unit that could not be asked whether a run has failed for good is asked again. */
+/** Pause before asking again whether a run has finally failed, if the unit could not be read. */
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
-  /** The run is another one than `before`, in whatever respect. */
+  /** The run differs from `before` in some field. */
   changed(run: Run, before: Run): void;
   save(saved: SavedRun): void;
-  /** The unit as it is now; undefined when it cannot be asked, and `read` will be called when it can. */
+  /** The unit's present facts; undefined if it cannot be asked: then `read` is called once it can. */
   askUnit(): Promise<RunFacts | undefined>;
 }
 
@@ -37,7 +37,7 @@ export class RunKeeper {
   readonly #clock: Clock;
   #circumstances: Circumstances;
   #run: Run;
-  /** Monotonic: connections from before belong to a systemd run that is over. */
+  /** Monotonic: older connections belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   #undecided: Undecided[] = [];
   #asking = false;
@@ -46,7 +46,7 @@ export class RunKeeper {
   #lastLineMs: number;
   readonly #timers: Timers<'quiet' | 'confirm'>;
 
-  /** `now` are the circumstances now, as far as they are known: the manager is told with the first `read`. */
+  /** `now` are the present circumstances as far as known: the manager comes with the first `read`. */
   constructor(saved: SavedRun | undefined, now: Circumstances, owner: RunKeeperOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
@@ -54,7 +54,7 @@ export class RunKeeper {
     this.#circumstances = saved?.circumstances ?? now;
     this.#run = initialRun(saved?.record);
     this.#lastLineMs = clock.monotonic();
-    // With the node's life its scripts have ended.
+    // Scripts end with a reboot.
     if (this.#circumstances.boot !== now.boot && this.#run.origin === 'socket')
       this.feed({ kind: 'abandoned' });
     this.#expectQuiet();
@@ -79,7 +79,7 @@ export class RunKeeper {
     this.#decide(facts);
   }
 
-  /** There is no unit to be followed: a run of systemd is nobody's any more. */
+  /** No unit is configured: a run of systemd is not followed any more. */
   noUnit(now: Circumstances): void {
     this.#circumstances = now;
     this.feed({ kind: 'read', facts: NOTHING_RAN, sameManager: false });
@@ -99,7 +99,7 @@ export class RunKeeper {
     this.#expectQuiet();
   }
 
-  /** Systemd answers behind what it has said: a unit that is to be started again says so now. */
+  /** systemd sends its reply after its signals: by then a unit that will be restarted shows that. */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.askUnit();
     if (!this.#run.doubtful) return;
@@ -107,7 +107,7 @@ export class RunKeeper {
     else if (!this.#stopped) this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** A valid line. `sinceMs`: when its connection was accepted, monotonic. */
+  /** Handles a valid line. `sinceMs`: when its connection was accepted, monotonic. */
   line(says: ProgressEvent, sinceMs: number): void {
     const line = { says, sinceMs, atMs: this.#clock.monotonic() };
     this.#lastLineMs = line.atMs;
@@ -123,7 +123,7 @@ export class RunKeeper {
   connections(count: number): void {
     this.#connections = count;
     if (count > 0) return;
-    // Who was connected may have been silent for long.
+    // The last client may have been silent for long before it left.
     this.#timers.cancel('quiet');
     this.#expectQuiet();
   }
@@ -138,14 +138,14 @@ export class RunKeeper {
     if (merges && last.sinceMs === line.sinceMs) this.#undecided.pop();
     this.#undecided.push(line);
     if (this.#undecided.length <= UNDECIDED_MAX_LINES) return;
-    // How a run began and how it ended, or how far it is, matters more than what lies between.
+    // A run's beginning, end and last progress matter more than the lines in between.
     const dropped = this.#undecided.findIndex(({ says }) => says.event === 'progress');
     this.#undecided.splice(Math.max(dropped, 0), 1);
   }
 
   /**
-   * Before a line begins a run of the socket, systemd is asked whether the unit is at work: the unit's own script may be
-   * quicker than the signal that it has been started.
+   * Before a line begins a run of the socket, the unit is read: the unit's own script may send lines before the signal that it has been
+   * started.
    */
   async #askUnit(): Promise<void> {
     if (this.#asking) return;
@@ -170,7 +170,7 @@ export class RunKeeper {
     this.#owner.save({ record: this.#run, circumstances: this.#circumstances });
   }
 
-  /** Waits for the silence that ends a run of the socket. One timer that looks anew when it fires: lines set none. */
+  /** Waits for the silence that ends a run of the socket. One timer checks again when it fires, so that lines set none. */
   #expectQuiet(): void {
     if (this.#run.state !== 'running' || this.#run.origin !== 'socket') {
       this.#timers.cancel('quiet');

@@ -1,24 +1,24 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
-// It may lie on a network's disk that does not answer: one reading or writing at a time, and all who wait do so for a bounded time.
+// A network disk may not answer, so only one operation runs at a time, and every wait is bounded.
 
 import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 
-/** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer delays no answer. */
+/** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer does not delay the answer. */
 const WRITE_MAX_MS = 1_000;
-/** A disk is not full for ever, and what is on it is believed after a restart: what could not be written is tried again. */
+/** A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart. */
 const AGAIN_MS = 10_000;
-/** A state file is some hundred bytes; nothing that is larger was written by this program. */
+/** A state file has some hundred bytes; a larger one was not written by this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
-/** Under what a run began. When one of these is another now, the run cannot be going on. */
+/** The surroundings in which a run began. If one of these has changed, the run cannot still be going on. */
 export interface Circumstances {
-  /** Of this life of the kernel. */
+  /** The kernel's boot id. */
   readonly boot: string;
-  /** Of this life of the user's systemd; '' while it is not known. */
+  /** Identifies one life of the user's systemd; '' if unknown. */
   readonly manager: string;
-  /** The upgrade unit as configured; '' when there is none. */
+  /** The configured upgrade unit; '' if there is none. */
   readonly unit: string;
 }
 
@@ -40,7 +40,7 @@ export class RunStore {
   #next: string | undefined;
   #writing: Promise<void> | undefined;
 
-  /** `onProblem` hears how each writing ended, and before that of one that takes too long. */
+  /** `onProblem` is called with the result of each write, and before that if one takes too long. */
   constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
     this.#path = path;
     this.#onProblem = onProblem;
@@ -69,13 +69,13 @@ export class RunStore {
     await this.#writing;
   }
 
-  /** As `settled`, and nothing is tried again. */
+  /** Like `settled`, and no write is tried again. */
   async stop(): Promise<void> {
     await this.settled();
     this.#timers.cancelAll();
   }
 
-  /** As `settled`, but for a bounded time: `onProblem` has been called then. */
+  /** Like `settled`, but for a bounded time; `onProblem` has been called then. */
   async settledInTime(): Promise<void> {
     await within(this.#clock, WRITE_MAX_MS, this.settled());
   }
@@ -103,7 +103,7 @@ export class RunStore {
       );
       inTime();
     }
-    // In the same turn as the last look at #next: a text that comes now starts a writing of its own.
+    // In the same turn as the last check of #next: a text that comes now starts a new write.
     this.#writing = undefined;
   }
 }
@@ -113,7 +113,7 @@ export function savedText({ record, circumstances }: SavedRun): string {
   return `${JSON.stringify({ ...shownRun(record), invocation, before, job, ...circumstances })}\n`;
 }
 
-/** The file's object. Fields of another version's are ignored. */
+/** The file's object. Unknown fields, of another version, are ignored. */
 interface SavedFields extends Circumstances, Pick<RunRecord, 'state' | 'origin' | 'invocation' | 'before'> {
   readonly job?: string;
   readonly started_at?: string;
@@ -124,7 +124,7 @@ type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';
 const isInvocation: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
-/** Our own spelling only, in the years that it has. */
+/** Only our own format, with four-digit years. */
 const isTime: Check = (value) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) &&
@@ -151,7 +151,7 @@ const CHECKS: Readonly<Record<keyof SavedFields, Check>> = {
   unit: isText,
 };
 
-/** Undefined when the text is not what `savedText` writes. */
+/** Undefined if `savedText` cannot have written the text. */
 export function parseSaved(text: string): SavedRun | undefined {
   const fields = fieldsOf(text);
   if (fields === undefined) return undefined;
@@ -178,6 +178,6 @@ function fieldsOf(text: string): SavedFields | undefined {
     const isWhole = Object.entries(CHECKS).every(([name, check]) => check(fields[name]));
     return isWhole ? (value as SavedFields) : undefined;
   } catch {
-    return undefined; // Cut off or overwritten: the caller says so.
+    return undefined; // Cut off or overwritten: the caller reports it.
   }
 }

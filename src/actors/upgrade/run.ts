@@ -1,40 +1,39 @@
 // The upgrade run as a state machine: the table of docs/upgrades.md, "Runs", and nothing else. Pure: times are arguments.
-//
-// A verdict belongs to its invocation: the unit's `Result` counts only while the unit's InvocationID is that of the run.
-// A unit that systemd starts again by itself (Restart=) is one run over all its tries: the last one's end is the run's.
+// A verdict belongs to an invocation: the unit's `Result` counts only while the unit's InvocationID is the run's.
+// A unit that systemd restarts by itself (Restart=) is one run over all tries, and the last try's end is the run's.
 
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 
-/** A run of the socket that says nothing, with nobody connected, for so long is over (docs/upgrades.md, "Runs"). */
+/** A silent run of the socket, with nobody connected, is over after this time (docs/upgrades.md, "Runs"). */
 export const QUIET_MS = 10 * 60 * 1000;
 
 export type Origin = 'systemd' | 'socket';
 
-/** What lasts over restarts of the daemon. Times are ms since the epoch. */
+/** The part that outlives restarts of the daemon. Times are ms since the epoch. */
 export interface RunRecord {
   readonly state: 'idle' | 'running' | 'failed';
   readonly origin?: Origin;
   readonly startedMs?: number;
   readonly finishedMs?: number;
-  /** The invocation of the last systemd run that is known; of a running one, absent until systemd has told it. */
+  /** The invocation of the last known systemd run; for a running one absent until systemd has sent it. */
   readonly invocation?: string;
-  /** While `invocation` is absent: the one that the unit had before, '' for none. It says nothing about this run. */
+  /** While `invocation` is absent: the unit's invocation before this run, '' for none. It is not this run's. */
   readonly before?: string;
-  /** Of a running systemd run: the path of the job that began it. Its result is the run's, that of a reload is not. */
+  /** For a running systemd run: the path of the job that began it. Only this job's result counts, not that of a reload. */
   readonly startJob?: string;
 }
 
 export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
-  /** Runs that have begun since this daemon's start: tells a trigger whether one began meanwhile. */
+  /** Runs that have begun since the daemon's start: shows whether one began during a call. */
   readonly count: number;
-  /** Of a systemd run: the result of its job, when that is not `done`. Cannot be made good again. */
+  /** For a systemd run: the result of its start job if that is not `done`. The run has failed then. */
   readonly badJob?: string;
-  /** Of a systemd run: the path of the unit's job that is known to be queued or running; '' for none. */
+  /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
-  /** Of a systemd run: it has failed, unless the unit is about to be started again. Only a reading of the unit tells. */
+  /** For a systemd run: it has failed, unless the unit is about to be restarted. Only a reading of the unit shows that. */
   readonly doubtful: boolean;
   /** The unit as last seen. */
   readonly facts: RunFacts;
@@ -42,8 +41,8 @@ export interface Run extends RunRecord {
 
 export type RunInput =
   /**
-   * systemd accepted our StartUnit. `sinceCount` and `before` are the count and the unit's invocation before the call; `job` is
-   * the job's path, `jobResult` there when it has ended already.
+   * systemd accepted our StartUnit. `sinceCount` and `before` are the count and the unit's invocation before the call; `job` is the job's
+   * path, `jobResult` its result if it has ended already.
    */
   | {
       readonly kind: 'accepted';
@@ -52,33 +51,33 @@ export type RunInput =
       readonly job: string;
       readonly jobResult?: string;
     }
-  /** A signal told the unit's properties. */
+  /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
   /**
    * The unit was read after a time in which signals may have been missed: at the daemon's start, after a loss of the bus.
-   * `sameManager`: the manager is the one that the run began under; otherwise it cannot have left the run going.
+   * `sameManager`: the manager is the one that the run began under; a run cannot outlive its manager.
    */
   | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
-  /** A job of the unit was removed, of whatever kind. */
+  /** Any job of the unit was removed. */
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `leftover`: from a connection that belongs to a systemd run that is over. */
   | { readonly kind: 'line'; readonly says: ProgressEvent; readonly leftover: boolean }
   /** No connection open and no line for QUIET_MS; or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
 
-/** A record from the state file, or none, as the machine begins with it. */
+/** The initial state, from a record of the state file or without one. */
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, count: 0, job: '', doubtful: false, facts: NOTHING_RAN };
 }
 
-/** Whether a line would begin a run, were the unit known not to be at work. */
+/** True if a line would begin a run, provided that the unit is not at work. */
 export function wouldAdopt(run: Run, says: ProgressEvent, leftover: boolean): boolean {
   return run.state !== 'running' && !leftover && says.event !== 'end';
 }
 
-/** The run after `input`; the same object when nothing changed. `nowMs` is since the epoch. */
+/** The run after `input`; the same object if nothing changed. `nowMs` is since the epoch. */
 export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
   switch (input.kind) {
     case 'accepted':
@@ -124,49 +123,49 @@ function finished(run: Run, success: boolean, nowMs: number): Run {
 
 function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
   const { sinceCount, before, job, jobResult } = input;
-  // Signals may overtake the reply: the run that this trigger made may be known already, or be over.
+  // Signals may overtake the reply: the run of this trigger may be known already, or be over.
   if (run.count !== sinceCount || isRunning(run, 'systemd')) return run;
   const begins: Run = { ...begun(run, 'systemd', nowMs), before, startJob: job, job };
   const { invocation } = run.facts;
-  // It may have been so quick that its work was never seen.
+  // It may have been so quick that it was never seen at work.
   const started = invocation === '' || invocation === before ? begins : withInvocation(begins);
   return jobResult === undefined ? started : jobEnded(started, job, jobResult, nowMs);
 }
 
-/** Takes the unit's facts in, and sees whether a run began or took another invocation. */
+/** Applies the unit's facts; a run may begin or take another invocation. */
 function seen(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return sameRun(next, nowMs);
-  // What is left of an invocation (a stop, a reload) is no new run, and neither is one that has its verdict.
+  // The end of an invocation (a stop, a reload) is no new run, and neither is an invocation that has its verdict.
   const fresh = isUnderWay(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
   return fresh ? begunByUnit(next, nowMs) : next;
 }
 
-/** The unit works: a new run, since now or since systemd says, whichever is earlier. */
+/** Begins a run of a working unit; its start is the earlier of now and systemd's time. */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = begun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
   return { ...started, ...beginningOf(facts) };
 }
 
-/** What the facts tell of a run, or a try of it, that they are the first to tell of. */
+/** The first facts of a run, or of another try. */
 function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
   return { invocation, job, ...(job !== '' && { startJob: job }) };
 }
 
-/** The facts may be about the run's invocation, about the one before it, or about one behind it. */
+/** Handles facts of the run's own invocation, the one before it, or a later one. */
 function sameRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const bound = { ...run, job: facts.job };
   if (facts.invocation === '' || facts.invocation === invocation) return bound;
   if (invocation === undefined) return facts.invocation === run.before ? bound : withInvocation(bound);
   if (facts.restarts > 0) return withInvocation(bound);
-  // Restarted by other hands: the old invocation is over, and `Result` is that of the new one. systemd has killed it.
+  // Restarted by somebody else: the old invocation was killed, and `Result` belongs to the new one.
   const over = finished(run, false, nowMs);
   return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
 }
 
-/** The unit's invocation is the run's, the first one or another try. What ended an earlier try does not count any more. */
+/** Takes the unit's invocation as the run's: the first one, or another try, which makes the end of an earlier try irrelevant. */
 function withInvocation(run: Run): Run {
   const { before: _before, ...first } = run;
   if (run.invocation === undefined) return { ...first, invocation: run.facts.invocation };
@@ -175,8 +174,8 @@ function withInvocation(run: Run): Run {
 }
 
 /**
- * Ends a systemd run when its unit rests and none of its jobs is left. A unit that is to be started again passes through
- * `failed`, and its job ends as failed, before it says `auto-restart` (observed, systemd 252): a failure must be confirmed.
+ * Ends a systemd run when its unit is at rest and has no job. A unit that will be restarted passes through `failed`, and its job ends as
+ * failed, before it shows `auto-restart` (observed, systemd 252): so a failure must be confirmed.
  */
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
@@ -190,7 +189,7 @@ function confirmed(run: Run, facts: RunFacts, nowMs: number): Run {
 }
 
 function succeeded({ badJob, invocation, facts }: Run): boolean {
-  // No invocation: after a long time in the queue something kept the unit from running.
+  // No invocation: after a long time in the queue something prevented the unit from running.
   if (badJob !== undefined || invocation === undefined) return false;
   return facts.invocation === invocation && hasEndedWell(facts);
 }
@@ -209,11 +208,11 @@ function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: nu
   const next = moves ? sameRun(now, nowMs) : now;
   if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
   if (facts.job !== '' && sameManager) return next;
-  // What cannot be known to have gone well has failed: also a run whose unit systemd has forgotten.
+  // A run is failed unless its success is known, also if systemd has unloaded its unit.
   return finished(next, sameManager && succeeded(next), nowMs);
 }
 
-/** The unit works. If it may still be the run's invocation, the run goes on since when it began. */
+/** The unit works. If it may still be the run's invocation, the run goes on with its old start time. */
 function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
   const { facts, invocation } = run;
   const same = sameManager && (invocation === undefined || invocation === facts.invocation);
@@ -228,34 +227,34 @@ function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): 
   return says.event === 'end' && now.origin === 'socket' ? finished(now, says.success, nowMs) : now;
 }
 
-/** What a bar can show of the script's word, which is relayed as it is. */
+/** The percentage in the range of a progress bar; the line itself is relayed unchanged. */
 function percentOf(said: number): number {
   return Math.min(Math.max(said, 0), 100);
 }
 
-/** Of a unit at rest: whether its last invocation has ended well. */
+/** For a unit at rest: true if its last invocation has ended well. */
 function hasEndedWell({ activeState, result, reset }: RunFacts): boolean {
   return result === 'success' && activeState !== 'failed' && !reset;
 }
 
 type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;
 
-/** Whether the unit is at work now: starting, running, stopping, or waiting to be started again by systemd itself. */
+/** True if the unit is at work: starting, running, stopping, or waiting to be restarted by systemd. */
 export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
 }
 
-/** Whether the unit is at what it was started for: not at a stop or a reload, which are what is left of it. */
+/** True if the unit does its main work, not a stop or a reload. */
 function isUnderWay(state: UnitState): boolean {
   return state.activeState === 'activating' || (state.activeState === 'active' && !isExited(state));
 }
 
-/** RemainAfterExit, and the only way for a oneshot to be active: the work is done, and remembered. */
+/** RemainAfterExit: the work is done and remembered. A oneshot unit can be active only in this way. */
 export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }
 
-/** The run as clients see it (docs/http-api.md, "Upgrade run") but for its progress: what `upgrade.info` carries. To be written as JSON. */
+/** The run as clients see it (docs/http-api.md, "Upgrade run"), without its progress: the data of `upgrade.info`, to be written as JSON. */
 export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
 }

@@ -1,5 +1,5 @@
-// The check unit and the upgrade unit on the user's bus: starts them, and tells what becomes of them. What that means for a run
-// is run.ts's; how a unit is followed is units/follower.ts's.
+// The check unit and the upgrade unit on the user's bus: starts them and passes their changes on. run.ts decides what these mean for a
+// run; units/follower.ts follows the units.
 
 import { type Clock, within } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -17,7 +17,7 @@ import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import { isExited } from './run.js';
 
-/** From the call on; a job that is queued still was accepted. With the writing of the state file behind it within a command's 10 s. */
+/** From the call; a job that is still queued was accepted. Together with writing the state file this stays within a command's 10 s. */
 const START_MAX_MS = 8_000;
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
@@ -26,19 +26,19 @@ type UnitNames = Pick<UpgradeSettings, 'checkUnit' | 'upgradeUnit'>;
 
 export interface UnitsOwner {
   /**
-   * The bus is there; `facts` is the upgrade unit now, and every change from now on is told. `managerLife` is another one for each
-   * start of systemd, which keeps it over a reload or a re-execution; '' when it is not known.
+   * The bus is there; `facts` is the upgrade unit now, and every later change is reported. `managerLife` differs for each start of systemd,
+   * but not after a reload or a re-execution; '' if unknown.
    */
   up(facts: RunFacts, managerLife: string): void;
   down(reason: string): void;
   unit(facts: RunFacts): void;
-  /** A job of the upgrade unit, of whatever kind; `job` is its path. */
+  /** Any job of the upgrade unit has ended; `job` is its path. */
   jobEnded(job: string, result: string): void;
   /** The check unit now; called before the first `up`, too. */
   check(facts: RunFacts): void;
 }
 
-/** `job`: its path; `jobResult` when it has ended already. */
+/** `job`: the job's path; `jobResult` if it has ended already. */
 export type Started =
   | { readonly ok: true; readonly job: string; readonly jobResult?: string }
   | ({ readonly ok: false } & Fault);
@@ -50,10 +50,10 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #clock: Clock;
   readonly #follower: UnitFollower<UserBus>;
   #isUp = false;
-  /** Counts ups and downs: what is found out behind the next one is of no interest. */
+  /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
 
-  /** `ready`: until it resolves, nothing is told of a bus that is there. */
+  /** `ready`: `up` is not called before it resolves. */
   constructor(
     names: UnitNames,
     owner: UnitsOwner,
@@ -79,7 +79,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower.stop();
   }
 
-  /** The upgrade unit as it is now, not as the last signal told; undefined when it cannot be asked. */
+  /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be asked. */
   async ask(): Promise<RunFacts | undefined> {
     const { upgradeUnit: upgrade } = this.#names;
     if (!this.#isUp || upgrade === undefined) return undefined;
@@ -93,8 +93,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the upgrade unit, again if it has done its work and remembers it (RemainAfterExit). Resolves when it runs, has been
-   * kept from running, or is queued for long. One call at a time.
+   * Starts the upgrade unit, or restarts it if it remembers finished work (RemainAfterExit). Resolves when it runs, was prevented from
+   * running, or stays queued for long. One call at a time.
    */
   async startUpgrade(): Promise<Started> {
     const { upgradeUnit: upgrade } = this.#names;
@@ -103,7 +103,7 @@ export class UpgradeUnits implements FollowerOwner {
     const before = this.#facts;
     const started = await this.#start(upgrade, isExited(before) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
-    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only an invocation is a run.
+    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new invocation is a run.
     const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
     const { jobs } = this.#follower;
     if (!hasRun(this.#facts)) {
@@ -119,7 +119,7 @@ export class UpgradeUnits implements FollowerOwner {
     return hasRun(this.#facts) ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
   }
 
-  // What the follower says.
+  // Calls from the follower.
 
   up(noSignals: string | undefined): void {
     if (noSignals === undefined) void this.#begin();

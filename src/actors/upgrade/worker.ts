@@ -7,7 +7,7 @@ import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { runActor } from '../runtime.js';
 import { openUpgrade } from './backend.js';
 
-/** Another one after each boot of the kernel (random(4)). */
+/** A new id after each boot of the kernel (random(4)). */
 function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
