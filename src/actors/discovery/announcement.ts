@@ -1,5 +1,4 @@
-// What Avahi announces for us, as the entry group that holds it: made, replaced and withdrawn. It decides nothing and waits for
-// nothing but answers.
+// Our service in Avahi, as an entry group: creates, replaces and withdraws it. It makes no decisions and waits only for replies.
 
 import { AVAHI_METHODS } from '../../protocol/dbus/avahi.js';
 import { VERSION } from '../../version.js';
@@ -10,7 +9,7 @@ import type { Place } from './places.js';
 const TYPE = '_http._tcp';
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
 const NO_FLAGS = 0;
-/** For the domain and the host: Avahi's own. */
+/** Selects Avahi's own domain and host. */
 const USUAL = '';
 
 export interface Service {
@@ -19,12 +18,12 @@ export interface Service {
   readonly places: readonly Place[];
 }
 
-/** Undefined: it was done. */
+/** Undefined on success. */
 type Failure = BusError | undefined;
 
 export class Announcement {
   readonly #bus: AvahiBus;
-  /** The object of the group; undefined when there is none. */
+  /** The path of the group's object; undefined if there is none. */
   #path: string | undefined;
   #service: string | undefined;
 
@@ -32,29 +31,29 @@ export class Announcement {
     this.#bus = bus;
   }
 
-  /** Whether a signal of the object at this path is about it. */
+  /** True if the path is that of our group's object. */
   isAt(path: string): boolean {
     return path === this.#path;
   }
 
-  /** The group has ended with avahi-daemon, or with the connection that made it. */
+  /** The group has ended with avahi-daemon, or with the connection that created it. */
   ended(): void {
     this.#path = undefined;
     this.#service = undefined;
   }
 
-  /** Avahi is told anew the next time, whatever it was told before. */
+  /** Makes the next `renew` announce again, even if nothing has changed. */
   outdated(): void {
     this.#service = undefined;
   }
 
-  /** Withdraws what was announced and announces this instead, unless it is the same. */
+  /** Replaces the announced service, unless it is the same. */
   async renew(service: Service): Promise<Failure> {
     const text = JSON.stringify(service);
     if (text === this.#service) return undefined;
     const failure = await this.withdraw();
     if (failure !== undefined) return failure;
-    // Before it is made: it may be outdated, or have ended, by the time it is.
+    // Set before the group is created, because it may be outdated or have ended by the time it is.
     this.#service = text;
     return this.#announce(service);
   }

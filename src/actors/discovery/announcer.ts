@@ -1,6 +1,6 @@
-// The discovery bridge: has Avahi announce the service where it is served, and keeps it so when addresses, avahi-daemon, the bus or
-// the owner of the name change. Whatever happens asks for one more round, which compares what is announced with what should be; one
-// round at a time. It asks nothing of the node.
+// The discovery bridge: has Avahi announce the service, and keeps that right when addresses, avahi-daemon, the bus or the name's owner
+// change. Every change asks for a round, which compares what is announced with what should be; one round runs at a time. It asks nothing
+// of the node.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
@@ -27,16 +27,16 @@ import { type Interfaces, placesOf } from './places.js';
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
 /**
- * 10 s are promised (docs/configuration.md, "Finding nodes"). Who listens everywhere is not told that an interface came, and nobody is told
- * of one that was replaced by another with the same addresses.
+ * 10 s are promised (docs/configuration.md, "Finding nodes"). A new interface is not reported while all addresses are listened on, and an
+ * interface that is replaced by one with the same addresses is never reported.
  */
 const LOOK_EVERY_MS = 8_000;
 
-/** Tried at once: then it waits, as after every failure. */
+/** Names tried without a pause; then it waits, as after every failure. */
 const NAMES_MAX = 32;
 
 export interface AnnouncerWorld {
-  /** Of this moment. May throw. */
+  /** The present interfaces. May throw. */
   readonly interfaces: () => Interfaces;
   readonly clock: Clock;
 }
@@ -51,16 +51,16 @@ export class Announcer implements BridgeActor, BusOwner {
   readonly #bus: AvahiBus;
   readonly #announcement: Announcement;
   #served: ServedRecord | undefined;
-  /** Undefined while the bus is away, or has not said. */
+  /** Undefined while the bus is away, or has not answered. */
   #isAvahiThere: boolean | undefined;
   #name: string;
-  /** Somebody else has it. */
+  /** True if another service has the name. */
   #isNameTaken = false;
-  /** On this connection. */
+  /** Counted per connection. */
   #namesTaken = 0;
   #isUnderWay = false;
   #isDue = false;
-  /** As they were last asked for. */
+  /** True if the last read of the interfaces succeeded. */
   #areInterfacesKnown = true;
 
   constructor(settings: DiscoverySettings, node: AnnouncerNode, world: AnnouncerWorld) {
@@ -81,7 +81,7 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#look();
   }
 
-  /** Avahi withdraws what a connection announced as the connection ends. */
+  /** Avahi withdraws a connection's announcements when the connection ends. */
   async stop(): Promise<void> {
     this.#timers.cancelAll();
     this.#bus.stop();
@@ -94,12 +94,12 @@ export class Announcer implements BridgeActor, BusOwner {
       ),
     );
     if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
-    // Not by calling it: that would start one that was stopped on purpose.
+    // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
     const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
-    // Also where this connection is lost by now: the next one asks again.
+    // If this connection is lost by now, the next one asks again.
     if (!owner.ok && owner.error.kind !== 'dbus')
       throw new Error('the bus does not tell whether avahi-daemon runs');
-    // A change that came meanwhile is newer.
+    // A signal that came meanwhile is newer.
     this.#isAvahiThere ??= owner.ok;
     this.#look();
   }
@@ -156,13 +156,13 @@ export class Announcer implements BridgeActor, BusOwner {
     while (this.#isDue) {
       this.#isDue = false;
       const reason = await this.#round();
-      // Avahi forgets all that the connection has told it. If something has happened meanwhile, that may be the reason.
+      // A new connection clears all that Avahi holds for the old one. Skipped if something happened meanwhile, which may be the reason.
       if (reason !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${reason}`);
     }
     this.#isUnderWay = false;
   }
 
-  /** Why it could not be done. Undefined: it is done, or whatever it waits for will be told. */
+  /** Why the round failed. Undefined on success, or if a signal will start the next round. */
   async #round(): Promise<string | undefined> {
     if (this.#served === undefined || this.#isAvahiThere === undefined) return undefined;
     if (!this.#isAvahiThere) {
@@ -185,13 +185,13 @@ export class Announcer implements BridgeActor, BusOwner {
       (await this.#chooseName()) ?? (await this.#announcement.renew({ name: this.#name, port, places }));
     if (failure === undefined) return undefined;
     if (failure.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return sentence(failure);
-    // A service of this very avahi-daemon.
+    // The name belongs to a service of this same avahi-daemon.
     this.#isNameTaken = true;
     this.#isDue = true;
     return undefined;
   }
 
-  /** Undefined where the system does not say: what is announced stays, and the next look asks again. */
+  /** Undefined if the system call fails: the announcement stays, and the next look tries again. */
   #interfacesNow(): Interfaces | undefined {
     const wereKnown = this.#areInterfacesKnown;
     try {

@@ -14,7 +14,7 @@ export default function work(task: ActorTask<DiscoverySettings>): Promise<void> 
   return runBridge<'discovery'>(task, (settings, node) => new Announcer(settings, node, world));
 }
 
-/** @throws where the system does not say, as without a free descriptor */
+/** @throws if the system call fails, as without a free descriptor */
 function externalInterfaces(): Interfaces {
   return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
     const addresses = infos.filter(({ internal }) => !internal);
@@ -23,7 +23,7 @@ function externalInterfaces(): Interfaces {
   });
 }
 
-/** Undefined: it has gone meanwhile. */
+/** Undefined if the interface has gone meanwhile. */
 function indexOf(name: string): number | undefined {
   try {
     return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));

@@ -1,5 +1,5 @@
-// The power backend: asks logind what it would grant, and tells it to act. It keeps no verdict: a rule, a lock or a login
-// changes it at any time, and nothing announces that. What an error means stands in refusals.ts.
+// The power backend: asks logind what it would grant, and orders the action. It caches no verdict, because a rule, a lock or a login may
+// change it at any time without a signal. refusals.ts decides what an error means.
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -22,7 +22,7 @@ import {
   questionFailed,
 } from './refusals.js';
 
-/** Question and order, one after the other, stay below the 10 s after which a client is told of a time-out (docs/http-api.md, "Limits"). */
+/** Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits"). */
 const CALL_DEADLINE_MS = 4_500;
 
 const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
@@ -35,9 +35,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #logind: LogindBus;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
-  /** The action that is being asked for. logind itself refuses another one once it has accepted. */
+  /** The action that is being requested. Once logind has accepted one, it refuses others by itself. */
   #underWay: PowerAction | undefined;
-  /** The target that systemd has begun to start since logind was given an order. */
+  /** The target that systemd has begun to start since the last order to logind. */
   #begun: string | undefined;
 
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
@@ -93,7 +93,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return { ok: true, text: JSON.stringify(record) };
   }
 
-  /** What is switched off need not be asked: it is not there whatever logind would say. */
+  /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
   async #ask(row: ActionRow): Promise<GrantVerdict> {
     if (!this.#enabled(row)) return { verdict: 'no' };
     const outcome = await this.#logind.call(row.question, []);
@@ -114,7 +114,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     }
   }
 
-  /** Undefined: logind has accepted. Nothing may be awaited from there on: the event and the answer leave in the same batch. */
+  /** Undefined if logind has accepted. Nothing may be awaited after that, so that the event and the answer are sent in the same batch. */
   async #act(action: PowerAction): Promise<Fault | undefined> {
     const row = ACTIONS[action];
     const refusal = await this.#refusal(row);
@@ -127,9 +127,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * Undefined: accepted. logind's reply decides; that the machine goes down may be somebody else's doing, and ours refused.
-   * But as systemd stops services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then
-   * what systemd has begun is the answer, which it announces before logind can reply. SIGTERM waits for it (gateway/shutdown.ts).
+   * Undefined if accepted. logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd stops
+   * services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun
+   * decides, which it announces before logind can reply. A stop by SIGTERM waits for this (gateway/shutdown.ts).
    */
   async #order(row: ActionRow): Promise<Fault | undefined> {
     this.#begun = undefined;
@@ -138,7 +138,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return orderFailed(row, outcome.error);
   }
 
-  /** Why logind would not do it now, as far as it can be known before asking for it. */
+  /** Why logind would refuse now, as far as this can be known before the order. */
   async #refusal(row: ActionRow): Promise<Fault | undefined> {
     const [asked, listed] = await Promise.all([
       this.#ask(row),
@@ -146,7 +146,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     ]);
     if ('failed' in asked) return asked.failed;
     if (!listed.ok) return questionFailed(listed.error);
-    // The locks first: another user's lock is what turns a `yes` into a `challenge`.
+    // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
     const locks = blocking(listed.value);
     if (locks.length > 0) return inhibited(row, locks);
     return asked.verdict === 'yes' ? undefined : notGranted(row, asked.verdict);

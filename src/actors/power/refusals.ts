@@ -1,4 +1,4 @@
-// The power actions as a table, and why one does not happen: logind's verdicts, locks and errors -> faults. Pure; asks nobody.
+// The power actions as a table, and the faults for logind's verdicts, locks and errors. Pure; sends nothing.
 
 import type { PowerCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -10,14 +10,14 @@ import { clipped } from '../text.js';
 export type PowerAction = Exclude<PowerCommand['do'], 'status'>;
 
 export interface ActionRow {
-  /** For people: what is done to the machine. */
+  /** The action's name in messages to people. */
   readonly noun: string;
   readonly capability: keyof PowerSettings['capabilities'];
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
   /** The unit that systemd starts when logind has accepted. */
   readonly target: string;
-  /** The polkit action, and the one that is asked instead while other users have a session. */
+  /** The polkit action, and the one that is checked instead while other users have a session. */
   readonly permissions: readonly [alone: string, amongOthers: string];
 }
 
@@ -50,16 +50,16 @@ export type Inhibitor = readonly [
   processId: number,
 ];
 
-/** Longest word of a lock's holder that is repeated to a client. */
+/** Longest text of a lock's holder that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
 const NAMED_MAX_INHIBITORS = 5;
 
-/** `block-weak` (systemd 257) is what `block` was before: it stops whoever is not root. */
+/** `block-weak` (systemd 257) is the former `block`: it stops everybody except root. */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid to go down. logind before 257 does not hold a user's own locks against that user; here they
- * count as well: whoever takes one, an upgrade script of the same user above all, means that the node must stay up.
+ * The locks that forbid a shutdown. logind before 257 ignores a user's own locks for that user; here they count as well, because a program
+ * that takes one, above all an upgrade script of the same user, means that the node must stay up.
  */
 export function blocking(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
@@ -67,7 +67,7 @@ export function blocking(inhibitors: readonly Inhibitor[]): readonly Inhibitor[]
   );
 }
 
-/** Another program's words on one line, short enough to be repeated. */
+/** Another program's text as a quoted line, cut to a short length. */
 function shortQuote(text: string): string {
   return JSON.stringify(clipped(text, QUOTED_MAX_CHARACTERS));
 }
@@ -94,12 +94,12 @@ export function notGranted({ noun, permissions }: ActionRow, verdict: string): F
 
 const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.accessDenied]: 'not-granted',
-  // The permission went between question and order.
+  // The permission was withdrawn between question and order.
   [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
-/** What may be answered to question and order. */
+/** Possible errors of both question and order. */
 const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.operationInProgress]: 'in-progress',
   'org.freedesktop.systemd1.ShuttingDown': 'in-progress',
@@ -110,20 +110,20 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Nobody could say whether the action is allowed. Whatever the error is: without polkit logind denies even the question,
- * and a logind that does not start has as many errors as systemd has reasons.
+ * The fault if it is unknown whether the action is allowed. Any error counts: without polkit logind denies even the question, and a logind
+ * that does not start has as many errors as systemd has reasons.
  */
 export function questionFailed(error: BusError): Fault {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
 }
 
-/** Whether logind itself has said neither yes nor no to what it was told. */
+/** True if logind itself has neither accepted nor refused the order. */
 export function isUnanswered(error: BusError): boolean {
   return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
 }
 
-/** logind was told to act, and did not accept. */
+/** The fault if logind did not accept the order. */
 export function orderFailed({ noun }: ActionRow, error: BusError): Fault {
   const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };
   return faultOf(error, `The ${noun} was not accepted by logind`, { byName });
