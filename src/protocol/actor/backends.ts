@@ -1,22 +1,22 @@
-// The closed sets of backends and bridges, and what each is called towards clients. Names only: nothing here acts.
+// The closed sets of backends and bridges, with their names for clients. Names only: nothing here acts.
 
 /** Backends in start order; also the values of the `backend=` query and of `backend.updated`. */
 export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** Bridges, started behind the backends in this order. They own no records: they are told of all others', and ask as clients do. */
+/** Bridges, started after the backends in this order. They own no records: they receive those of all others, and ask as clients do. */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
-/** What runs in a thread of its own. Clients are told of a bridge's life as of a backend's. */
+/** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
 export type ChildName = Backend | Bridge;
 
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/** A child's life as `/health` reports it (docs/http-api.md, "Backend health"). */
+/** A child's state as `/health` reports it (docs/http-api.md, "Backend health"). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;
 
 export type BackendState = (typeof BACKEND_STATES)[number];

@@ -1,9 +1,9 @@
-// The records that children publish, as a table: whose they are and which events their changes make. The journal, the event stream and
-// the bridges are driven by it; nothing else knows which collection makes which event.
+// Table of the records that children publish: their owner, and the events of their changes. The journal, the event stream and the
+// bridges use it; nothing else knows which collection causes which event.
 
 import type { Backend } from './backends.js';
 
-/** Every event of the stream (docs/events.md, "Events"), and what the OpenAPI document calls the schema of its data. */
+/** Every event of the stream (docs/events.md, "Events"), with the name of its data's schema in the OpenAPI document. */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',
@@ -24,33 +24,33 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-/** An event with the newest reading of the meters: only streams whose `types` names it get it, without id, and it is never kept. */
+/** The event with the newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept. */
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
 /**
- * `list`: one event carries neighbouring records as a JSON array. `each`: one event per record. `player`: one per record, which carries it
- * as `data` beside the time; that of a removal names only the bus name, which is the key. `backend`: one per record, without what only
- * `/health` shows.
+ * `list`: one event carries neighbouring records as a JSON array. `each`: one event per record. `player`: one per record, with the record
+ * as `data` and a time; the event of a removal has only the bus name, which is the key. `backend`: one per record, without the fields that
+ * only `/health` shows.
  */
 export type EventShape = 'list' | 'each' | 'player' | 'backend';
 
 /**
- * What the journal keeps. `newest`: the newest text of each key. `passing`: likewise, but it is part of no snapshot, and equal texts
- * are events, too, because another collection's record tells the same. `each`: every text is an action of its own, whatever its key.
+ * How the journal keeps records. `newest`: the newest text of each key. `passing`: likewise, but in no snapshot, and equal texts are events
+ * too, because another collection's record holds the same. `each`: every text is an action of its own, whatever its key.
  */
 export type Keeping = 'newest' | 'passing' | 'each';
 
 export interface CollectionSpec {
-  /** Absent: of the node itself, or as many as there are children. */
+  /** Absent for records of the node itself, or of all children. */
   readonly backend?: Backend;
-  /** The event of a new record, where it has one of its own. */
+  /** The event of a new record, if it differs from `updated`. */
   readonly added?: EventType;
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
-  /** The event of a removed record; absent: records of this collection never end while it is whole. */
+  /** The event of a removed record; absent: records of this collection are not removed while its backend is up. */
   readonly removed?: EventType;
-  /** Of its events; default `each`. */
+  /** The shape of its events; default `each`. */
   readonly shape?: EventShape;
   /** Default `newest`. */
   readonly keeps?: Keeping;
@@ -59,7 +59,7 @@ export interface CollectionSpec {
 const COLLECTIONS = {
   /** Keyed by child, made by the gateway: its health as a `BackendRecord`. */
   backends: { updated: 'backend.updated', shape: 'backend' },
-  /** One record, key '', made by the gateway: where HTTP is served, as a `ServedRecord`. */
+  /** One record, key '', made by the gateway: the HTTP addresses as a `ServedRecord`. */
   served: {},
   /** One record, key '': the sound server's kind as a JSON string. */
   'audio.kind': { backend: 'audio' },
@@ -74,12 +74,12 @@ const COLLECTIONS = {
   },
   /** Keyed by sink input index. */
   'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
-  /** Keyed by scope, slash, configured unit name; its rank is the whitelist's. */
+  /** Keyed by scope, slash, configured unit name; ranked by position in the whitelist. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated' },
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
-  /** Those of its parts whose changes are events: key `status`, `run`, `check`. */
+  /** The parts whose changes are events: keys `status`, `run`, `check`. */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
   'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'each' },
   /** Keyed by bus name. */
@@ -90,7 +90,7 @@ const COLLECTIONS = {
     removed: 'player.removed',
     shape: 'player',
   },
-  /** Keyed by bus name: where a player is now that its position is not where clients reckon it. */
+  /** Keyed by bus name: a player's position that differs from the one that clients extrapolate. */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
 
@@ -98,5 +98,5 @@ export type Collection = keyof typeof COLLECTIONS;
 
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
-/** The table with its entries widened to what any of them may have. */
+/** The table with its entries widened to all optional fields. */
 export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;

@@ -1,9 +1,9 @@
-// What the gateway may ask of each backend: one closed union per backend. Types only.
+// The commands that the gateway may send to each backend: one closed union per backend. Types only.
 
 import type { Backend } from './backends.js';
 import type { Fault } from './faults.js';
 
-/** What an audio command acts on. `ref` is an id in decimal or an exact name, as the client wrote it. */
+/** The target of an audio command. `ref` is an id in decimal or an exact name, as the client wrote it. */
 export type AudioTarget =
   | { readonly kind: 'server' }
   | { readonly kind: 'output'; readonly ref: string }
@@ -44,12 +44,12 @@ export interface UpgradeCommand {
 export type PlayersCommand = { readonly player: string } & (
   | { readonly do: 'play' | 'pause' | 'play_pause' | 'stop' | 'next' | 'previous' }
   | { readonly do: 'seek'; readonly offset: number }
-  /** In the track that plays, unless another one is named. */
+  /** In the playing track, unless another one is named. */
   | { readonly do: 'position'; readonly position: number; readonly trackId?: string }
   | { readonly do: 'volume'; readonly volume: number }
   | { readonly do: 'loop'; readonly loop: 'None' | 'Track' | 'Playlist' }
   | { readonly do: 'shuffle'; readonly shuffle: boolean }
-  /** Answers with `cover`. `held`: the tag of the one that whoever asks has already. */
+  /** Answers with `cover`. `held`: the tag of the cover that the client has already. */
   | { readonly do: 'cover'; readonly held?: string }
 );
 
@@ -63,13 +63,13 @@ export interface Commands {
 
 export type Command<B extends Backend = Backend> = Commands[B];
 
-/** Where it lies on the web; or its bytes under a tag that only they have; or that it is still the one that is `held`. */
+/** A cover's web address; or its bytes with a tag that identifies them; or that it is still the `held` one. */
 export type CoverAnswer =
   | { readonly location: string }
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'held';
 
-/** A command's end. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so. */
+/** A command's result. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so. */
 export type Answer =
   | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array; readonly cover?: CoverAnswer }
   | ({ readonly ok: false } & Fault);

@@ -1,7 +1,7 @@
-// Every way a command to a backend can fail, as one table: code and the sentence that names the kind of failure.
-// The HTTP status of each stands in gateway/problem.ts; an actor knows no HTTP.
+// Every way a command to a backend can fail, as one table: code and a sentence that names the kind of failure.
+// The HTTP status of each is in gateway/problem.ts; an actor knows no HTTP.
 
-/** The sentence is the kind of failure; what exactly happened travels beside the code as `detail`. */
+/** The sentence is the kind of failure; `detail`, sent with the code, says what exactly happened. */
 export const FAULTS = {
   'bad-value': 'The value is not acceptable',
   'no-such-output': 'There is no such output',
@@ -29,13 +29,13 @@ export const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS;
 
-/** A failed command: the kind of failure and one sentence that says what happened, fit for a client's eyes. */
+/** A failed command: the kind of failure and one sentence that says what happened, fit for clients. */
 export interface Fault {
   readonly fault: FaultCode;
   readonly detail: string;
 }
 
-/** As the answer to a command. */
+/** A fault as the answer to a command. */
 export function failure(fault: FaultCode, detail: string): { readonly ok: false } & Fault {
   return { ok: false, fault, detail };
 }

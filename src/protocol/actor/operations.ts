@@ -1,6 +1,6 @@
-// Every operation of the service (docs/http-api.md, "Routes"), as one table: its name, where it lies, what it takes, which command of its
-// backend that is, and what MQTT calls it. Routes, the OpenAPI document, the client, bridges and README are made from it. Data and the
-// building of commands only. It names schemas and loads none: their values weigh megabytes.
+// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT names. Routes, the OpenAPI
+// document, the client, bridges and README are generated from it. It contains only data and functions that build commands. It names
+// schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import type { AudioTarget, Command, PlayersCommand, SystemdCommand } from './commands.js';
@@ -9,30 +9,30 @@ import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 import type { Settings } from './settings.js';
 
-/** The part of the configuration on which it depends which routes exist. */
+/** The part of the configuration that decides which routes exist. */
 export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
-/** The key of the configuration that would make something exist; undefined: it exists. */
+/** The key of the configuration that is missing for something to exist; undefined if it exists. */
 export type Lacks = (settings: RouteSettings) => string | undefined;
 
-/** A body that was sent, and the test by which it is typed. */
+/** A received body, and the test that gives it its type. */
 export interface GivenBody {
   readonly json: unknown;
   readonly fits: <K extends BodyName>(schema: K, json: unknown) => json is BodyOf<K>;
 }
 
-/** How MQTT asks for it: by a word, which is the whole payload, or by a member of an object, which is a member of the body, too. */
+/** An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member of the body, too. */
 export interface MqttName {
   readonly by: 'word' | 'member';
   readonly name: string;
-  /** Where it is not below what the path commands. A member that is called as a parameter which the topic lacks is that parameter. */
+  /** The topic, if it does not follow from the path. A member named like a path parameter that the topic lacks gives that parameter. */
   readonly topic?: string;
-  /** A newer command that sets the same supersedes one that waits. Absent: each counts. */
+  /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
   readonly sets?: string;
 }
 
 interface Row<P extends string> {
-  /** Parameters stand in braces. Every path also answers with or without a trailing slash. */
+  /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: P;
   readonly summary: string;
   readonly lacks: Lacks;
@@ -50,11 +50,11 @@ interface Asked<K> {
   readonly command: Command;
 }
 
-/** Where JSON comes from: the gateway knows it, a backend has published it, or only the backend can give it. */
+/** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
 type Json = { readonly kind: 'server' | 'health' | 'openapi' } | Published | Asked<'text'>;
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | Asked<'cookie'>;
 
-/** `schema` is that of the answer; undefined: it is bytes. */
+/** `schema` is the answer's; undefined for bytes. */
 interface Reading<P extends string, S extends ComponentName | undefined> extends Row<P> {
   readonly method: 'GET';
   readonly schema: S;
@@ -66,12 +66,12 @@ interface Change<P extends string, K extends BodyName | undefined> extends Row<P
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Backend;
-  /** Undefined: it takes none. */
+  /** Undefined if the operation takes no body. */
   readonly body: K;
   readonly isRequired: boolean;
-  /** Undefined: the parameters, or the body, are not such. */
+  /** Undefined if the parameters or the body do not fit. */
   readonly command: (params: Params, given: GivenBody | undefined) => Command | undefined;
-  /** The topic of what is commanded, below the node's branch. */
+  /** The topic of the commanded thing, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
@@ -80,13 +80,13 @@ export type ChangeOperation = Change<string, BodyName | undefined>;
 
 export type Operation = Read<string, ComponentName, Json> | Read<string, undefined, Bytes> | ChangeOperation;
 
-/** How a row is written: `at` is the path of what is commanded. */
+/** The common fields of a row; `at` is the path of the commanded thing. */
 interface Written<A extends string, V extends string, B extends Backend> {
   readonly at: A;
   readonly verb: V;
   readonly summary: string;
   readonly backend: B;
-  /** Besides that its backend is enabled. */
+  /** Conditions besides the enabled backend. */
   readonly lacks?: Lacks;
   readonly mqtt?: readonly MqttName[];
 }
@@ -95,7 +95,7 @@ export function unless(isThere: boolean, key: string): string | undefined {
   return isThere ? undefined : key;
 }
 
-/** That its backend is enabled, and what else it needs. */
+/** Requires the enabled backend, and `more`. */
 function needing(backend: Backend, more: Lacks = () => undefined): Lacks {
   const key = `${backend === 'audio' ? 'pulseaudio' : backend}.enabled`;
   return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
@@ -127,14 +127,14 @@ function change<A extends string, V extends string, B extends Backend, K extends
   return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
 }
 
-/** Without a body. */
+/** An operation without a body. */
 function post<A extends string, V extends string, B extends Backend>(
   row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
 ): Change<`${A}/${V}`, undefined> {
   return change(row, undefined, false, (params) => (areOf(row, params) ? row.command(params) : undefined));
 }
 
-/** With a body. `absent` stands for one that is not there; without it there must be one. */
+/** An operation with a body. `absent` replaces a missing body; without `absent` a body is required. */
 function postWith<A extends string, V extends string, B extends Backend, K extends BodyName>(
   row: Written<A, V, B> & {
     readonly body: K;
@@ -154,7 +154,7 @@ function word(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
-/** It sets the thing of its own name, unless it shifts it. */
+/** A member sets the thing of its own name; `sets` is false for relative changes. */
 function member(name: string, sets: string | false = name): MqttName {
   return { by: 'member', name, ...(sets !== false && { sets }) };
 }
@@ -188,7 +188,7 @@ const ofServer = (): AudioTarget => ({ kind: 'server' });
 const ofOutput = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
 const ofClient = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
-/** A job of systemd's, which a newer one replaces; and whether a unit is enabled. */
+/** `run` is a unit's job, which a newer job replaces; `enabled` is its unit file state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
 
 function unit<V extends SystemdCommand['do']>(verb: V, sets: string) {
@@ -202,7 +202,7 @@ function unit<V extends SystemdCommand['do']>(verb: V, sets: string) {
 const PLAYER = '/players/{player}';
 const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
 
-/** The whole bus name, which may be given without what all of them begin with. */
+/** The whole bus name; the common prefix of all players may be left out. */
 export function busName(player: string): string {
   return player.startsWith(PLAYER_NAMES) ? player : PLAYER_NAMES + player;
 }
@@ -231,7 +231,7 @@ function ofPlayer<V extends string, K extends BodyName>(
   });
 }
 
-/** By their names, which are those of the client's functions. Lists of all operations keep this order. */
+/** Keyed by the names of the client's functions. Lists of all operations keep this order. */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
   health: read('/health', 'The state of the backends', 'Health', { kind: 'health' }),
@@ -350,7 +350,7 @@ export type OperationTable = typeof TABLE;
 
 export type OperationName = keyof OperationTable;
 
-/** The table with its rows widened to what any of them may have. */
+/** The table with its rows widened to all optional fields. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;
 
 export const OPERATION_NAMES = Object.keys(TABLE) as readonly OperationName[];

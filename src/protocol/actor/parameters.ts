@@ -1,4 +1,4 @@
-// The parameters in the paths of operations: their names, and what each may be. Pure.
+// The parameters in the paths of operations: their names and allowed values. Pure.
 
 /** A parameter of a path is an id or a name, a name alone, or one of these words. */
 export const PARAMETERS = {
@@ -21,7 +21,7 @@ type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` 
 
 export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
 
-/** Decoded, by their names in the path. */
+/** Decoded values, by their names in the path. */
 export type Params = Readonly<Record<string, string>>;
 
 /** The names of a path's parameters. */
@@ -29,14 +29,14 @@ export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** The words of which a parameter is one; undefined: it is any text. */
+/** The allowed words of a parameter; undefined if it may be any text. */
 export function wordsOf(parameter: string): readonly string[] | undefined {
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];
   return typeof kind === 'string' ? undefined : kind;
 }
 
-/** True for the parameters of a path that is written in two parts. */
+/** True if `params` are those of a path that is written in two parts. */
 export function areOf<A extends string, V extends string>(
   { at, verb }: { readonly at: A; readonly verb: V },
   params: object,

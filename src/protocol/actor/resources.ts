@@ -1,16 +1,16 @@
-// What each GET of published state, and each such topic of MQTT, is made of: its backend, its collections, and how their
-// texts join to one JSON text. Pure.
+// The sources of each GET of published state, and of each such MQTT topic: backend, collections, and how their texts are joined to one
+// JSON text. Pure.
 
 import type { Backend } from './backends.js';
 import type { Collection } from './collections.js';
 
-/** The texts of a collection's records, in the order of their ranks, then in that in which they were first put. */
+/** The texts of a collection's records, by rank, then in the order in which they were first put. */
 export type RecordTexts = (collection: Collection) => readonly string[];
 
 export interface ResourceSpec {
   readonly backend: Backend;
   readonly collections: readonly Collection[];
-  /** Undefined: a record without which the answer would be untrue is missing. */
+  /** Undefined if a record is missing without which the answer would be wrong. */
   join(texts: RecordTexts): string | undefined;
 }
 

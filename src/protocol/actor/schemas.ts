@@ -1,15 +1,15 @@
-// Records and request bodies, declared once: the TypeScript type, the validator and the OpenAPI document come from here.
+// Records and request bodies, declared once: the source of the TypeScript types, the validators and the OpenAPI document.
 // Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
 
 import { type Static, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
 
-/** As `enum`: typebox's own union of literals is an `anyOf` of constants, which generators of clients do not understand. */
+/** An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not understand. */
 export function oneOf<const V extends readonly string[]>(...values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values });
 }
 
-/** As `additionalProperties`: typebox's own record uses `patternProperties`, with the same trouble. */
+/** Uses `additionalProperties`: typebox's own record uses `patternProperties`, with the same problem. */
 function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
 }
@@ -281,12 +281,12 @@ export const ProblemRecord = Type.Object(
   Closed,
 );
 
-/** As int64 on the bus; these are the numbers that JSON carries exactly. */
+/** int64 on the bus; these bounds are the integers that JSON carries exactly. */
 const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 const SetVolume = Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed);
 
-/** What requests carry, by the names that routes call them. */
+/** Request bodies, by the names that routes use. */
 export const BODIES = {
   mute: Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed),
   volume: Type.Union([SetVolume, Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed)]),
@@ -320,7 +320,7 @@ const BODY_COMPONENTS = Object.fromEntries(
   Object.entries(BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
 ) as Record<BodyComponent, TSchema>;
 
-/** By their names in the OpenAPI document, where one has a reference to another that stands within it. */
+/** By their names in the OpenAPI document, where a schema refers to others by name. */
 export const COMPONENTS = {
   Server: ServerRecord,
   Health: HealthRecord,

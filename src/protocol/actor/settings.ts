@@ -1,4 +1,4 @@
-// The effective configuration as the parts of the service receive it: plain values, defaults filled in. Types only.
+// The effective configuration, as each part of the service receives it: plain values with defaults filled in. Types only.
 
 import type { ChildName } from './backends.js';
 
@@ -25,11 +25,11 @@ export interface SystemdSettings {
   readonly internal: readonly string[];
 }
 
-/** What the administrator wants of one output. */
+/** The administrator's choices for one output. */
 export interface OutputChoice {
   /** 1 to 64 characters. */
   readonly label?: string | undefined;
-  /** Pages leave it out. */
+  /** True: pages leave it out. */
   readonly hidden?: boolean | undefined;
 }
 
@@ -62,17 +62,17 @@ export interface PlayersSettings {
 
 export interface DiscoverySettings {
   readonly enabled: boolean;
-  /** Of the service on the network: 1 to 63 bytes. */
+  /** The service's name on the network: 1 to 63 bytes. */
   readonly name: string;
 }
 
 export interface MqttSettings {
   readonly enabled: boolean;
-  /** `mqtt://` or `mqtts://`, host, perhaps a port; given when enabled. */
+  /** `mqtt://` or `mqtts://`, host, optional port; always set if enabled. */
   readonly url?: string | undefined;
   readonly username?: string | undefined;
   readonly passwordFile?: string | undefined;
-  /** PEM; else the system's. */
+  /** PEM; the system's certificates by default. */
   readonly caFile?: string | undefined;
   /** The node's branch. */
   readonly topic: string;
@@ -95,5 +95,5 @@ export interface Settings {
   readonly mqtt: MqttSettings;
 }
 
-/** Each actor's own part of the settings: what travels into its thread. */
+/** Each actor's part of the settings, sent to its thread. */
 export type ChildSettings = Pick<Settings, ChildName>;
