@@ -1,5 +1,5 @@
-// The commands that are spoken, as one table: code, arguments in wire order, shape of the reply. Encoder, decoder and
-// the types of `Session.request` come from these rows alone. It may not know what a session is.
+// Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the types of `Session.request`
+// come from these rows alone. It knows no session.
 
 import {
   acknowledgement,
@@ -50,7 +50,7 @@ function request<const A extends Arguments, Value>(
   };
 }
 
-/** What opens a connection; only the session sends these. */
+/** The requests that open a connection; only the session sends these. */
 export const HANDSHAKE = {
   AUTH: request(8, { version: u32, cookie: bytes }, record({ version: u32 })),
   SET_CLIENT_NAME: request(9, { props }, record({ clientIndex: index })),
@@ -61,20 +61,20 @@ const RECORD_STREAM = {
   sampleSpec,
   channelMap,
   source: byIndex,
-  /** Of the server's buffer, in bytes. */
+  /** Size of the server's buffer, in bytes. */
   maxLength: choice,
   corked: bool,
-  /** Of one fragment, in bytes. */
+  /** Size of one fragment, in bytes. */
   fragmentLength: choice,
   noRemap: bool,
   noRemix: bool,
   fixFormat: bool,
   fixRate: bool,
   fixChannels: bool,
-  /** It ends with its source instead of going to another one. */
+  /** If true, the stream ends with its source instead of moving to another one. */
   noMove: bool,
   variableRate: bool,
-  /** Each sample is the peak of what it stands for. */
+  /** If true, each sample is the peak of the samples that it replaces. */
   peakDetect: bool,
   adjustLatency: bool,
   props,
@@ -91,15 +91,15 @@ const RECORD_STREAM = {
   passthrough: bool,
 };
 
-/** A stream from us to a sink. `syncId`: those of a number start together. */
+/** A stream from us to a sink. Streams with the same `syncId` start together. */
 const PLAYBACK_STREAM = {
   sampleSpec,
   channelMap,
   sink: byIndex,
-  /** Of the server's buffer, in bytes. */
+  /** Size of the server's buffer, in bytes. */
   maxLength: choice,
   corked: bool,
-  /** Of what the server wants to hold, to begin with and to be sent at a time, in bytes. */
+  /** The server's wanted fill level, its level for starting, and its smallest request for data, in bytes. */
   targetLength: choice,
   prebuffering: choice,
   minimumRequest: choice,
@@ -110,7 +110,7 @@ const PLAYBACK_STREAM = {
   fixFormat: bool,
   fixRate: bool,
   fixChannels: bool,
-  /** It ends with its sink instead of going to another one. */
+  /** If true, the stream ends with its sink instead of moving to another one. */
   noMove: bool,
   variableRate: bool,
   muted: bool,
@@ -126,7 +126,7 @@ const PLAYBACK_STREAM = {
   formats,
 };
 
-/** What may be asked once the session is ready. */
+/** The requests that are allowed once the session is ready. */
 export const REQUESTS = {
   CREATE_PLAYBACK_STREAM: request(3, PLAYBACK_STREAM, playbackStream),
   CREATE_RECORD_STREAM: request(5, RECORD_STREAM, recordStream),
@@ -147,22 +147,22 @@ export const REQUESTS = {
   SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
 };
 
-/** What the server sends. */
+/** Codes of the server's messages. */
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
   /** The server has ended a record stream: its source has gone, or somebody wanted it to. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
-  /** Of a playback stream: how much it may be sent. One that stays corked sends nothing. */
+  /** How much data a playback stream may be sent. A stream that stays corked sends nothing. */
   PLAYBACK_STREAM_REQUEST: 61,
-  /** What else becomes of a stream says nothing to one that only reads, or stays corked. */
+  /** Other stream messages do not matter to a client that only records, or stays corked. */
   PLAYBACK_STREAM_KILLED: 64,
   PLAYBACK_STREAM_SUSPENDED: 76,
   RECORD_STREAM_SUSPENDED: 77,
   PLAYBACK_STREAM_MOVED: 78,
   RECORD_STREAM_MOVED: 79,
-  /** Sent unasked when a policy module addresses a client; it says nothing to one without streams. */
+  /** Sent unasked when a policy module addresses a client; of no use to a client without streams. */
   CLIENT_EVENT: 91,
   PLAYBACK_STREAM_EVENT: 92,
   RECORD_STREAM_EVENT: 93,
@@ -186,5 +186,5 @@ export type RequestArgs<C extends CommandName> = ArgsByName[C];
 export type Reply<C extends CommandName> = ReplyByName[C];
 
 type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
-/** Every row under a type that ties arguments and reply to one name, so that a mismatched pair does not compile. */
+/** Ties arguments and reply of every row to one name, so that a mismatched pair does not compile. */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };

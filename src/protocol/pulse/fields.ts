@@ -1,19 +1,19 @@
-// What tables of fields are made of: the kinds of value, how each is read and, where we send it, written; and what turns a table
-// into something that reads a record, with its TypeScript type. Pure.
+// Building blocks of field tables: the kinds of value, how each is read and, if we send it, written; and the function that turns a table
+// into a record's reader with its TypeScript type. Pure.
 
 import type { Properties } from './list-cache.js';
 import type { Format, Reader, SampleSpec } from './reader.js';
 import { NEWEST_VERSION, OLDEST_VERSION } from './wire.js';
 import type { Writer } from './writer.js';
 
-/** Something that can be read from a frame; what it gives is known to the type system. */
+/** A kind of value that can be read from a frame, with its type. */
 export interface Readable<T> {
-  /** The protocol version that introduced it; absent: it was always there. */
+  /** The protocol version that introduced it; absent if it was always there. */
   readonly since?: number;
   read(reader: Reader): T;
 }
 
-/** Something that can be written into a request. */
+/** A kind of value that can be written into a request. */
 export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
@@ -29,15 +29,15 @@ export const index: Readable<number | undefined> & Writable<number | undefined> 
   write: (writer, value) => writer.index(value),
 };
 
-/** The number of the object that a record is of. */
+/** The index of the record's own object. */
 export const ownIndex: Readable<number> = { read: (reader) => reader.ownIndex() };
 
 /** A number that may be left to the server: undefined, on the wire all ones. */
 export const choice: Writable<number | undefined> = { write: (writer, value) => writer.index(value) };
 
 /**
- * Which object a request means. The wire has an index and a name; both, or neither, is refused (INVALID), and names
- * are not unique. So only the index is ever sent, with the null name behind it.
+ * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID), and names are not unique. So
+ * only the index is ever sent, followed by the null name.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -53,7 +53,7 @@ export const text: Readable<string> & Writable<string> = {
 
 export const optionalText: Readable<string | undefined> = { read: (reader) => reader.optionalText() };
 
-/** A text for people, which nobody sends back: of a long one the beginning. */
+/** A text for people that is never sent back; a long one is cut. */
 export const excerpt: Readable<string | undefined> = { read: (reader) => reader.excerpt() };
 
 export const bool: Readable<boolean> & Writable<boolean> = {
@@ -86,7 +86,7 @@ export const channelMap: Readable<number[]> & Writable<readonly number[]> = {
   write: (writer, value) => writer.channelMap(value),
 };
 
-/** Encodings that are offered instead of the sample spec; their count, one byte, in front. */
+/** Encodings that are offered instead of the sample spec, preceded by their count in one byte. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -94,10 +94,10 @@ export const formats: Writable<readonly Format[]> = {
   },
 };
 
-/** The versions that we speak but in which a newer field may be missing. */
+/** The versions we support that may add fields. */
 type Younger = 33 | 34 | 35;
 
-/** A field that came with a protocol version. Its type has `undefined` only if a version we speak lacks it. */
+/** A field that came with a protocol version. Its type includes `undefined` only if a version we support lacks it. */
 export function since<const V extends number, T>(
   version: V,
   kind: Readable<T>,
@@ -111,7 +111,7 @@ type OptionalNames<F extends FieldTable> = {
   [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
 }[keyof F];
 
-/** The type of a record whose table is `F`: what may be missing on the wire may be missing here. */
+/** The type of a record whose table is `F`: fields that may be missing on the wire are optional. */
 export type RecordOf<F extends FieldTable> = {
   readonly [K in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[K]>;
 } & {
@@ -123,17 +123,17 @@ interface FieldRow {
   readonly kind: Readable<unknown>;
 }
 
-/** What one protocol version has of a table: found once per table instead of once per record. */
+/** The fields of a table in one protocol version: computed once per table instead of once per record. */
 interface Layout {
-  /** In the order of the wire. */
+  /** In wire order. */
   readonly rows: readonly FieldRow[];
-  /** Every name, without a value. A copy that is filled takes a tenth less time than an object that grows, and half the heap. */
+  /** All names without values. Filling a copy takes a tenth less time than an object that grows, and half the heap. */
   readonly empty: Readonly<Record<string, unknown>>;
 }
 
 const NOTHING: Layout = { rows: [], empty: {} };
 
-/** Of each version, oldest first. */
+/** One layout per version, oldest first. */
 function layouts(fields: FieldTable): readonly Layout[] {
   const all = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
   return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) => {
@@ -142,7 +142,7 @@ function layouts(fields: FieldTable): readonly Layout[] {
   });
 }
 
-/** Reads one record: the fields that the reader's version has, in the table's order. */
+/** Reads one record: the fields of the reader's version, in the table's order. */
 export function record<const F extends FieldTable>(fields: F): Readable<RecordOf<F>> {
   const byVersion = layouts(fields);
   return {
@@ -150,16 +150,16 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
       const { rows, empty } = byVersion[reader.version - OLDEST_VERSION] ?? NOTHING;
       const value = { ...empty };
       for (const { name, kind } of rows) value[name] = kind.read(reader);
-      // The rows are the fields that the type is made of, which the compiler cannot follow through the loop.
+      // The rows are the fields of the type, which the compiler cannot follow through the loop.
       return value as RecordOf<F>;
     },
   };
 }
 
-/** Of one list, the first. A sink has room for 256 streams (PulseAudio 16). */
+/** Records kept of one list, the first. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
-/** Reads values until the frame ends: the wire gives lists no count. Of very many the first. */
+/** Reads values until the frame ends, because the wire gives lists no count. Values beyond RECORDS_MAX are dropped. */
 export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
@@ -173,7 +173,7 @@ export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   };
 }
 
-/** Reads as many values as the count in front says. The frame bounds it, whatever the count claims. */
+/** Reads as many values as the count before them says. The frame bounds them, whatever the count claims. */
 function countedBy<T>(readCount: (reader: Reader) => number, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
@@ -187,5 +187,5 @@ function countedBy<T>(readCount: (reader: Reader) => number, kind: Readable<T>):
 export const counted = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u32(), kind);
 export const countedByte = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u8(), kind);
 
-/** A reply that says no more than that it was done. */
+/** A reply that only confirms. */
 export const acknowledgement: Readable<undefined> = { read: () => undefined };

@@ -1,14 +1,14 @@
-// Cuts the byte stream into frames: 20 bytes of header, then the payload. It knows nothing of what a payload says.
+// Cuts the byte stream into frames: 20 bytes of header, then the payload. It does not know what a payload contains.
 
 import { WireError } from './wire.js';
 
 /** Five u32, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other carries audio data of the stream of that number. */
+/** The channel of commands. Any other number is a stream, and the frame carries its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
-/** What both servers, and libpulse, end a connection at. 200 sink inputs are 0.3 MB. */
+/** Both servers, and libpulse, end a connection above this. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
-/** The first buffer for a frame that came in pieces; it then doubles, so that a claimed length allocates nothing. */
+/** The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing. */
 export const STAGING_MIN_BYTES = 4096;
 
 const NOTHING = new Uint8Array(0);
@@ -18,10 +18,10 @@ interface FrameHeader {
   readonly channel: number;
 }
 
-/** Takes what a frame carries, and the channel that it came on. The payload is valid during the call only. */
+/** Takes a frame's payload and channel. The payload is valid during the call only. */
 type Deliver = (payload: Uint8Array, channel: number) => void;
 
-/** Byte by byte: a view of the header would take as long as all else here. */
+/** Byte by byte: a view of the header would take as long as everything else here. */
 function word(bytes: Uint8Array, at: number): number {
   const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
@@ -32,7 +32,7 @@ function readHeader(bytes: Uint8Array): FrameHeader {
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
   const channel = word(bytes, 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
-  // Offset and flags belong to audio data and shared memory, which we did not agree to.
+  // Offset and flags belong to audio data and to shared memory, which we did not agree to.
   if (word(bytes, 8) !== 0 || word(bytes, 12) !== 0 || word(bytes, 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
@@ -40,14 +40,14 @@ function readHeader(bytes: Uint8Array): FrameHeader {
 }
 
 export class Framer {
-  /** A frame whose end has not come: header and the payload so far, in the first `#held` bytes. */
+  /** An unfinished frame: header and payload so far, in the first `#held` bytes. */
   #staging: Uint8Array = NOTHING;
   #held = 0;
   #header: FrameHeader | undefined;
 
   /**
-   * Takes the next bytes of the stream and delivers the frames that they complete, in order. Throws WireError for a header
-   * that no server may send; the stream is then lost.
+   * Takes the next bytes of the stream and delivers the frames that they complete, in order. Throws WireError for a header that no server
+   * may send; the stream is then lost.
    */
   push(chunk: Uint8Array, deliver: Deliver): void {
     let rest = chunk;
@@ -57,7 +57,7 @@ export class Framer {
     }
   }
 
-  /** A header at the start of the chunk. A frame that lies wholly in the chunk is delivered without a copy. */
+  /** Handles a header at the start of the chunk. A frame that lies wholly in the chunk is delivered without a copy. */
   #direct(chunk: Uint8Array, deliver: Deliver): Uint8Array {
     const { length, channel } = readHeader(chunk);
     const end = HEADER_BYTES + length;
@@ -66,7 +66,7 @@ export class Framer {
     return chunk.length === end ? NOTHING : chunk.subarray(end);
   }
 
-  /** Adds to the frame that came in pieces, first up to the end of its header, then up to its own. */
+  /** Adds to a frame in pieces, first up to the end of its header, then up to its own. */
   #stage(chunk: Uint8Array, deliver: Deliver): Uint8Array {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
     const isWhole = chunk.length <= target - this.#held;

@@ -1,4 +1,4 @@
-// How a request and a session can end: closed unions that the dialler and the actor decide by, and one sentence for each.
+// The ways in which a request and a session can end: closed unions for the dialler and the actor, with one sentence for each.
 
 import type { CommandName, HandshakeName } from './commands.js';
 
@@ -33,7 +33,7 @@ const FAULTS = [
   ['BUSY', 'device or resource busy'],
 ] as const;
 
-/** `UNLISTED` is ours: a code that the table does not have. */
+/** `UNLISTED` is ours: a code that is not in the table. */
 export type ServerFaultName = (typeof FAULTS)[number][0] | 'UNLISTED';
 
 /** An ERROR of the server. Decide by `name`; `meaning` is for people. */
@@ -50,13 +50,13 @@ export function serverFault(code: number): ServerFault {
 
 /** Why a session ended. The last three are for the dialler, which knows the socket. */
 export type ClosedReason =
-  /** The server sent what the protocol does not allow. */
+  /** The server broke the protocol. */
   | { readonly kind: 'protocol-violation'; readonly detail: string }
   /** The server answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   /** The server speaks only versions older than ours. */
   | { readonly kind: 'version-unsupported'; readonly version: number }
-  /** A command was not answered by its deadline; of the session's own accord only those of the handshake. */
+  /** A command was not answered by its deadline; the session itself closes only for those of the handshake. */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }
   | { readonly kind: 'transport-failed'; readonly detail: string }
@@ -66,7 +66,7 @@ export type ClosedReason =
 export type RequestError =
   /** The server's ERROR for this request; the connection is fine. */
   | ({ readonly kind: 'server' } & ServerFault)
-  /** No reply by the deadline. Whether it was carried out is not known. */
+  /** No reply by the deadline. It is unknown whether it was carried out. */
   | { readonly kind: 'timeout' }
   /** The reply could not be decoded; the session ends with the same detail. */
   | { readonly kind: 'violation'; readonly detail: string }
@@ -74,9 +74,9 @@ export type RequestError =
   | { readonly kind: 'closed'; readonly reason: ClosedReason }
   /** The session has not finished its handshake; nothing was sent. */
   | { readonly kind: 'not-ready' }
-  /** As many requests as allowed have no reply yet; nothing was sent. */
+  /** Too many requests have no reply yet; nothing was sent. */
   | { readonly kind: 'overflow' }
-  /** An argument that does not fit the wire; nothing was sent. */
+  /** An argument does not fit the wire; nothing was sent. */
   | { readonly kind: 'bad-argument'; readonly detail: string };
 
 export type Result<T> =

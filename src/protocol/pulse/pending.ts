@@ -1,4 +1,4 @@
-// The requests that wait for a reply, by tag: an owner of deadlines without a clock. It knows no command.
+// The requests without a reply, by tag, with their deadlines but without a clock. It knows no command.
 
 import type { RequestError } from './outcome.js';
 import type { Reader } from './reader.js';
@@ -6,21 +6,21 @@ import { NONE } from './wire.js';
 
 export interface PendingRequest {
   readonly deadline: number;
-  /** Reads the reply; what it returns hands the value over. Apart, so that a throwing receiver is no wire error. */
+  /** Reads the reply; the returned function delivers the value. Separate, so that a throwing receiver is no wire error. */
   decode(reader: Reader): () => void;
   fail(error: RequestError): void;
 }
 
-/** A reply came after the deadline: its tag is free again, and nobody wants the value. */
+/** Marks the tag of a request that timed out: its late reply frees the tag and is dropped. */
 export const LATE = 'late';
 
 export class PendingRequests {
   readonly #max: number;
-  /** LATE: given up by us, but the server may still answer, so the tag must not be used anew. */
+  /** LATE: given up by us, but the server may still answer, so the tag must not be used again. */
   readonly #byTag = new Map<number, PendingRequest | typeof LATE>();
   #lastTag = NONE - 1;
 
-  /** `max`: tags in use, those of given-up requests included. A server that answers nothing so fills it. */
+  /** `max`: tags in use, including those of timed-out requests, so that a server without replies fills it. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -29,7 +29,7 @@ export class PendingRequests {
     return this.#byTag.size >= this.#max;
   }
 
-  /** The next tag that is not in use. */
+  /** The next unused tag. */
   freeTag(): number {
     let tag = this.#lastTag;
     do {
@@ -43,7 +43,7 @@ export class PendingRequests {
     this.#byTag.set(tag, request);
   }
 
-  /** Who waits for this tag's reply, and frees the tag; undefined: nobody ever asked. */
+  /** The request that waits for this tag's reply, and frees the tag; undefined if there is none. */
   take(tag: number): PendingRequest | typeof LATE | undefined {
     const found = this.#byTag.get(tag);
     this.#byTag.delete(tag);
@@ -61,14 +61,14 @@ export class PendingRequests {
   expire(now: number): void {
     for (const [tag, request] of [...this.#byTag]) {
       if (request === LATE || request.deadline > now) continue;
-      // A receiver before this one may have ended the session, and with it this request.
+      // An earlier receiver may have ended the session, and with it this request.
       if (this.#byTag.get(tag) !== request) continue;
       this.#byTag.set(tag, LATE);
       request.fail({ kind: 'timeout' });
     }
   }
 
-  /** Settles everything, once: a receiver that looks again finds nothing. */
+  /** Settles everything once; a receiver that looks again finds nothing. */
   settleAll(error: RequestError): void {
     const requests = [...this.#byTag.values()];
     this.#byTag.clear();

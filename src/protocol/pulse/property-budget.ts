@@ -1,14 +1,14 @@
-// Which entries of a property list are kept. Lists are free text of strangers: any sound client may give each of its hundreds of
-// streams a thousand properties. Pure; who asks skips what is not kept without making anything of it.
+// Decides which entries of a property list are kept. Lists are untrusted free text: any sound client may give each of its hundreds of
+// streams a thousand properties. Pure; the caller skips other entries without decoding them.
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** Entries of one list, the first. */
+/** Entries kept of one list, the first. */
 const PROPS_MAX_ENTRIES = 128;
-/** Keys and values of one list, in bytes. 130 streams of 110 kB each took a thread's whole heap (measured); an ALSA sink has 2 kB. */
+/** Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured); an ALSA sink has 2 kB. */
 const PROPS_MAX_BYTES = 8192;
 
-/** What records are made of, and players recognised by (docs/http-api.md, "Records"): kept also where there is no room left. */
+/** Properties that records need, and that identify players (docs/http-api.md, "Records"): kept even beyond the budget. */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
   'application.name',
@@ -20,7 +20,7 @@ const NEEDED: ReadonlySet<string> = new Set([
   'device.nick',
 ]);
 
-/** For one list. Asked again about what it has let pass, it lets the same pass. */
+/** For one list. Applied again to the entries that it has admitted, it admits the same ones. */
 export class PropertyBudget {
   #entries = PROPS_MAX_ENTRIES;
   #bytes: number;
@@ -29,7 +29,7 @@ export class PropertyBudget {
     this.#bytes = maxBytes;
   }
 
-  /** Whether the next entry is kept. Of long texts counts what is kept of them. */
+  /** True if the next entry is kept. A long text counts only with its kept part. */
   admits(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);
     if (this.#entries === 0 || bytes > this.#bytes) return NEEDED.has(key);

@@ -1,5 +1,5 @@
-// Reads the typed values of one frame's payload, strictly: each read names the tag that it expects, and nothing is read
-// beyond the frame. The wire's "none" values end here.
+// Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is read beyond the frame. The
+// wire's "none" values become undefined here.
 
 import { type Properties, placeOf } from './list-cache.js';
 import { PropertyBudget } from './property-budget.js';
@@ -7,11 +7,11 @@ import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
-/** Around a text's bytes: its tag and its NUL. */
+/** Tag and NUL around a text's bytes. */
 const TEXT_FRAME_BYTES = 2;
-/** In front of a property's bytes: tag and length as u32, tag and length of the bytes. */
+/** Before a property's bytes: tag and length as u32, then tag and length of the bytes. */
 const PROP_HEADER_BYTES = 10;
-/** Of a format, which nobody is shown. Those of PCM have 50 bytes. */
+/** Bound for a format's properties, which nobody is shown. Those of PCM have 50 bytes. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
 export interface SampleSpec {
@@ -26,9 +26,8 @@ export interface Format {
 }
 
 /**
- * A property list inherits nothing, so that a stream may call its property `__proto__` and harm nobody. Made by a
- * constructor, equal lists share a shape, which `Object.create(null)` gives none: a list of sink inputs decodes in
- * four fifths of the time.
+ * A property list inherits nothing, so that a stream's property called `__proto__` does no harm. Equal lists made by a constructor share a
+ * shape, which `Object.create(null)` does not give: this decodes a list of sink inputs in four fifths of the time.
  */
 class PropertyList {
   [key: string]: string;
@@ -43,12 +42,12 @@ export class Reader {
   readonly #view: DataView;
   readonly #texts: TextCache;
   #offset = 0;
-  /** The object whose record is read. */
+  /** The index of the object whose record is being read. */
   #object = 0;
 
   constructor(payload: Uint8Array, version: number, texts: TextCache) {
     const { buffer, byteOffset, byteLength } = payload;
-    // What a socket gives is a Buffer already, and a view costs a tenth of a small record's time.
+    // A socket's data is a Buffer already, and a view costs a tenth of a small record's time.
     this.#bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(buffer, byteOffset, byteLength);
     this.#view = new DataView(buffer, byteOffset, byteLength);
     this.version = version;
@@ -59,12 +58,12 @@ export class Reader {
     return this.#offset === this.#bytes.length;
   }
 
-  /** What has not been read. A view of the payload. */
+  /** The unread bytes, as a view of the payload. */
   rest(): Buffer {
     return this.#bytes.subarray(this.#offset);
   }
 
-  /** The bytes of a value that has no method here: `size` of them behind `tag`. A view of the payload. */
+  /** The bytes of a value without a method here: `size` bytes after `tag`, as a view of the payload. */
   block(tag: number, size: number): Buffer {
     const at = this.#take(tag, size);
     return this.#bytes.subarray(at, at + size);
@@ -88,7 +87,7 @@ export class Reader {
     return value === NONE ? undefined : value;
   }
 
-  /** The number of the object that the record is of: by it, its lists are found again. */
+  /** The index of the record's own object, by which its lists are found again. */
   ownIndex(): number {
     this.#object = this.u32();
     return this.#object;
@@ -98,7 +97,7 @@ export class Reader {
     return this.#view.getUint32(this.#take(TAG.volume, 4));
   }
 
-  /** Microseconds, exact up to 2^53 and cut there. */
+  /** Microseconds, exact up to 2^53 and capped there. */
   usec(): number {
     const at = this.#take(TAG.usec, 8);
     const value = this.#view.getUint32(at) * TWO_TO_32 + this.#view.getUint32(at + 4);
@@ -122,7 +121,7 @@ export class Reader {
   channelMap(): number[] {
     const count = this.#view.getUint8(this.#take(TAG.channelMap, 1));
     const at = this.#advance(count);
-    // Of its size at once: one that grows to two values has room for seventeen.
+    // Allocated in its final size: an array that grows to two values has room for seventeen.
     const positions = new Array<number>(count);
     for (let channel = 0; channel < count; channel += 1)
       positions[channel] = this.#view.getUint8(at + channel);
@@ -144,7 +143,7 @@ export class Reader {
     return value;
   }
 
-  /** As `excerpt`, but whole: a name of the server's, which may be sent back to it. */
+  /** Like `excerpt`, but whole: a server's name, which may be sent back to it. */
   optionalText(): string | undefined {
     const start = this.#offset + 1;
     const beginning = this.excerpt();
@@ -152,7 +151,7 @@ export class Reader {
     return end - start > TEXT_MAX_BYTES ? this.#bytes.toString('utf8', start, end) : beginning;
   }
 
-  /** Undefined for the null string, which is not the empty one. Of a text that is too long the beginning. */
+  /** Undefined for the null string, which is not the empty one. A text that is too long is cut. */
   excerpt(): string | undefined {
     const tag = this.#bytes[this.#offset];
     if (tag === TAG.noText) {
@@ -178,12 +177,12 @@ export class Reader {
     return { encoding: this.u8(), props: this.#list(place, FORMAT_PROPS_MAX_BYTES) };
   }
 
-  /** Of a long list a part, by `PropertyBudget`. Of a key that is said twice among them the later value counts, as in the server. */
+  /** A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the server. */
   props(): Properties {
     return this.#list(placeOf(this.#object, 'own'));
   }
 
-  /** Mostly what the object said the last time. */
+  /** In most cases the list is the cached one. */
   #list(place: number, maxBytes?: number): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;
@@ -210,8 +209,8 @@ export class Reader {
   }
 
   /**
-   * Moves behind a value, and gives where its bytes begin: the length stands twice in front of them. Checked in one go, not by
-   * u32() and a read of bytes: half of a list's values are such.
+   * Skips a value and returns where its bytes begin; the length occurs twice before them. Checked in one go, not by u32() and a read of
+   * bytes, because half of a list's values are such.
    */
   #propValue(): number {
     const bytes = this.#bytes;
@@ -226,14 +225,14 @@ export class Reader {
     return this.#advance(length);
   }
 
-  /** The value from `start` on to here: by convention text with a NUL behind it, which is not part of it. */
+  /** The value from `start` to here: by convention text that ends with a NUL, which is not part of it. */
   #valueText(start: number): string {
     const end = this.#offset;
     const ended = end > start && this.#bytes[end - 1] === 0;
     return this.#texts.text(this.#bytes, this.#view, start, ended ? end - 1 : end);
   }
 
-  /** Checks the tag and moves behind it and `size` further bytes; gives where those begin. */
+  /** Checks the tag, skips it and `size` further bytes, and returns where those begin. */
   #take(expected: number, size: number): number {
     if (this.#bytes[this.#offset] !== expected) throw this.#unexpected(expected);
     this.#offset += 1;

@@ -1,6 +1,6 @@
-// What the server says. Records are tables: fields in wire order, each with the protocol version that introduced it
-// (PulseAudio's PROTOCOL file; none: older than version 11); reader and TypeScript types come from these rows alone. Events
-// are one word.
+// The server's records and events. Records are tables: fields in wire order, each with the protocol version that introduced it
+// (PulseAudio's PROTOCOL file; none: older than version 11); reader and TypeScript types come from these rows alone. Events are one
+// word.
 
 import {
   bool,
@@ -97,12 +97,12 @@ export const SINK_INPUT_INFO = {
   format: since(21, format),
 };
 
-/** The reply to CREATE_RECORD_STREAM: the server's choices are in it. */
+/** The reply to CREATE_RECORD_STREAM, with the server's choices. */
 export const RECORD_STREAM = {
-  /** The channel of the frames that carry its data, and its name in further commands. */
+  /** The channel of the frames with its data, and its index in further commands. */
   stream: u32,
   sourceOutput: index,
-  /** Of the server's buffer and of one fragment, in bytes. */
+  /** Size of the server's buffer and of one fragment, in bytes. */
   maxLength: since(9, u32),
   fragmentLength: since(9, u32),
   sampleSpec: since(12, sampleSpec),
@@ -114,12 +114,12 @@ export const RECORD_STREAM = {
   format: since(22, format),
 };
 
-/** The reply to CREATE_PLAYBACK_STREAM: the server's choices are in it. */
+/** The reply to CREATE_PLAYBACK_STREAM, with the server's choices. */
 export const PLAYBACK_STREAM = {
-  /** Its name in further commands. */
+  /** Its index in further commands. */
   stream: u32,
   sinkInput: index,
-  /** What the server wants to be sent now, in bytes. */
+  /** The number of bytes that the server wants now. */
   missing: u32,
   maxLength: since(9, u32),
   targetLength: since(9, u32),
@@ -164,21 +164,21 @@ const TYPES = ['new', 'change', 'remove'] as const;
 const FACILITY_BITS = 0x0f;
 const TYPE_SHIFT = 4;
 
-/** A hint that something happened: the server merges and drops events, so what is true now must be asked for. */
+/** A hint that something happened: the server merges and drops events, so the present state must be read. */
 export interface SubscriptionEvent {
   readonly facility: (typeof FACILITIES)[number];
   readonly type: (typeof TYPES)[number];
-  /** Of the object; the server itself has none. */
+  /** The object's index; the server itself has none. */
   readonly index: number | undefined;
 }
 
-/** Sinks, sink inputs and the server. Everything else (each run of pactl is three client events) is noise here. */
+/** Sinks, sink inputs and the server. Other events (each run of pactl makes three client events) are noise here. */
 export const AUDIO_MASK = (['sink', 'sink-input', 'server'] as const).reduce(
   (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
   0,
 );
 
-/** What an event's word and index say. Throws WireError for a word that no server may send. */
+/** Decodes an event's word and index. Throws WireError for a word that no server may send. */
 export function decodeEvent(word: number, index: number | undefined): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
   // Unsigned shift: undefined high bits make an unknown type instead of being ignored.

@@ -1,5 +1,5 @@
-// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write and
-// settled requests come out. It holds no socket and no timer and reads no clock; whoever dials owns those.
+// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write and settled requests come
+// out. It holds no socket and no timer and reads no clock; the dialler owns those.
 
 import {
   COMMANDS,
@@ -25,11 +25,11 @@ const COOKIE_BYTES = 256;
 export interface SessionOptions {
   /** The cookie file's bytes; zeros are sent if it is absent or not 256 bytes long. */
   readonly cookie?: Uint8Array | undefined;
-  /** What SET_CLIENT_NAME says, such as `application.name`. */
+  /** The properties sent in SET_CLIENT_NAME, such as `application.name`. */
   readonly clientProps: Readonly<Record<string, string>>;
   /** For each of the two steps of the handshake. A socket-activated server once took 25 s for the first. */
   readonly authDeadlineMs: number;
-  /** For each request, unless it names its own. */
+  /** For each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
   /** Requests without a reply, timed-out ones included; one more is refused. */
   readonly pendingMax: number;
@@ -40,11 +40,11 @@ export interface SessionEvents {
   /** The handshake is done: requests may be made. */
   onReady(version: number): void;
   onEvent(event: SubscriptionEvent): void;
-  /** Audio data of a record stream, by the number that its creation was answered with. Valid during the call only. */
+  /** Audio data of a record stream, with the index from the reply to its creation. Valid during the call only. */
   onData?(stream: number, data: Uint8Array): void;
   /** The server has ended a record stream. */
   onStreamKilled?(stream: number): void;
-  /** Exactly once, after everything pending was settled. */
+  /** Called exactly once, after everything pending was settled. */
   onClosed(reason: ClosedReason): void;
 }
 
@@ -63,7 +63,7 @@ export class Session {
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
   #output: Uint8Array[] = [];
-  /** The time that `receive` was given, for what a reply in it sets off. */
+  /** The time passed to `receive`, for requests that a reply triggers. */
   #receivedAt = 0;
 
   constructor(options: SessionOptions, events: SessionEvents) {
@@ -80,7 +80,7 @@ export class Session {
     this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, now, (reply) => this.#accepted(reply.version));
   }
 
-  /** Takes bytes from the socket, in chunks of any size. Never throws because of them: it ends the session instead. */
+  /** Takes bytes from the socket, in chunks of any size. Bad bytes never throw: they end the session. */
   receive(chunk: Uint8Array, now: number): void {
     this.#receivedAt = now;
     try {
@@ -92,8 +92,8 @@ export class Session {
   }
 
   /**
-   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is none;
-   * at once if the request cannot be sent.
+   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is none; at once if the request
+   * cannot be sent.
    */
   request<C extends RequestName>(
     command: C,
@@ -114,19 +114,19 @@ export class Session {
     return output;
   }
 
-  /** When `expire` must be called next; undefined: nothing is waited for. */
+  /** When `expire` must be called next; undefined if nothing is pending. */
   nextDeadline(): number | undefined {
     return this.#pending.nextDeadline();
   }
 
-  /** Settles what is overdue. An overdue handshake ends the session, an overdue request does not. */
+  /** Settles overdue requests. An overdue handshake ends the session, an overdue request does not. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
     this.#pending.expire(now);
   }
 
-  /** Ends the session; the first reason stands. Output that was not taken is dropped. */
+  /** Ends the session; the first reason counts. Output that was not taken is dropped. */
   close(reason: ClosedReason): void {
     if (this.#state.kind === 'closed') return;
     this.#state = { kind: 'closed', reason };
@@ -154,7 +154,7 @@ export class Session {
       if (result.ok) proceed(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Only client properties that do not fit the wire lead here; every other error is a session that ends already.
+      // Only client properties that do not fit the wire lead here; with every other error the session is ending already.
       else if (result.error.kind === 'bad-argument')
         this.close({ kind: 'transport-failed', detail: result.error.detail });
     });
@@ -167,7 +167,7 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Not pipelined behind AUTH: pipewire answers in any order, and refuses whatever comes before the name.
+    // Not pipelined after AUTH: pipewire answers in any order, and refuses everything that comes before the name.
     this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, this.#receivedAt, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
@@ -203,13 +203,13 @@ export class Session {
   }
 
   #frame(payload: Uint8Array, channel: number): void {
-    // What comes behind the end is nothing to us, also in the chunk that brought it.
+    // Frames after the end are ignored, also those in the same chunk.
     if (this.#state.kind === 'closed') return;
     if (channel === CONTROL_CHANNEL) this.#command(payload);
     else this.#events.onData?.(channel, payload);
   }
 
-  /** One command of the server. */
+  /** Handles one command of the server. */
   #command(payload: Uint8Array): void {
     const reader = new Reader(payload, this.#version, this.#texts);
     const command = reader.u32();

@@ -1,15 +1,15 @@
-// A small cache of decoded texts. A list of sink inputs says the same keys and mostly the same values for every stream,
-// and again with every refresh: finding a text costs a third of making it, and equal texts are kept once.
+// A small cache of decoded texts. A list of sink inputs repeats the same keys and mostly the same values for every stream, and again with
+// every refresh: finding a text costs a third of decoding it, and equal texts are kept once.
 
 import { ListCache } from './list-cache.js';
 
 /** Slots; a power of two. */
 const SLOTS = 2048;
-/** Longer texts are seldom repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
+/** Longer texts are rarely repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
 const CACHED_MAX_BYTES = 64;
 /**
- * What is made of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1 has all of them kept in
- * two bytes each: 136 streams with two such texts took a thread's whole heap (measured).
+ * Bytes decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1 makes a string take two bytes per
+ * character: 136 streams with two such texts filled a thread's whole heap (measured).
  */
 export const TEXT_MAX_BYTES = 1024;
 const WORD_BYTES = 4;
@@ -19,7 +19,7 @@ const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
 const SLOT_SHIFT = 32 - Math.log2(SLOTS);
 
 export class TextCache {
-  /** What was made of such texts. */
+  /** The cache of property lists made of such texts. */
   readonly lists = new ListCache();
   readonly #texts = new Array<string | undefined>(SLOTS).fill(undefined);
   /** The bytes of each slot's text: compared by words, which is four times as fast as by characters. */
@@ -27,20 +27,17 @@ export class TextCache {
   readonly #words = new DataView(this.#bytes.buffer);
   #evictNeighbour = false;
 
-  /**
-   * The UTF-8 text in [start, end) of a payload, which is given in two views; of a long one the beginning. What is not UTF-8
-   * becomes U+FFFD.
-   */
+  /** The UTF-8 text in [start, end) of a payload, which is given in two views; a long one is cut. Invalid UTF-8 becomes U+FFFD. */
   text(bytes: Buffer, words: DataView, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
     if (length > CACHED_MAX_BYTES) return longText(bytes, start, end);
     const first = length < WORD_BYTES ? shortWord(bytes, start, end) : words.getInt32(start);
     const last = length < WORD_BYTES ? first : words.getInt32(end - WORD_BYTES);
-    // Of length and both ends: reading all would cost more than the seldom collision does.
+    // Hashes the length and both ends: reading everything would cost more than the rare collision.
     const mixed = Math.imul(first + length, FACTORS[0]) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), FACTORS[1]) >>> SLOT_SHIFT;
-    // Two slots for each text, or two keys of every stream that fall on one slot would drive each other out for ever.
+    // Two slots for each text: otherwise two keys of every stream that share a slot would evict each other for ever.
     return (
       this.#find(slot, first, words, start, end) ??
       this.#find(slot ^ 1, first, words, start, end) ??
@@ -48,7 +45,7 @@ export class TextCache {
     );
   }
 
-  /** The slot's text if it is the one in [start, end); the last word compared may overlap the one before. */
+  /** The slot's text if it equals the one in [start, end); the last compared word may overlap the one before. */
   #find(slot: number, first: number, words: DataView, start: number, end: number): string | undefined {
     const known = this.#texts[slot];
     const base = slot * CACHED_MAX_BYTES;
@@ -62,7 +59,7 @@ export class TextCache {
 
   #make(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
-    // As many characters as bytes, or the text's length would not say how many bytes were compared.
+    // One byte per character is required, or the text's length would not show how many bytes were compared.
     if (text.length !== end - start) return text;
     this.#evictNeighbour = !this.#evictNeighbour;
     const evicted = this.#texts[slot] !== undefined && this.#evictNeighbour ? slot ^ 1 : slot;
@@ -74,7 +71,7 @@ export class TextCache {
   }
 }
 
-/** Cut in front of a character's first byte, which three others follow at most; of what is not UTF-8 anywhere. */
+/** Cuts before a character's first byte, which is followed by at most three others; invalid UTF-8 is cut anywhere. */
 function longText(bytes: Buffer, start: number, end: number): string {
   const most = start + TEXT_MAX_BYTES;
   if (end <= most) return bytes.toString('utf8', start, end);

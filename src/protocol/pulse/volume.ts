@@ -1,6 +1,6 @@
-// Arithmetic of volumes: raw words per channel <-> one fraction (1 = 100 %) and a balance. Pure.
+// Volume arithmetic: raw words per channel <-> one fraction (1 = 100 %) and a balance. Pure.
 
-/** 100 %. Percentages are linear in the raw value, as pactl shows them (the server's curve lies behind it). */
+/** 100 %. Percentages are linear in the raw value, as pactl shows them (the server applies its curve later). */
 export const RAW_NORM = 0x10000;
 /** PA_VOLUME_MAX. */
 export const RAW_MAX = 0x7fffffff;
@@ -16,21 +16,21 @@ export function fractionOf(raw: number): number {
   return round2(raw / RAW_NORM);
 }
 
-/** Fraction to raw, within what a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly. */
+/** Fraction to raw, within the range that a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly. */
 export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
 }
 
 /**
- * Channels as parts of the loudest one, each 0..1, for a balance of -1 (left only) to 1 (right only), so that `balanceOf` them
- * is that. Undefined unless there is one channel on either side, and no other.
+ * Channels as parts of the loudest one, each 0..1, for a balance of -1 (left only) to 1 (right only); the inverse of `balanceOf`. Undefined
+ * unless there are exactly one left and one right channel.
  */
 export function partsOf(balance: number, map: readonly number[]): number[] | undefined {
   const isStereo = map.length === 2 && [LEFT, RIGHT].every((side) => map.some((at) => side.has(at)));
   return isStereo ? map.map((at) => Math.min(1, LEFT.has(at) ? 1 - balance : 1 + balance)) : undefined;
 }
 
-/** The loudest channel's raw volume: what a single slider stands for. 0 without channels. */
+/** The loudest channel's raw volume, which a single slider shows. 0 without channels. */
 export function loudestOf(volume: readonly number[]): number {
   return volume.reduce((loudest, raw) => Math.max(loudest, raw), 0);
 }
@@ -51,8 +51,8 @@ function averageAt(
 }
 
 /**
- * From -1 (left only) to 1 (right only), two decimals, as `pa_cvolume_get_balance`: the quieter side's average relative
- * to the louder's. 0 when a side has no channel.
+ * From -1 (left only) to 1 (right only), two decimals, like `pa_cvolume_get_balance`: the quieter side's average relative to the louder's.
+ * 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], map: readonly number[]): number {
   const left = averageAt(LEFT, volume, map);

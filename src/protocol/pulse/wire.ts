@@ -1,15 +1,15 @@
-// What reading and writing share: the protocol versions that are spoken, the tag in front of every value, the wire's "no object",
-// and the one error of the codec.
+// Shared by reader and writer: the supported protocol versions, the tag before every value, the wire's "no object", and the codec's only
+// error.
 
 /** Below 32 there are field variants that no server of the last decade needs. */
 export const OLDEST_VERSION = 32;
-/** What is offered. Every field that a newer version may add is one that we did not ask for. */
+/** The offered version. A newer one would only add fields that we do not ask for. */
 export const NEWEST_VERSION = 35;
 
-/** The upper half of the word carries flags (shared memory, memfd); ours are clear, so theirs say nothing. */
+/** The upper half of the word carries flags (shared memory, memfd); ours are clear, so the server's do not matter. */
 const VERSION_BITS = 0xffff;
 
-/** Both sides speak the lower of the two; undefined when the server's is older than anything we read. */
+/** Both sides use the lower version; undefined if the server's is older than any that we read. */
 export function negotiate(answered: number): number | undefined {
   const version = Math.min(NEWEST_VERSION, answered & VERSION_BITS);
   return version < OLDEST_VERSION ? undefined : version;
@@ -38,13 +38,13 @@ export const TAG = {
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TAG).map(([name, byte]) => [byte, name]));
 
-/** What stands at an offset, for a sentence: the tag's name, or the byte when it is none. */
+/** Describes the byte at an offset, for a message: the tag's name, or the byte if it is no tag. */
 export function describeTag(byte: number | undefined): string {
   if (byte === undefined) return 'the end of the frame';
   return NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object", and the tag of what the server sends unasked. */
+/** The index that means "no object", and the tag of the server's unasked messages. */
 export const NONE = 0xffffffff;
 
 /** The other side broke the protocol, or a value does not fit it. It never leaves the session. */

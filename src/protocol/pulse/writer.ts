@@ -1,23 +1,23 @@
-// Writes one command as a frame. It refuses what does not fit the wire; the values' meaning is the caller's.
+// Writes one command as a frame. It refuses values that do not fit the wire; their meaning is the caller's responsibility.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { NONE, TAG, WireError } from './wire.js';
 
-/** Holds most requests. From Node's pool, which takes half the time of a buffer of its own. */
+/** Large enough for most requests. From Node's pool, which takes half the time of a separate buffer. */
 const INITIAL_BYTES = 64;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
-/** PA_CHANNELS_MAX. pipewire takes more, and mangles them. */
+/** PA_CHANNELS_MAX. pipewire accepts more, and mangles them. */
 const CHANNELS_MAX = 32;
 
 export class Writer {
   #bytes = Buffer.allocUnsafe(INITIAL_BYTES);
   #length = HEADER_BYTES;
 
-  /** Begins a frame: every command has its code and its tag in front. */
+  /** Begins a frame: every command starts with its code and its tag. */
   constructor(code: number, tag: number) {
     this.u32(code);
     this.u32(tag);
@@ -63,7 +63,7 @@ export class Writer {
     this.#raw(value);
   }
 
-  /** Microseconds, as a reader gives them. */
+  /** Microseconds, as the reader returns them. */
   usec(value: number): void {
     this.#tag(TAG.usec);
     this.#word(Math.floor(value / TWO_TO_32));
@@ -136,7 +136,7 @@ export class Writer {
     this.#length = this.#bytes.writeUInt32BE(value, this.#length);
   }
 
-  /** With a NUL behind it. `length`: of the text in bytes. */
+  /** Adds a NUL at the end. `length`: the text's length in bytes. */
   #text(value: string, length: number): void {
     this.#reserve(length + 1);
     this.#bytes.write(value, this.#length);

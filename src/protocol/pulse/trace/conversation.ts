@@ -1,5 +1,5 @@
-// What the two sides of one connection say, decoded: payloads of command frames in, messages with names out. It knows which request a
-// reply answers and which version is spoken. Nothing throws out of it: what the tables do not have is shown value by value.
+// Decodes both sides of one connection: takes the payloads of command frames, returns messages with names. It knows which request a
+// reply answers and the version in use. It never throws: values that are not in the tables are shown one by one.
 
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
@@ -11,21 +11,21 @@ import { type Unnamed, unnamedIn } from './unnamed.js';
 
 export type Side = 'client' | 'server';
 
-/** One message. What is undefined is not there, or there is no such thing. */
+/** One message. Undefined fields are absent. */
 export interface Decoded {
-  /** Its name, or its number where there is none. */
+  /** The command's name, or its number if it has none. */
   readonly command: string | number;
   readonly tag: number | undefined;
-  /** Of a reply or an error: the command that it answers, if that was seen. */
+  /** For a reply or an error: the command that it answers, if that was seen. */
   readonly answers: string | number | undefined;
   readonly fields: Readonly<Record<string, Value>>;
-  /** What no table names, in wire order. */
+  /** Values without a name in the tables, in wire order. */
   readonly unnamed: readonly Unnamed[];
-  /** Why it could not be read to its end. */
+  /** Why the message could not be read completely. */
   readonly problem: string | undefined;
 }
 
-/** Requests whose reply is waited for; of more the oldest are forgotten, and their replies shown without names. */
+/** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
 const PENDING_MAX = 4096;
 
 const numberOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
@@ -33,13 +33,13 @@ const [ERROR, REPLY, AUTH, EXTENSION] = ['ERROR', 'REPLY', 'AUTH', 'EXTENSION'].
 
 interface Asked {
   readonly command: string | number;
-  /** Undefined where no table knows the request. */
+  /** Undefined if the request is in no table. */
   readonly reply: Fields | undefined;
   readonly isAuth: boolean;
 }
 
 export class Conversation {
-  /** What the client speaks, and what both do, once they have said so. */
+  /** The client's version, and the common one, once they were sent. */
   offered: number | undefined;
   negotiated: number | undefined;
   readonly #texts: TextCache;
@@ -95,18 +95,18 @@ export class Conversation {
   }
 }
 
-/** Of an AUTH that is not as the table has it anything may be the cookie. */
+/** Any value of an unexpected AUTH may be the cookie, so it is not shown. */
 function withoutSecrets(auth: Decoded): Decoded {
   if (auth.problem === undefined && auth.unnamed.length === 0) return auth;
   return { ...auth, unnamed: [], problem: 'not as it should be, so that it is not shown' };
 }
 
-/** One payload being read. After the first value that is not what it should be nothing more is read by name. */
+/** One payload being read. After the first unexpected value nothing more is read by name. */
 class Reading {
   readonly #reader: Reader;
   readonly #texts: TextCache;
   readonly #fields: Record<string, Value> = {};
-  /** What is left from the value on that could not be read by name. */
+  /** The bytes from the first value on that could not be read by name. */
   #rest: Uint8Array | undefined;
   #problem: string | undefined;
 
@@ -115,7 +115,7 @@ class Reading {
     this.#texts = texts;
   }
 
-  /** Code and tag, which every message begins with. */
+  /** Code and tag, with which every message begins. */
   head(): readonly [code: number, tag: number] | undefined {
     const code = this.#try(() => this.#reader.u32());
     const tag = this.#try(() => this.#reader.u32());
@@ -126,12 +126,12 @@ class Reading {
     for (const [name, field] of Object.entries(fields)) {
       if (!isOf(this.#reader.version, field)) continue;
       const value = this.#try(() => field.read(this.#reader) ?? null);
-      // The kinds of ../fields.ts and ./kinds.ts give what fits into JSON.
+      // The kinds of ../fields.ts and ./kinds.ts return only JSON values.
       if (value !== undefined) this.#fields[name] = value as Value;
     }
   }
 
-  /** The fields of a command. Gives its full name, and the table of its reply. */
+  /** Reads a command's fields. Returns its full name, and the table of its reply. */
   command(row: Message, isExtension: boolean): readonly [name: string, reply: Fields | undefined] {
     this.fields(row.fields);
     if (!isExtension) return [row.name, row.reply];

@@ -1,5 +1,5 @@
-// What stands behind EXTENSION: the commands of PulseAudio's three modules that clients such as pavucontrol speak to, as tables (their
-// ext-*.c, and the modules' own files). The numbers count anew in each module.
+// Tables for EXTENSION: the commands of PulseAudio's three modules that clients such as pavucontrol use (their ext-*.c, and the modules'
+// own files). Each module numbers its commands from 0.
 
 import { bool, counted, countedByte, everyOf, excerpt, index, u32, volumes } from '../fields.js';
 import { deviceType, encoding, type Fields, group, nameList, positions, updateMode } from './kinds.js';
@@ -32,7 +32,7 @@ const DEVICE: Fields = { type: deviceType, index };
 const DEVICE_FORMATS: Fields = { ...DEVICE, formats: countedByte(encoding) };
 const ALL_FORMATS: Fields = { devices: everyOf(group(DEVICE_FORMATS)) };
 
-/** By the module's name; each command in the place of its number. */
+/** By the module's name; each command at the index of its number. */
 export const EXTENSIONS: ReadonlyMap<string, readonly Message[]> = new Map([
   [
     'module-stream-restore',

@@ -1,5 +1,5 @@
-// The kinds of value that only a trace reads, beside those of ../fields.ts, and names for numbers where people know the name. Other
-// than the daemon's they read every version of the protocol, and what they give fits into JSON: null is the wire's "none".
+// The kinds of value that only a trace reads, beside those of ../fields.ts, with names for numbers where people know them. Unlike the
+// daemon's they cover every version of the protocol, and their results fit into JSON: null is the wire's "none".
 
 import { excerpt, type Readable, u32 } from '../fields.js';
 import { serverFault } from '../outcome.js';
@@ -14,7 +14,7 @@ export type Value =
   | readonly Value[]
   | { readonly [name: string]: Value | undefined };
 
-/** A row of a message: how it is read, the version that introduced it, and the first one that has it no more. */
+/** A field of a message: its reader, the version that introduced it, and the first version without it. */
 export interface Field extends Readable<unknown> {
   readonly until?: number;
 }
@@ -22,18 +22,18 @@ export interface Field extends Readable<unknown> {
 /** In wire order. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** A field that went with a protocol version. */
+/** A field that a protocol version removed. */
 export const until = (version: number, kind: Readable<unknown>): Field => ({
   read: kind.read,
   until: version,
 });
 
-/** Whether messages of the version have the field. */
+/** True if messages of the version have the field. */
 export function isOf(version: number, { since = 0, until: end = Number.POSITIVE_INFINITY }: Field): boolean {
   return since <= version && version < end;
 }
 
-/** As `record` of ../fields.ts, of any version. */
+/** Like `record` of ../fields.ts, for any version. */
 export function group(fields: Fields): Readable<Record<string, unknown>> {
   const rows = Object.entries(fields);
   return {
@@ -54,7 +54,7 @@ const mapped = <T, U>(kind: Readable<T>, name: (value: T) => U): Readable<U> => 
 const listed = (names: readonly string[]): Readable<string | number> =>
   mapped(u32, (value) => names[value] ?? value);
 
-/** Texts up to the null text, or to the end: the keys of properties, the names of what is deleted. */
+/** Texts up to the null text or to the end: keys of properties, names of deleted entries. */
 export const nameList: Readable<string[]> = {
   read: (reader) => {
     const all: string[] = [];
@@ -67,7 +67,7 @@ export const nameList: Readable<string[]> = {
   },
 };
 
-/** 64 bits, as a number where one can be as exact. */
+/** 64 bits, as a number if that is exact. */
 const wide = (value: bigint): number | string => {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : `${value}`;
@@ -80,7 +80,7 @@ export const s64: Readable<number | string> = {
   read: (reader) => wide(reader.block(TAG.s64, 8).readBigInt64BE()),
 };
 
-/** Seconds, since the epoch or since some moment. */
+/** Seconds, since the epoch or since another moment. */
 export const time: Readable<number> = {
   read: (reader) => {
     const words = reader.block(TAG.time, 8);
@@ -90,7 +90,7 @@ export const time: Readable<number> = {
 
 export const u8: Readable<number> = { read: (reader) => reader.u8() };
 
-/** Bytes that nobody may see: how many they are. */
+/** Secret bytes: only their number is shown. */
 export const secret: Readable<string> = {
   read: (reader) => {
     const rest = reader.rest();
@@ -100,10 +100,10 @@ export const secret: Readable<string> = {
   },
 };
 
-/** The upper bits are flags, which a trace declines and tells beside. */
+/** Without the upper bits: these are flags, which a trace declines and shows separately. */
 export const protocolVersion: Readable<number> = mapped(u32, (word) => word & 0xffff);
 
-/** pulse/sample.h. */
+/** Names from pulse/sample.h. */
 const SAMPLE_FORMATS = [
   ...['u8', 'alaw', 'ulaw', 's16le', 's16be', 'float32le', 'float32be', 's32le', 's32be', 's24le', 's24be'],
   ...['s24-32le', 's24-32be'],
@@ -116,7 +116,7 @@ export const samples: Readable<object> = {
   },
 };
 
-/** pulse/channelmap.h. */
+/** Names from pulse/channelmap.h. */
 const POSITIONS = [
   ...['mono', 'front-left', 'front-right', 'front-center', 'rear-center', 'rear-left', 'rear-right', 'lfe'],
   ...['front-left-of-center', 'front-right-of-center', 'side-left', 'side-right'],
@@ -129,7 +129,7 @@ export const positions: Readable<(string | number)[]> = {
   read: (reader) => reader.channelMap().map((position) => POSITIONS[position] ?? position),
 };
 
-/** pulse/format.h. */
+/** Names from pulse/format.h. */
 const ENCODINGS = [
   ...['any', 'pcm', 'ac3-iec61937', 'eac3-iec61937', 'mpeg-iec61937', 'dts-iec61937', 'mpeg2-aac-iec61937'],
   ...['truehd-iec61937', 'dtshd-iec61937'],
@@ -147,7 +147,7 @@ export const fault: Readable<string | number> = mapped(u32, (code) => {
   return name === 'UNLISTED' ? code : name;
 });
 
-/** As 'sink change'; of an unknown kind the number. */
+/** For example 'sink change'; an unknown kind is shown as its number. */
 export const event: Readable<string | number> = mapped(u32, (word) => {
   try {
     const { facility, type } = decodeEvent(word, undefined);
@@ -158,19 +158,19 @@ export const event: Readable<string | number> = mapped(u32, (word) => {
   }
 });
 
-/** The facilities of a subscription; bits without a name as a number behind them. */
+/** The facilities of a subscription, followed by bits without a name as one number. */
 export const facilities: Readable<(string | number)[]> = mapped(u32, (mask) => {
   const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
   const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
   return others === 0 ? named : [...named, others];
 });
 
-/** pulse/def.h and pulse/proplist.h. */
+/** Names from pulse/def.h and pulse/proplist.h. */
 export const available = listed(['unknown', 'no', 'yes']);
 export const updateMode = listed(['set', 'merge', 'replace']);
 export const deviceType = listed(['sink', 'source']);
 
-/** Of sinks and sources; none of them has begun yet: -1 on the wire. */
+/** The state of a sink or source; null if it has not begun yet (-1 on the wire). */
 export const deviceState: Readable<string | number | null> = mapped(u32, (state) =>
   state === NONE ? null : (['running', 'idle', 'suspended'][state] ?? state),
 );

@@ -1,14 +1,14 @@
-// One line for one thing that happened on a connection: for people, or one JSON object. Texts come from strangers: what would move a
-// terminal's cursor is escaped, and in lines for people a long one is shortened.
+// Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are not trusted: characters that
+// could control a terminal are escaped, and lines for people shorten long texts.
 
 import type { Decoded, Side } from './conversation.js';
 import type { Value } from './kinds.js';
 import type { Block } from './tap.js';
 
-/** `declined`: kinds of shared memory that were offered in it. */
+/** `declined`: kinds of shared memory that the command offered. */
 type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & Decoded;
 
-/** What happened: a command, a block of audio data, or something about the connection. */
+/** A traced item: a command, a block of audio data, or a note about the connection. */
 export type What =
   | TracedCommand
   | { readonly from: Side; readonly data: Block }
@@ -19,14 +19,14 @@ export type Line = { readonly seconds: number; readonly connection: number } & W
 
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
-/** What a terminal takes as more than a character to show, and JSON leaves as it is: C1 and marks of direction. */
+/** Characters that a terminal may interpret but JSON leaves unescaped: C1 and marks of direction. */
 const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: Line): string {
   return shown(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
 }
 
-/** Lists that only seldom have anything in them. */
+/** True for lists that are usually empty, if they are. */
 function isVoid(key: string, value: unknown): boolean {
   return ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
 }
@@ -65,7 +65,7 @@ function valueText(value: Value | undefined): string {
   return `{${fieldsText(value as Readonly<Record<string, Value>>).trimStart()}}`;
 }
 
-/** Quotes where without them it could be something else. */
+/** Adds quotes if the text could be mistaken for something else. */
 function quotedIfUnclear(text: string): string {
   return /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS ? text : inQuotes(text);
 }

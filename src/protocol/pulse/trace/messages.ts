@@ -1,6 +1,6 @@
-// All commands of the protocol, versions 8 to 35, as one table: number, name, fields of the request and of its reply in wire order, each
-// with the version that introduced it (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). What the daemon reads too is
-// taken from ../records.ts. Only a trace needs all this.
+// Table of all commands of the protocol, versions 8 to 35: number, name, fields of request and reply in wire order, each with the version
+// that introduced it (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Records that the daemon reads too come from
+// ../records.ts. Only a trace needs all this.
 
 import {
   bool,
@@ -49,7 +49,7 @@ import {
 export interface Message {
   readonly name: string;
   readonly fields: Fields;
-  /** Of its reply. */
+  /** The reply's fields. */
   readonly reply: Fields;
 }
 
@@ -58,7 +58,7 @@ const SHAPE_SINCE_12: Fields = { sampleSpec: since(12, samples), channelMap: sin
 const FORMATS = countedByte(encoding);
 const PORTS = counted(group({ ...PORT_INFO, available: since(24, available) }));
 
-/** Its `cookie` is no secret, but a random number by which one life of the server is told from the next. */
+/** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
 const SERVER: Fields = { ...SERVER_INFO, ...SHAPE };
 
 const SINK: Fields = {
@@ -178,11 +178,11 @@ const CARD: Fields = {
   ports: since(26, counted(group(CARD_PORT))),
 };
 
-/** The wire has both for what has a name, and a request one of them. */
+/** The wire has both fields for an object with a name; a request uses one of them. */
 const OBJECT: Fields = { index, name: excerpt };
 const STREAM: Fields = { stream: u32 };
 
-/** What libpulse calls buffer attributes, in bytes; all ones: the server chooses. */
+/** libpulse's buffer attributes, in bytes; all ones means that the server chooses. */
 const PLAYBACK_BUFFER: Fields = {
   maxLength: index,
   targetLength: index,
@@ -272,7 +272,7 @@ const ADJUST: Fields = { adjustLatency: since(13, bool), earlyRequests: since(14
 const message = (name: string, fields: Fields = {}, reply: Fields = {}): Message => ({ name, fields, reply });
 const list = (name: string, of: Fields): Fields => ({ [name]: everyOf(group(of)) });
 
-/** In the place of its number. */
+/** Each command at the index of its number. */
 export const MESSAGES: readonly Message[] = [
   message('ERROR', { error: fault }),
   message('TIMEOUT'),
@@ -353,7 +353,7 @@ export const MESSAGES: readonly Message[] = [
   message('KILL_SOURCE_OUTPUT', { index }),
   message('LOAD_MODULE', { name: excerpt, argument: excerpt }, { index }),
   message('UNLOAD_MODULE', { index }),
-  // Gone from both sides since 0.9.15, and their fields from the documents.
+  // Removed from both sides in 0.9.15, and their fields from the documents.
   message('ADD_AUTOLOAD'),
   message('REMOVE_AUTOLOAD'),
   message('GET_AUTOLOAD_INFO'),
@@ -404,7 +404,7 @@ export const MESSAGES: readonly Message[] = [
   message('REMOVE_PLAYBACK_STREAM_PROPLIST', { ...STREAM, keys: nameList }),
   message('REMOVE_CLIENT_PROPLIST', { keys: nameList }),
   message('STARTED', STREAM),
-  // What follows is the module's own: extensions.ts.
+  // The module's own fields follow: see extensions.ts.
   message('EXTENSION', { module: index, moduleName: excerpt }),
   message('GET_CARD_INFO', OBJECT, CARD),
   message('GET_CARD_INFO_LIST', {}, list('cards', CARD)),

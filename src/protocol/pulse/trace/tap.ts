@@ -1,26 +1,26 @@
-// Looks into the bytes of one direction as they pass, in pieces of any size: cuts frames, hands out what commands say, and declines
-// shared memory, which is the one thing that it changes in what passes. What is kept of the bytes is without the cookie. Audio data
-// is not held, and neither is what a lost stream says.
+// Reads along in one direction's bytes, in pieces of any size: cuts frames, passes commands on, and declines shared memory, which is its
+// only change to the bytes. Kept bytes are without the cookie. It does not buffer audio data, and ignores the bytes of a stream that is
+// no longer understood.
 
 import { FROM_SERVER, HANDSHAKE } from '../commands.js';
 import { CONTROL_CHANNEL, HEADER_BYTES, PAYLOAD_MAX_BYTES, STAGING_MIN_BYTES } from '../frame.js';
 import { TAG } from '../wire.js';
 import type { Side } from './conversation.js';
 
-/** A frame that carries audio data: what its header says. */
+/** The header of a frame with audio data. */
 export interface Block {
   readonly channel: number;
-  /** Bytes, relative to what `seek` says. */
+  /** Bytes, relative to the position given by `seek`. */
   readonly offset: number;
   readonly length: number;
   readonly seek: string | number;
 }
 
-/** A frame that has passed whole, as the tests' captures list them. */
+/** A frame that has passed completely, in the form used by the tests' captures. */
 export interface FrameEntry {
-  /** Of its header, in the bytes that are kept. */
+  /** The header's position in the kept bytes. */
   readonly offset: number;
-  /** Of the payload, in bytes. */
+  /** Size of the payload in bytes. */
   readonly payload: number;
   readonly channel: number;
   readonly command?: number;
@@ -31,29 +31,29 @@ export interface TapEvents {
   /** The payload is valid during the call only. */
   command(payload: Uint8Array, declined: readonly string[]): void;
   block(block: Block): void;
-  /** The bytes are no frames any more: they pass, and are neither read nor kept. */
+  /** The bytes are no longer valid frames: they pass, and are neither read nor kept. */
   lost(reason: string): void;
-  /** Bytes in their order, valid during the call only. */
+  /** Bytes in order, valid during the call only. */
   keep(bytes: Uint8Array): void;
   kept(frame: FrameEntry): void;
 }
 
-/** In a header. The highest bits of the flags belong to shared memory, which is declined. */
+/** Positions in a header. The highest bits of the flags belong to shared memory, which is declined. */
 const OFFSET_AT = 8;
 const SEEK_AT = 19;
-/** PA_SEEK_*. */
+/** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-/** In a command's frame: the code's tag, the number's, and the value that AUTH and its reply begin with, the version's word. */
+/** Positions in a command's frame: the type bytes of code, tag and, in AUTH and its reply, version; then the version's highest byte. */
 const CODE_AT = HEADER_BYTES;
 const TAG_AT = CODE_AT + 5;
 const VERSION_AT = TAG_AT + 5;
 const FLAGS_AT = VERSION_AT + 1;
-/** Behind the version: the cookie's tag and length, then the cookie. */
+/** After the version: the cookie's type tag and length, then the cookie. */
 const COOKIE_AT = VERSION_AT + 5;
 const COOKIE_BYTES_AT = COOKIE_AT + 5;
 const HEAD_BYTES = COOKIE_AT + 1;
 
-/** Flags in the version's highest byte. Descriptors cannot be passed from here, and memory could not be looked into. */
+/** Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory. */
 const DECLINED = [
   [0x80, 'shm'],
   [0x40, 'memfd'],
@@ -62,7 +62,7 @@ const DECLINED_BITS = DECLINED.reduce((bits, [bit]) => bits | bit, 0);
 
 const NOTHING = Buffer.alloc(0);
 
-/** Why no frame begins so. */
+/** Why no frame can begin in this way; undefined if one can. */
 function malformed(length: number, hasFlags: boolean): string | undefined {
   if (length === 0 || length > PAYLOAD_MAX_BYTES) return `a frame of ${length} bytes`;
   return hasFlags ? 'a command frame with an offset or flags' : undefined;
@@ -71,15 +71,15 @@ function malformed(length: number, hasFlags: boolean): string | undefined {
 export class Tap {
   readonly #from: Side;
   readonly #events: TapEvents;
-  /** The first bytes of the frame under way, as they came. */
+  /** The first bytes of the current frame, as received. */
   readonly #head = Buffer.alloc(HEAD_BYTES);
-  /** Bytes of that frame that have passed, and how long it is, once its header is whole. */
+  /** Bytes of the current frame that have passed, and its length, once its header is complete. */
   #seen = 0;
   #size: number | undefined;
   #channel = CONTROL_CHANNEL;
-  /** Of a command's payload what has come. */
+  /** The received part of a command's payload. */
   #payload = NOTHING;
-  /** Of frames that have passed. */
+  /** Bytes of complete frames. */
   #bytes = 0;
   #commands = 0;
   #lost = false;
@@ -89,7 +89,7 @@ export class Tap {
     this.#events = events;
   }
 
-  /** Takes what passes next, and changes it in its place. */
+  /** Takes the next bytes, and changes them in place. */
   push(chunk: Buffer): void {
     for (let rest = chunk; rest.length > 0 && !this.#lost; ) {
       const piece = rest.subarray(0, (this.#size ?? HEADER_BYTES) - this.#seen);
@@ -98,7 +98,7 @@ export class Tap {
     }
   }
 
-  /** A piece of one frame, of its header or behind that. */
+  /** A piece of one frame, within its header or after it. */
   #piece(piece: Buffer): void {
     const start = this.#seen;
     if (start < HEAD_BYTES) piece.copy(this.#head, start);
@@ -140,7 +140,7 @@ export class Tap {
     this.#events.keep(this.#isAuth() ? this.#withoutCookie(piece, start) : piece);
   }
 
-  /** Takes a piece of a command's payload, which is handed out with its last one. */
+  /** Takes a piece of a command's payload, which is delivered with its last one. */
   #stage(piece: Buffer, at: number): void {
     const length = (this.#size ?? 0) - HEADER_BYTES;
     if (piece.length === length) {
@@ -188,7 +188,7 @@ export class Tap {
     this.#size = undefined;
   }
 
-  /** Whether the frame under way is AUTH, or its answer: before that a server answers nothing. */
+  /** True if the current frame is AUTH, or its reply: the server's first reply, because it sends none before. */
   #saysVersion(): boolean {
     const isReply = this.#from === 'server' && this.#commands === 0 && this.#code() === FROM_SERVER.REPLY;
     return (isReply || this.#isAuth()) && this.#seen > VERSION_AT && this.#head[VERSION_AT] === TAG.u32;
@@ -203,7 +203,7 @@ export class Tap {
     return isKnown ? this.#head.readUInt32BE(CODE_AT + 1) : undefined;
   }
 
-  /** With zeros from where a cookie's bytes begin; where there is no cookie as it should be, from the version on. */
+  /** Zeros from the cookie's bytes on; if there is no valid cookie, from the version on. */
   #withoutCookie(piece: Buffer, start: number): Buffer {
     const isUsual = this.#seen > COOKIE_AT && this.#head[COOKIE_AT] === TAG.bytes;
     const from = Math.max(0, (isUsual ? COOKIE_BYTES_AT : COOKIE_AT) - start);

@@ -1,4 +1,4 @@
-// Values whose meaning no table knows: each carries its type with it, and is shown under that.
+// Values that are in no table: each carries its type on the wire, and is shown with that.
 
 import { bool, excerpt, props, u32, usec, volume, volumes } from '../fields.js';
 import { Reader } from '../reader.js';
@@ -6,16 +6,16 @@ import type { TextCache } from '../text-cache.js';
 import { describeTag, TAG, WireError } from '../wire.js';
 import { encoding, type Field, positions, s64, samples, secret, time, u8, u64, type Value } from './kinds.js';
 
-/** A value by its type alone. */
+/** A value with only its type. */
 export interface Unnamed {
   readonly type: string;
   readonly value: Value;
 }
 
-/** Of one message, the first. */
+/** Values shown of one message, the first. */
 const SHOWN_MAX = 64;
 
-/** Of bytes only their number is told: they may be a secret. */
+/** For bytes only their number is shown, because they may be a secret. */
 const KINDS: ReadonlyMap<number | undefined, readonly [type: string, kind: Field]> = new Map([
   [TAG.text, ['text', excerpt]],
   [TAG.noText, ['text', excerpt]],
@@ -36,7 +36,7 @@ const KINDS: ReadonlyMap<number | undefined, readonly [type: string, kind: Field
   [TAG.format, ['format', encoding]],
 ] as const);
 
-/** The values in `bytes`, up to what is none, which is told as the problem. */
+/** The values in `bytes`, up to the first invalid one, which is given as the problem. */
 export function unnamedIn(
   bytes: Uint8Array,
   version: number,
@@ -53,7 +53,7 @@ export function unnamedIn(
       return { unnamed, problem: `${left}, from ${describeTag(rest[0])} on` };
     }
     try {
-      // The kinds of ../fields.ts and ./kinds.ts give what fits into JSON.
+      // The kinds of ../fields.ts and ./kinds.ts return only JSON values.
       unnamed.push({ type, value: (kind.read(reader) ?? null) as Value });
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
