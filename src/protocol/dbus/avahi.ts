@@ -1,4 +1,4 @@
-// org.freedesktop.Avahi: the methods, signals, states and errors that are used. Data only. Reference: avahi-daemon's own
+// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Data only. Reference: avahi-daemon's own
 // introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and avahi-common/defs.h.
 
 import { methodsOf, signalRow } from './method.js';
@@ -12,15 +12,15 @@ const server = methodsOf(AVAHI_NAME, '/', AVAHI_SERVER);
 const entryGroup = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
 
 export const AVAHI_METHODS = {
-  /** -> one of `SERVER_STATES`. */
+  /** -> server state; see `SERVER_RUNNING`. */
   getState: server('GetState', ['', 'i'], 'none'),
-  /** Name -> another name for the same service, by a rule that all share: `NAME #2`, `NAME #3`. */
+  /** Name -> another name for the same service, by a common rule: `NAME #2`, `NAME #3`. */
   getAlternativeServiceName: server('GetAlternativeServiceName', ['s', 's'], 'none'),
-  /** -> path of a group, which lives as long as this connection and avahi-daemon. */
+  /** -> path of a group, which exists as long as this connection and avahi-daemon. */
   entryGroupNew: server('EntryGroupNew', ['', 'o'], 'announcements'),
-  /** Interface index, protocol, flags, name, type, domain, host, port, TXT. Empty domain and host are the usual ones. */
+  /** Interface index, protocol, flags, name, type, domain, host, port, TXT. Empty domain and host select the defaults. */
   addService: entryGroup('AddService', ['iiussssqaay', ''], 'announcements'),
-  /** The group's services are probed for, and announced when nobody else has their name. */
+  /** Has the group's services probed for, and announced if nobody else has their name. */
   commit: entryGroup('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
   free: entryGroup('Free', ['', ''], 'announcements'),
@@ -32,7 +32,7 @@ export const AVAHI_SIGNALS = {
   group: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
 } as const;
 
-/** Services that were added in another state than running are gone, or bear a host name that is gone. */
+/** Services that were added in another state than running are gone, or have a host name that is gone. */
 export const SERVER_RUNNING = 2;
 
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;

@@ -1,4 +1,4 @@
-// The bus itself (org.freedesktop.DBus) and the standard interface of properties: what is used of them. Data only.
+// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard properties interface. Data only.
 
 import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 
@@ -9,7 +9,7 @@ const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 export const BUS_METHODS = {
   addMatch: busMethod('AddMatch', ['s', ''], 'none'),
   removeMatch: busMethod('RemoveMatch', ['s', ''], 'none'),
-  /** Of a well-known name its owner's unique name. Starts nobody. */
+  /** Well-known name -> its owner's unique name. Starts no service. */
   getNameOwner: busMethod('GetNameOwner', ['s', 's'], 'none'),
   /** All names that have an owner now. */
   listNames: busMethod('ListNames', ['', 'as'], 'none'),
@@ -18,7 +18,7 @@ export const BUS_METHODS = {
 
 const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
 
-/** Name, old owner, new owner; an empty owner is none. */
+/** Name, old owner, new owner; '' means no owner. */
 export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss');
 
 /** Interface, changed properties, names of invalidated properties. */

@@ -1,4 +1,4 @@
-// org.freedesktop.login1: the methods and signals that are used. Data only. Reference: org.freedesktop.login1(5).
+// Table of the methods and errors of org.freedesktop.login1 in use. Data only. Reference: org.freedesktop.login1(5).
 
 import { methodsOf } from './method.js';
 
@@ -7,19 +7,19 @@ const LOGIND_NAME = 'org.freedesktop.login1';
 const manager = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.freedesktop.login1.Manager');
 
 export const LOGIND_METHODS = {
-  /** -> `yes`, `no`, `challenge` or `na`. Itself an error where there is no polkit. */
+  /** -> `yes`, `no`, `challenge` or `na`. The call itself fails if there is no polkit. */
   canReboot: manager('CanReboot', ['', 's'], 'none'),
   canPowerOff: manager('CanPowerOff', ['', 's'], 'none'),
   /** -> rows of what (colon-separated), who, why, mode, user id, process id. */
   listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
-  /** Interactive (always false: nobody is there to be asked). The machine goes down some milliseconds after the reply. */
+  /** Interactive (always false: there is nobody to ask). The machine goes down some milliseconds after the reply. */
   reboot: manager('Reboot', ['b', ''], 'power'),
   powerOff: manager('PowerOff', ['b', ''], 'power'),
 } as const;
 
 export const LOGIND_ERRORS = {
   interactiveAuthorizationRequired: 'org.freedesktop.DBus.Error.InteractiveAuthorizationRequired',
-  /** The bus says it for a logind that went before it answered. */
+  /** Sent by the bus for a logind that left before it answered. */
   noReply: 'org.freedesktop.DBus.Error.NoReply',
   accessDenied: 'org.freedesktop.DBus.Error.AccessDenied',
   operationInProgress: 'org.freedesktop.login1.OperationInProgress',

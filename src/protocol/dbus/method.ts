@@ -1,27 +1,27 @@
-// What a row of the D-Bus tables is: a method with its signatures and what it may change, a signal, a match rule. What a call takes
-// and gives, as TypeScript types, follows from its signature. Pure.
+// The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The TypeScript types of a call's
+// arguments and reply follow from its signatures. Pure.
 
 /**
- * What a method changes: nothing; units of a manager; the power state of the machine; media players; what the network is told of us.
- * A bus connection is made for one.
+ * The effect of a method: none; on units of a manager; on the power state of the machine; on media players; on our announcements in the
+ * network. A bus connection allows one of them.
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
-  /** The well-known bus name that is called. */
+  /** The called bus name. */
   readonly destination: string;
-  /** The object; a method without one is called on a path given with the call. */
+  /** The object; without it, the path is given with each call. */
   readonly path?: string;
   readonly interface: string;
   readonly member: string;
   readonly in: string;
   readonly out: string;
   readonly effect: E;
-  /** Never there: it carries the types of `in` and `out`, worked out once per row. */
+  /** Never set: it carries the types of `in` and `out`, computed once per row. */
   readonly types?: (args: Args) => Result;
 }
 
-/** Makes the rows of one interface, on one fixed object or on paths that are given with each call. */
+/** Makes the rows of one interface, on one fixed object or with the path given in each call. */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <const I extends string, const O extends string, const E extends Effect>(
     member: string,
@@ -42,7 +42,7 @@ export interface SignalRow<V = unknown> {
   readonly interface: string;
   readonly member: string;
   readonly signature: string;
-  /** Never there: it carries the types of `signature`. */
+  /** Never set: it carries the types of `signature`. */
   readonly types?: V;
 }
 
@@ -54,7 +54,7 @@ export function signalRow<const S extends string>(
   return { interface: iface, member, signature };
 }
 
-/** A signal as it came, with its values unwrapped. `sender` is the unique name of whoever sent it. */
+/** A received signal with its values unwrapped. `sender` is the sender's unique name. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
@@ -64,22 +64,22 @@ export interface Signal {
   readonly values: readonly unknown[];
 }
 
-/** The signal's values if it is one of this row; nothing if it is another, or has another signature. */
+/** The signal's values if it matches the row; undefined for another signal or signature. */
 export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
   const same =
     signal.interface === row.interface && signal.member === row.member && signal.signature === row.signature;
-  // The signature is the type: a message whose values are of another signature than it announces is never delivered.
+  // The signature is the type: the bus never delivers a message whose values do not match its signature.
   const values: unknown = signal.values;
   return same ? (values as V) : undefined;
 }
 
-/** A value as a method takes it where its signature says `v`: it says itself which type it is of. */
+/** A value for a `v` in a method's signature, with its own type. */
 export interface VariantValue {
   readonly variant: 's' | 'b' | 'd';
   readonly value: string | boolean | number;
 }
 
-/** Which signals the bus is to send us. `sender` is a well-known or a unique name; signals of anybody else are dropped. */
+/** Selects the signals that the bus sends us. `sender` is a well-known or a unique name; signals of other senders are dropped. */
 export interface Match {
   readonly sender: string;
   readonly interface?: string;
@@ -87,7 +87,7 @@ export interface Match {
   readonly path?: string;
   readonly pathNamespace?: string;
   readonly arg0?: string;
-  /** That name, or one that begins with it and a dot. */
+  /** This name, or one that begins with it and a dot. */
   readonly arg0Namespace?: string;
   readonly arg2?: string;
 }
@@ -103,12 +103,12 @@ const RULE_KEYS = {
   arg2: 'arg2',
 } as const satisfies Record<keyof Match, string>;
 
-/** An apostrophe cannot be escaped inside the quotes of a rule: it stands outside, behind a backslash (D-Bus, "Match Rules"). */
+/** An apostrophe cannot be escaped inside the quotes of a rule: it is written outside, after a backslash (D-Bus, "Match Rules"). */
 function ruleValue(value: string): string {
   return `'${value.replaceAll("'", "'\\''")}'`;
 }
 
-/** The match as the text that AddMatch takes. */
+/** The match as the text for AddMatch. */
 export function matchRule(match: Match): string {
   const parts = ["type='signal'"];
   for (const [key, name] of Object.entries(RULE_KEYS)) {
@@ -125,7 +125,7 @@ interface Basic {
   q: number;
   i: number;
   u: number;
-  /** A number where it is exact, else a bigint. */
+  /** A number if that is exact, else a bigint. */
   x: number | bigint;
   t: number | bigint;
   d: number;
@@ -153,7 +153,7 @@ type First<S extends string> = S extends `a{${infer Key extends 's' | 'o'}${infe
           ? [Basic[Code], Rest]
           : never;
 
-/** A struct behind its opening parenthesis. */
+/** A struct after its opening parenthesis. */
 type Struct<S extends string, Done extends readonly unknown[] = readonly []> = S extends `)${infer Rest}`
   ? [Done, Rest]
   : First<S> extends [infer Value, infer After extends string, ...unknown[]]
@@ -169,6 +169,6 @@ type Sequence<S extends string, Done extends readonly unknown[] = readonly []> =
     ? Sequence<After, readonly [...Done, Value]>
     : never;
 
-/** What a reply comes down to: nothing, its only value, or the tuple of several. */
+/** A reply's value: undefined, its only value, or the tuple of several. */
 export type MethodReply<S extends string> =
   Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

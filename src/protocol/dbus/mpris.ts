@@ -1,5 +1,5 @@
-// MPRIS (org.mpris.MediaPlayer2): the methods, signals and properties of media players that are used. Data only.
-// Reference: MPRIS D-Bus Interface Specification, version 2.2. Players are called by their unique names: nobody is started by that.
+// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data only. Reference: MPRIS D-Bus
+// Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no player.
 
 import { BUS_NAME, getAll, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
@@ -7,13 +7,13 @@ import type { PropertyTable } from './properties.js';
 
 const ROOT = 'org.mpris.MediaPlayer2';
 
-/** What every player's bus name begins with. */
+/** The prefix of every player's bus name. */
 export const PLAYER_NAMES = `${ROOT}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
 export const ROOT_INTERFACE = ROOT;
 export const PLAYER_INTERFACE = `${ROOT}.Player`;
 
-/** Players that come, go or change hands. */
+/** Players that come, go or change owner. */
 export const PLAYER_OWNERS: Match = {
   sender: BUS_NAME,
   interface: BUS_NAME,
@@ -21,7 +21,7 @@ export const PLAYER_OWNERS: Match = {
   arg0Namespace: ROOT,
 };
 
-/** All that a connection says as a player. */
+/** All signals of a connection as a player. */
 export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };
 }
@@ -29,7 +29,7 @@ export function playerSignals(owner: string): Match {
 /** The position, in microseconds, to which the player has jumped. */
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
-/** The methods of the player that a connection is. */
+/** The methods of the player at a connection. */
 export function playerMethods(owner: string) {
   const player = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
   return {
@@ -39,11 +39,11 @@ export function playerMethods(owner: string) {
     stop: player('Stop', ['', ''], 'players'),
     next: player('Next', ['', ''], 'players'),
     previous: player('Previous', ['', ''], 'players'),
-    /** By so many microseconds. */
+    /** An offset in microseconds. */
     seek: player('Seek', ['x', ''], 'players'),
-    /** Track and position in it, in microseconds. Ignored by the player when another track plays, or when it lies beyond the end. */
+    /** Track, and position in microseconds. The player ignores it if another track plays, or the position is beyond the end. */
     setPosition: player('SetPosition', ['ox', ''], 'players'),
-    /** Called on PLAYER_PATH, as is the next. */
+    /** Called on PLAYER_PATH, like `set`. */
     getAll: getAll(owner),
     set: setProperty(owner, 'players'),
   } as const;

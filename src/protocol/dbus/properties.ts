@@ -1,11 +1,11 @@
-// Reads known properties out of an `a{sv}` whose values say nothing about their types. Pure.
+// Reads known properties from an `a{sv}` whose values have lost their types. Pure.
 
 import type { Values } from './method.js';
 
-/** Properties by name, of any types: what a reading or a signal brings. */
+/** Properties by name, of any type, from a reading or a signal. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
-/** Property -> signature. The signatures here are the ones whose values can be told apart at run time. */
+/** Property -> signature. Only signatures whose values can be checked at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
@@ -14,10 +14,10 @@ const CHECKS = {
   s: (value: unknown): boolean => typeof value === 'string',
   b: (value: unknown): boolean => typeof value === 'boolean',
   u: isInteger,
-  // A bigint where a number would not be exact.
+  // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   x: isInteger,
-  // A whole number looks like any other; what is no number at all cannot be shown.
+  // A whole number cannot be told from an integer; NaN and infinity cannot be shown.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
@@ -27,12 +27,12 @@ const CHECKS = {
     Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
 } as const;
 
-/** The properties of a table that a record holds, each of its type. */
+/** The values of a table's properties, each of its type. */
 export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P] & string> extends readonly [infer Only] ? Only : never;
 };
 
-/** What the record says about the table's properties. One that is missing or of another type is left out. */
+/** The record's values of the table's properties. Missing ones and ones of a wrong type are left out. */
 export function readProperties<const T extends PropertyTable>(
   table: T,
   record: PropertyRecord,

@@ -1,4 +1,4 @@
-// org.freedesktop.systemd1: the methods, signals and properties that are used, and how a unit's name becomes a path. Data only.
+// Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit. Data only.
 // Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
 
 import { getAll } from './daemon.js';
@@ -14,11 +14,11 @@ export const UNIT_PATHS = '/org/freedesktop/systemd1/unit';
 const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
 export const SYSTEMD_METHODS = {
-  /** A second call on one connection is the error ALREADY_SUBSCRIBED, and harmless. */
+  /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: manager('Subscribe', ['', ''], 'none'),
-  /** Name -> path. Also for units that are not loaded or do not exist; a read like this emits UnitNew and UnitRemoved. */
+  /** Name -> path. Also for units that are not loaded or do not exist; such a call makes the manager send UnitNew and UnitRemoved. */
   loadUnit: manager('LoadUnit', ['s', 'o'], 'none'),
-  /** Right at once, where the property of a loaded unit stays stale until Reload. */
+  /** Always current, while the property of a loaded unit stays stale until Reload. */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
   /** Name and mode -> path of the job. */
   startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
@@ -41,7 +41,7 @@ export const SYSTEMD_SIGNALS = {
   /** Unit, path. */
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
   unitFilesChanged: signalRow(MANAGER_INTERFACE, 'UnitFilesChanged', ''),
-  /** True as a daemon-reload begins, false as it ends. */
+  /** True when a daemon-reload begins, false when it ends. */
   reloading: signalRow(MANAGER_INTERFACE, 'Reloading', 'b'),
 } as const;
 
@@ -51,10 +51,10 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/** Properties of `MANAGER_INTERFACE`: when this manager was started, in microseconds, kept over a reload or re-execution. */
+/** Properties of `MANAGER_INTERFACE`: the manager's start time in microseconds, kept over a reload or re-execution. */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
-/** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 is none. Times are microseconds since the epoch; 0 is never. */
+/** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 means none. Times are microseconds since the epoch; 0 means never. */
 export const UNIT_PROPERTIES = {
   Id: 's',
   Names: 'as',
@@ -71,10 +71,10 @@ export const UNIT_PROPERTIES = {
   InactiveExitTimestamp: 't',
 } as const satisfies PropertyTable;
 
-/** Properties of the interface Service: how the last run ended, and how often systemd has started it again by itself (Restart=). */
+/** Properties of the interface Service: the result of the last run, and the number of automatic restarts (Restart=). */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
-/** The object of a unit: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */
+/** The path of a unit's object: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {
     const character = String.fromCharCode(byte);
