@@ -1,4 +1,4 @@
-// What users of the client import: `tonearm-client`. Nothing but names.
+// The public exports of `tonearm-client`. Only names, no code.
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
 export type { RouteName, Routes } from './operations.js';

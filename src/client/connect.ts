@@ -1,5 +1,5 @@
-// A node's state, kept true: the stream's events go into the store, and whoever subscribed is told which slices have changed.
-// What the stream does not tell (power, abilities, the node itself) is asked for at each connection.
+// Live state of one node: applies the stream's events to the store, and notifies subscribers of the slices that changed.
+// The stream does not carry `server`, `power` and `can_*` of upgrade; they are fetched when a connection or a backend comes up.
 
 import { ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
@@ -7,41 +7,41 @@ import type { Tonearm } from './routes.js';
 import { type EventName, KNOWN_EVENTS, type NodeEvent, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
-/** An event is not so long on its way to a client that has been told everything: one of the two clocks was set. */
+/** An event that arrives later than this, on a connection that has caught up, means that one of the two clocks was set. */
 const CLOCK_SET_MS = 2000;
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
-  /** Only these events; with `backend`: both. */
+  /** Only these events. If `backend` is given too, events of either list pass. */
   readonly types?: readonly EventName[];
-  /** Only these backends' events. */
+  /** Only the events of these backends. If `types` is given too, events of either list pass. */
   readonly backend?: readonly Backend[];
   readonly exclude?: readonly EventName[];
-  /** Peaks of all outputs, up to ten times a second; they cost the node something. Not unless asked for. */
+  /** Receive the peaks of all outputs, up to ten times a second. They cost the node CPU time; off by default. */
   readonly levels?: boolean;
-  /** After each change, once for all that came together. */
+  /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
-  /** Each event as it comes, also those that are no state (`power.action`, lines of an upgrade); the state is not told yet. */
+  /** Called for each event, also for those without state (`power.action`, `upgrade.progress`). `state` does not contain it yet. */
   readonly onEvent?: (event: NodeEvent) => void;
 }
 
 /** A live connection to one node, until `close`. */
 export interface Live {
   readonly node: Tonearm;
-  /** As it was told last; a snapshot counts when it is whole. */
+  /** The latest consistent state; a snapshot appears in it only when it is complete. */
   readonly state: NodeState;
-  /** `listener` hears each change of one slice, not its value now. The answer ends that. */
+  /** Calls `listener` at each change of the slice, not with its present value. Call the returned function to unsubscribe. */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
-  /** From now on with, or without, the peaks of the outputs. */
+  /** Turns the peaks of the outputs on or off. */
   setLevels(wanted: boolean): void;
-  /** Tries now, where the connection is lost, and does not wait until the next attempt is due. */
+  /** If the connection is lost, tries again now and does not wait for the next attempt. */
   reconnect(): void;
-  /** Milliseconds since the epoch by the node's clock, as far as its players' events tell it; else by this device's. */
+  /** Milliseconds since the epoch by the node's clock, estimated from its players' events; this device's time until one has arrived. */
   nodeTime(): number;
   close(): void;
 }
 
-/** Returns at once, and never gives up; `options` hold for the connection's whole life. */
+/** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
 export function connect(node: Tonearm, options: ConnectOptions = {}): Live {
   return new LiveNode(node, options);
 }
@@ -52,15 +52,15 @@ class LiveNode implements Live {
   readonly #store = new Store(Date.now());
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #stream: ReconnectingStream;
-  /** As it was told last. */
+  /** The state that listeners have seen last. */
   #told: NodeState;
-  /** No part of a snapshot is missing in the store. */
+  /** False while the store holds only part of a snapshot. */
   #isWhole = true;
   #levels: boolean;
   #saidBye = false;
-  /** How far this device's clock is ahead of the node's, in ms, and the way of an event: the least that was seen. */
+  /** Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the smallest difference seen. */
   #aheadMs = Number.POSITIVE_INFINITY;
-  /** What comes now has just happened; before, it may be of the time that the connection was lost. */
+  /** After a stream's first `love`, events have just happened; earlier ones may be replayed from while the connection was lost. */
   #hasCaughtUp = false;
 
   constructor(node: Tonearm, options: ConnectOptions) {
@@ -115,7 +115,7 @@ class LiveNode implements Live {
     this.#tell();
   }
 
-  /** `audio.level` comes only where it is named, and then what else is wanted must be named too. */
+  /** `audio.level` is sent only if it is in `types`, and then `types` must list all other wanted events too. */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
     const base = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
@@ -131,7 +131,7 @@ class LiveNode implements Live {
     if (event.type === 'server.info') this.#greeted(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#hearTime(event.data.emitted_at);
-    // A snapshot is of now, whatever the clocks have done since the last one.
+    // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set since.
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot')
       this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
@@ -166,7 +166,7 @@ class LiveNode implements Live {
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
-  /** Of a snapshot that broke off: it will come anew, and until then what was known before is worth more. */
+  /** Drops an incomplete snapshot. It will be sent again; until then the state before it is better. */
   #forgetPart(): void {
     if (!this.#isWhole) this.#store.set(this.#told);
     this.#isWhole = true;
@@ -189,7 +189,7 @@ class LiveNode implements Live {
     }
   }
 
-  /** What a backend that has come up does not tell on the stream. */
+  /** Fetches what the stream does not carry of a backend that has come up. */
   #askForTheRest({ backends }: NodeState): void {
     const hasCome = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
@@ -207,14 +207,14 @@ class LiveNode implements Live {
     return wanted?.includes(backend) ?? types === undefined;
   }
 
-  /** Of what the stream has told meanwhile, the stream knows better. */
+  /** If the stream has changed the upgrade since the request, its values win over the response. */
   #completed(asked: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
     return upgrade === asked ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
   }
 
-  /** Where the node does not answer, what is known stays. */
+  /** If the request fails, the slice keeps its value. */
   async #ask<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,
     question: () => Promise<NodeState[S]>,
@@ -226,7 +226,7 @@ class LiveNode implements Live {
   }
 }
 
-/** A listener that throws is reported as an uncaught error, and disturbs nobody else. */
+/** A listener that throws is reported as an uncaught error, and does not stop the others. */
 function safely(call: () => void): void {
   try {
     call();

@@ -1,5 +1,5 @@
-// Every operation as a function (docs/http-api.md, "Routes"): what each is called, takes and gives, derived from the daemon's table. Types
-// only; the build puts declarations that need nothing else in the place of this file's.
+// The types of all functions of the client (docs/http-api.md, "Routes"), derived from the daemon's table of operations.
+// Types only; the build replaces this file with declarations that import nothing.
 
 import type { OperationTable } from '../protocol/actor/operations.js';
 import type { ParameterName } from '../protocol/actor/parameters.js';
@@ -8,7 +8,7 @@ import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/a
 /** An id, or an exact name. */
 type Ref = string | number;
 
-/** By the names that an editor shows. */
+/** The labels are the parameter names that an editor shows. */
 interface Arguments {
   readonly output: [output: Ref];
   readonly sink: [sink: Ref];
@@ -21,7 +21,7 @@ type ArgumentsOf<P extends string> = P extends `${string}{${infer N extends Para
   ? [...Arguments[N], ...ArgumentsOf<Rest>]
   : [];
 
-/** A body may be absent where it needs no member. */
+/** The body is optional if none of its members is required. */
 type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName }
   ? Partial<BodyOf<K>> extends BodyOf<K>
     ? [body?: BodyOf<K>]
@@ -35,8 +35,8 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Blob>;
 
 /**
- * Each function rejects with a `ProblemError`. Those that change something resolve when the sound server, systemd, logind or the
- * player has accepted it. Names are encoded for you.
+ * Each function rejects with a `ProblemError`. Functions that change something resolve when the sound server, systemd, logind or the
+ * player has accepted the change. Names are encoded for you.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

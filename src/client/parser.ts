@@ -5,13 +5,13 @@ export interface ParsedEvent {
   readonly data: string;
 }
 
-/** In UTF-16 units, of one event; the node's own are 260 000 at most. */
+/** For one event, in UTF-16 units; the node's own have at most 260 000. */
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
-  /** To come back with: of the last event, or from before. */
+  /** The id to reconnect with: the last event's, or the one given if no event had an id. */
   lastEventId: string;
-  /** As the stream wishes it, if it does. */
+  /** The stream's last `retry:` field. */
   retryMs: number | undefined;
   #rest = '';
   #endedInCr = false;
@@ -24,7 +24,7 @@ export class EventParser {
     this.#id = lastEventId;
   }
 
-  /** The events that `text` completes, each with its id in `lastEventId` while it is handed over. Throws a RangeError on one without end. */
+  /** The events that `text` completes; while one is yielded, `lastEventId` is its id. Throws a RangeError if an event gets too long. */
   *feed(text: string): Generator<ParsedEvent> {
     const whole = this.#rest + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
     if (text !== '') this.#endedInCr = text.endsWith('\r');

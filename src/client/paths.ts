@@ -1,5 +1,5 @@
-// Reads off the daemon's table of operations where each function of the client leads. The build puts the result in the place of this file,
-// so that no bundle holds the table.
+// Method and path of each function of the client, from the daemon's table of operations. The build replaces this file with the
+// result, so that bundles do not contain the table.
 
 import { OPERATION_NAMES, OPERATIONS } from '../protocol/actor/operations.js';
 
@@ -11,7 +11,7 @@ export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 );
 
-/** Names of those whose answers are bytes. */
+/** Functions whose response is binary. */
 export const BLOBS: readonly string[] = OPERATION_NAMES.filter((name) => {
   const operation = OPERATIONS[name];
   return operation.method === 'GET' && operation.schema === undefined;

@@ -1,14 +1,14 @@
-// One request, and what becomes of it: an answer, or the problem document that says why there is none (RFC 9457).
+// Sends one request; the result is the response, or a `ProblemError` with a problem document (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
-/** What the client itself finds out: no answer in time, or one that is no answer of the service. */
+/** Problems that the client finds itself: no response in time, or one that is not from tonearm. */
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service';
 
-/** Why something failed. The gateway has codes of its own besides (`not-found`, `bad-body`, ...). */
+/** The reason for a failure. The gateway has further codes (`not-found`, `bad-body`, ...). */
 export type ProblemCode = FaultCode | OwnCode | (string & {});
 
-/** Of an answer. The node's own have 8 MiB at most: a cover, or the whole of a sound server. */
+/** Per response. The node's own have at most 8 MiB: a cover, or the full state of a sound server. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 const TYPE = 'urn:tonearm:problem:';
@@ -21,10 +21,10 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   'not-the-service': 'The answer is not of the service',
 };
 
-/** Thrown by every function of the client, and nothing else is. */
+/** The only error that functions of the client reject with. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
-  /** As the node wrote it; where it could not be asked, one of the same form, with the status 0. */
+  /** The node's problem document; if there was no response, one of the same form with status 0. */
   readonly problem: ProblemRecord;
 
   constructor(problem: ProblemRecord, options?: ErrorOptions) {
@@ -32,7 +32,7 @@ export class ProblemError extends Error {
     this.problem = problem;
   }
 
-  /** Of HTTP; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no response. */
   get status(): number {
     return this.problem.status;
   }
@@ -46,14 +46,14 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
   return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** As a problem, whatever was thrown. The service speaks JSON. */
+/** Converts anything thrown into a problem. A SyntaxError means that the response was not JSON, so it was not tonearm's. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';
   return ownProblem(code, error instanceof Error ? error.message : String(error), 0, error);
 }
 
-/** All of an answer, and no more than one of the node's can have. */
+/** The whole response body; rejects if it is larger than `ANSWER_BYTES_MAX`. */
 export async function contentOf(response: Response): Promise<Blob> {
   const reader = response.body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -72,7 +72,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await (await contentOf(response)).text()) as T;
 }
 
-/** The problem that an answer carries which is no success. */
+/** The problem of a response that is not a success. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
   if (type.startsWith('application/problem+json')) return new ProblemError(await jsonOf(response));
@@ -80,12 +80,12 @@ export async function problemOf(response: Response): Promise<ProblemError> {
   return ownProblem('not-the-service', `${response.status} ${response.statusText}`, response.status);
 }
 
-/** How a node is reached. */
+/** The connection settings of a node. */
 export interface Transport {
-  /** Without a slash at its end; empty for the origin that a page comes from. */
+  /** Without a trailing slash; empty for the page's own origin. */
   readonly base: string;
   readonly fetch: typeof globalThis.fetch;
-  /** For a whole request and its answer; the node itself takes at most 10 s. */
+  /** For a request and its whole response; the node itself takes at most 10 s. */
   readonly timeoutMs: number;
 }
 

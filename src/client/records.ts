@@ -1,5 +1,5 @@
-// Everything of the daemon's that the client speaks of: the types of its records, bodies and names, from where they are declared.
-// Types only; the build puts declarations that need nothing else in the place of this file's.
+// The daemon's types that the client uses: records, bodies and names, exported from where they are declared.
+// Types only; the build replaces this file with declarations that import nothing.
 
 export type { Backend, BackendState, ChildName } from '../protocol/actor/backends.js';
 export type { FaultCode } from '../protocol/actor/faults.js';

@@ -1,32 +1,32 @@
-// The functions of one node's operations, over the network.
+// One HTTP function per operation of a node. It sends requests only when a function is called, and keeps no state.
 
 import type { Routes } from './operations.js';
 import { BLOBS, PATHS } from './paths.js';
 import { contentOf, jsonOf, send, type Transport } from './problem.js';
 
 export interface ClientOptions {
-  /** Instead of the platform's own. */
+  /** Used in place of the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
-  /** For a request and its whole answer: 15 000 unless given. The node itself takes at most 10 s. */
+  /** For a request and its whole response; 15 000 by default. The node itself takes at most 10 s. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 15_000;
 
-/** One node, as its routes see it. */
+/** The functions of one node. */
 export interface Tonearm extends Routes {
   readonly transport: Transport;
   coverUrl(player: string): string;
 }
 
 /**
- * `base` is where the node is (`http://node.local:8018`); in a page of the node's own none is needed. Nothing is asked yet.
- * @throws {TypeError} where `base` is no address of http or https
+ * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs none. Nothing is requested yet.
+ * @throws {TypeError} if `base` is not an http or https address
  */
 export function tonearm(base: string | URL = '', options: ClientOptions = {}): Tonearm {
   const transport: Transport = {
     base: checked(String(base).replace(/\/+$/, '')),
-    // Called as a method of anything else, the browser's own refuses.
+    // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
   };
@@ -38,7 +38,7 @@ export function tonearm(base: string | URL = '', options: ClientOptions = {}): T
   };
 }
 
-/** Else nothing would ever answer: to `fetch`, `localhost:8018` is of the protocol `localhost:`, and it takes no user in an address. */
+/** Without this check every request fails: `fetch` reads `localhost:8018` as protocol `localhost:`, and rejects a user in an address. */
 function checked(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
   if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
@@ -46,7 +46,7 @@ function checked(base: string): string {
   return base;
 }
 
-/** Takes the route's parameters, and behind them a body. */
+/** The function takes the path's parameters and then the body. */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {

@@ -1,4 +1,4 @@
-// What is known of a node, and what each event of the stream changes in it (docs/events.md, "Events"). Pure: it neither asks nor waits.
+// The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no timers.
 
 import type {
   BackendState,
@@ -36,10 +36,10 @@ export interface EventData {
   'backend.updated': BackendUpdateRecord;
 }
 
-/** The check unit's last run that is known. */
+/** The last known run of the check unit. */
 export type UpgradeCheck = NonNullable<UpgradeRecord['check']>;
 
-/** A line of the upgrade script; it may hold more. */
+/** A line of the upgrade script; it may have more members. */
 export type UpgradeProgress =
   | { readonly event: 'begin'; readonly total: number }
   | { readonly event: 'progress'; readonly percent: number; readonly current: number; readonly step: string }
@@ -47,31 +47,34 @@ export type UpgradeProgress =
 
 export type EventName = keyof EventData;
 
-/** One event, its data by its type. */
+/** One event; `type` determines the type of `data`. */
 export type NodeEvent = { [T in EventName]: { readonly type: T; readonly data: EventData[T] } }[EventName];
 
 export interface BackendInfo {
   readonly state: BackendState;
-  /** Why it is not up, or what of it does not work. */
+  /** The reason why it is not up, or the part of it that does not work. */
   readonly detail?: string;
 }
 
 /**
- * `connecting`: never connected yet. `live`: what is known is true now. `lost`: it is what was true last; it comes back by itself.
- * `closed`: by `close`.
+ * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last; the client reconnects by
+ * itself. `closed`: `close` was called.
  */
 export interface Connection {
   readonly status: 'connecting' | 'live' | 'lost' | 'closed';
   /** Milliseconds since the epoch, by this device's clock. */
   readonly since: number;
-  /** Why the last attempt, or the connection, came to nothing. */
+  /** The reason why the connection was lost, or the last attempt failed. */
   readonly problem?: ProblemRecord;
 }
 
-/** Values are never changed, but replaced: what is the same object is the same state. */
+/** Values are replaced and never modified, so the same object is the same state. */
 export interface NodeState {
   readonly connection: Connection;
-  /** The enabled ones, and the node's bridges. What a backend knows is as it was last while it is not `up`. */
+  /**
+   * The enabled backends, and the node's bridges. While a backend is not `up`, its outputs, clients and players are gone; units and the
+   * upgrade are as they were last.
+   */
   readonly backends: ReadonlyMap<ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, OutputRecord>;
@@ -81,18 +84,18 @@ export interface NodeState {
   readonly players: ReadonlyMap<string, PlayerRecord>;
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, ServiceRecord>;
-  /** As far as it is known: status, run, `can_*`; undefined while nothing is. */
+  /** The known parts: status, run, `can_*`; undefined until one is known. */
   readonly upgrade: Partial<UpgradeRecord> | undefined;
-  /** What may be done; asked for at each connection, as nobody announces its changes. */
+  /** The allowed actions. Fetched at each connection, because changes are not announced. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;
-  /** Peaks per channel, 0..1, by output id; empty unless asked for. Of an output that is not in it nothing is known now. */
+  /** Peaks per channel, 0..1, by output id; empty unless `levels` is on. The level of an output that is missing is not known now. */
   readonly levels: ReadonlyMap<number, readonly number[]>;
 }
 
 export type Slice = keyof NodeState;
 
-/** What a snapshot begins anew. */
+/** The slices that a snapshot replaces. */
 type Known = Omit<NodeState, 'connection' | 'server'>;
 
 function nothing(): Known {
@@ -108,7 +111,7 @@ function nothing(): Known {
   };
 }
 
-/** What a mark has as its detail. */
+/** The `detail` of the event that begins a backend's part of a snapshot. */
 const MARK = 'snapshot';
 
 type Patch = Partial<Known>;
@@ -152,13 +155,13 @@ const RULES: Rules = {
   }),
 };
 
-/** Every event but `server.info`. */
+/** All events except `server.info`. */
 export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
 
-/** The state of a node as told by one stream after another. */
+/** A node's state, kept across reconnections. */
 export class Store {
   #state: NodeState;
-  /** A stream has begun, and has not said yet that a snapshot follows. */
+  /** True from the start of a stream until a snapshot's first mark. */
   #begins = false;
 
   constructor(since: number) {
@@ -169,18 +172,18 @@ export class Store {
     return this.#state;
   }
 
-  /** What was learned elsewhere than from the stream. */
+  /** Sets values that do not come from the stream. */
   set(changes: Partial<NodeState>): void {
     this.#state = { ...this.#state, ...changes };
   }
 
-  /** Events of a type that this version does not know change nothing. */
+  /** Ignores event types that this version does not know. */
   apply({ type, data }: NodeEvent): void {
     if (type === 'server.info') {
       if (data === 'connected') this.#begins = true;
       return;
     }
-    // A snapshot tells of every enabled backend, and begins with the mark of one: all that was known is forgotten.
+    // A snapshot covers every enabled backend, so everything known is dropped at its first mark.
     if (type === 'backend.updated' && data.detail === MARK && this.#begins) {
       this.set(nothing());
       this.#begins = false;
@@ -191,8 +194,8 @@ export class Store {
 }
 
 /**
- * Where a player is, in microseconds; undefined if it does not tell. `now` is milliseconds since the epoch by the node's clock
- * (`Live.nodeTime`), which may be years away from this device's.
+ * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds since the epoch by the
+ * node's clock (`Live.nodeTime`), which may be years away from this device's.
  */
 export function positionOf(player: PlayerRecord, now: number): number | undefined {
   const { position, position_updated_at: at, playback_status: status, rate = 1, metadata } = player;

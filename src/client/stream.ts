@@ -1,40 +1,40 @@
-// One event stream after another, for as long as it is wanted: reads, notices when it is lost, and comes back with the last id.
-// What the events mean is not its business.
+// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id.
+// It does not interpret events, except for the start of a snapshot.
 
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
 
-/** What is asked of the node: it breaks each silence of so many seconds. The least that it takes. */
+/** Requested from the node, which sends something after this much silence. The smallest value that it accepts. */
 const KEEPALIVE_S = 10;
-/** Without a byte for so long, the connection is lost. */
+/** After this much silence the connection is lost. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** Until the node has said what it wishes. */
+/** Until the node has sent `retry:`. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
-/** Whatever the node wishes. */
+/** Even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
-/** Ids that a header takes. With any other no attempt would come through. */
+/** Ids that are valid in a header. With any other every attempt would fail. */
 const SENDABLE = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly url: string;
-  /** Asked at each attempt. */
+  /** Called before each attempt. */
   readonly query: () => URLSearchParams;
-  /** Throws: the stream cannot be understood, and is begun anew without an id. */
+  /** May throw if it does not understand the event; the stream is then opened again without an id. */
   readonly onEvent: (event: ParsedEvent) => void;
-  /** All that has come so far has been handed over. `whole`: it is no part of a snapshot whose rest is still to come. */
+  /** Called after each chunk, when its events were passed on. `whole` is false in the middle of a snapshot. */
   readonly onRead: (whole: boolean) => void;
-  /** Once at each loss, and at each attempt that fails. */
+  /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
 }
 
-/** Each backend's part of a snapshot begins with one. */
+/** The mark that begins each backend's part of a snapshot. */
 function isSnapshotMark({ type, data }: ParsedEvent): boolean {
   return type === 'backend.updated' && /"detail":\s*"snapshot"/.test(data);
 }
 
-/** What browsers tell of themselves, and Node does not. */
+/** Events that browsers have and Node does not. */
 interface Surroundings {
   addEventListener?(
     type: 'online' | 'offline',
@@ -61,11 +61,11 @@ export class ReconnectingStream {
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #hurry: () => void = () => undefined;
-  /** A snapshot has begun, and only its last event has an id. */
+  /** True after a snapshot's first mark, until its last event: the only one with an id. */
   #isPartOfSnapshot = false;
-  /** The attempt under way is given up for one with another query. */
+  /** The current attempt was aborted in order to connect with another query. */
   #renewing = false;
-  /** The attempt under way has been answered. */
+  /** The current attempt has received data. */
   #isOpen = false;
 
   constructor(options: EventStreamOptions) {
@@ -74,14 +74,14 @@ export class ReconnectingStream {
     void this.#run();
   }
 
-  /** Asks again, as the query is another one now; what is missed meanwhile is replayed. */
+  /** Reconnects because the query has changed; missed events are replayed. */
   renew(): void {
     this.#renewing = true;
     this.#attempt.abort();
     this.#hurry();
   }
 
-  /** Now, unless there is a stream. */
+  /** Tries at once, unless the stream is open. */
   retry(): void {
     this.#failures = 0;
     if (!this.#isOpen) this.renew();
@@ -107,7 +107,7 @@ export class ReconnectingStream {
     return this.#closing.signal.aborted;
   }
 
-  /** Resolves with why it has ended. */
+  /** Resolves with the reason why the stream ended. */
   async #connect(): Promise<ProblemError> {
     const attempt = new AbortController();
     this.#attempt = attempt;
@@ -167,13 +167,13 @@ export class ReconnectingStream {
       }
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
-      // What cannot be taken in would come again.
+      // With the same id, the event that failed would be sent again.
       this.#lastEventId = '';
       throw error;
     }
   }
 
-  /** Longer after each failure, and never the same for two clients. */
+  /** Doubled after each failure, with random jitter so that clients do not reconnect together. */
   #pause(): Promise<void> {
     const ms = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures) * (1 - Math.random() / 2);
     this.#failures += 1;
@@ -191,7 +191,7 @@ export class ReconnectingStream {
     const { signal } = this.#closing;
     page.addEventListener?.('offline', () => this.#attempt.abort(ownProblem('offline')), { signal });
     page.addEventListener?.('online', () => this.#hurry(), { signal });
-    // Timers stand still while a phone sleeps, and so may the monotonic clock: it is the date that goes on.
+    // Timers stop while a phone sleeps, and the monotonic clock may stop too, so this compares the date.
     const { document } = page;
     document?.addEventListener(
       'visibilitychange',
