@@ -3,34 +3,34 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 
-/** As `os.networkInterfaces()` gives them: only interfaces that are up and have an address. */
+/** The result of `os.networkInterfaces()`: only interfaces that are up and have an address. */
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export interface WantedAddress {
   readonly address: string;
-  /** What of `bind` names it. */
+  /** The entry of `bind` that it comes from. */
   readonly name: string;
 }
 
 export interface Bound {
   readonly wanted: readonly WantedAddress[];
-  /** What of `bind` is not there: an interface without an address that can be listened on, an address that no interface has. */
+  /** Entries of `bind` that are missing: an interface without a usable address, or an address that no interface has. */
   readonly waiting: readonly string[];
-  /** For people: what is there and left out, and why. */
+  /** Messages for people: addresses that exist but are left out, and why. */
   readonly notes: readonly string[];
 }
 
-/** Listens for IPv4 too: uWebSockets.js makes it a dual-stack socket (measured). */
+/** Also accepts IPv4: uWebSockets.js makes it a dual-stack socket (measured). */
 const EVERY_ADDRESS = '::';
 const EVERY_IPV4 = '0.0.0.0';
-/** In front of an IPv4 address that is written as an IPv6 one (RFC 4291, section 2.5.5.2). */
+/** Prefix of an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2). */
 const IPV4_MAPPED = '::ffff:';
-/** Every IP address has one. */
+/** Every IP address contains one of these characters. */
 const ADDRESS_MARKS = /[.:]/;
 
 /**
- * `bind` holds interface names, IP addresses or `all`. The order is kept, duplicates are left out, and so is what another
- * address contains: the second socket of the two would be refused as taken.
+ * `bind` holds interface names, IP addresses or `all`. Keeps the order; leaves out duplicates and addresses that another address
+ * contains, because the second socket would be refused as taken.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all')) {
@@ -40,12 +40,12 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
-    // Node compiles its expression for IPv6 when it is first asked: 4 ms of a start's CPU (measured), for nothing where there is a name.
+    // The first `isIP` makes Node compile its IPv6 expression: 4 ms of CPU at start (measured), not needed for a name.
     const written = ADDRESS_MARKS.test(name) && isIP(name) !== 0;
     const found = written ? present(plain(name), interfaces) : addressesOf(name, interfaces);
     const usable = found.filter((address) => written || !isLinkLocal(address));
     for (const address of found) {
-      // They need a zone, which clients cannot write into a URL; an interface has other addresses.
+      // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other addresses.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
     }
@@ -55,20 +55,20 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   return { wanted: withoutContained([...wanted.values()]), waiting: [...waiting], notes };
 }
 
-/** Whether what `bind` names can come and go: all but loopback, and the sockets that take in every address that there is. */
+/** True if the addresses of `bind` can come and go: all except loopback and the sockets for every address. */
 export function canChange(bind: readonly string[]): boolean {
   const isSteady = (name: string): boolean => name === 'lo' || name === '::1' || isAlwaysThere(plain(name));
   return !bind.includes('all') && !bind.every(isSteady);
 }
 
-/** Whether nothing of `bind` can ever be there: IPv6 addresses where the kernel has no IPv6. */
+/** True if no entry of `bind` can ever exist: all are IPv6 addresses, and the kernel has no IPv6. */
 export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
   return !hasIpv6 && bind.every((name) => isIP(plain(name)) === 6);
 }
 
 /**
- * The host under which a client finds what is listened on: an address of a network that it is in too, else any that others can reach,
- * else the machine's own.
+ * The host at which `client` can reach this service: an address on the client's network, else one that other machines can reach,
+ * else `localhost`.
  */
 export function hostFor(
   client: string,
@@ -98,7 +98,7 @@ function addressesOf(name: string, interfaces: InterfaceAddresses): readonly str
   return (infos ?? []).map((info) => info.address);
 }
 
-/** One dual-stack socket where the machine speaks IPv6 at all. */
+/** One dual-stack socket if the machine has IPv6, else IPv4. */
 function everywhere(interfaces: InterfaceAddresses): string {
   const infos = Object.values(interfaces).flatMap((list) => list ?? []);
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
@@ -111,7 +111,7 @@ function withoutContained(wanted: readonly WantedAddress[]): readonly WantedAddr
   return wanted.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
 }
 
-/** No interface lists them: sockets for every address, and the addresses of 127.0.0.0/8 but one. */
+/** Interfaces do not list these: the sockets for every address, and all of 127.0.0.0/8 except 127.0.0.1. */
 function isAlwaysThere(address: string): boolean {
   return (
     address === EVERY_ADDRESS || address === EVERY_IPV4 || (isIP(address) === 4 && address.startsWith('127.'))
@@ -119,8 +119,8 @@ function isAlwaysThere(address: string): boolean {
 }
 
 /**
- * An address in its one usual spelling, as interfaces have it. A zone is kept. An IPv4-mapped address is the IPv4 address:
- * to listen on both is to listen twice on one.
+ * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the IPv4 address: two
+ * sockets for both would listen on the same address twice.
  */
 function plain(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -131,7 +131,7 @@ function plain(address: string): string {
   return zone === undefined ? usual : `${usual}%${zone}`;
 }
 
-/** The address as it can be listened on now, if at all. A link-local one means nothing without the zones that have it. */
+/** The address in a form that can be listened on now; empty if no interface has it. A link-local address gets the zones that have it. */
 function present(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');

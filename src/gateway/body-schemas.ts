@@ -1,12 +1,12 @@
-// Checks decoded bodies against their schemas and says in one sentence what is wrong. Loads typebox: body.ts imports it
-// when it is first needed, nothing else may.
+// Checks parsed bodies against their schemas, and describes a fault in one sentence. Loads typebox, so only body.ts may import it,
+// when the first body comes.
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import type { GivenBody } from '../protocol/actor/operations.js';
 import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
 
-/** As much of JSON Schema as the bodies use. */
+/** The part of JSON Schema that the bodies use. */
 interface PlainSchema {
   readonly type?: string;
   readonly anyOf?: readonly PlainSchema[];
@@ -18,18 +18,17 @@ interface PlainSchema {
   readonly required?: readonly string[] | undefined;
 }
 
-/** Characters of a refused value that a problem's detail repeats. */
+/** Limit for a refused value in a problem's detail. */
 const SHOWN_CHARACTERS = 60;
 
 export const fits: GivenBody['fits'] = <K extends BodyName>(schema: K, json: unknown): json is BodyOf<K> =>
   Check(BODIES[schema], json);
 
-/** The reason why a body does not fit. */
 export function bodyFault(schema: BodyName, json: unknown): string {
   return explain(BODIES[schema] as TSchema & PlainSchema, json);
 }
 
-/** Typebox lists the errors of every branch of a union; people want the one fault of the field that they sent. */
+/** Typebox lists the errors of every branch of a union; people need only the fault of the field that they sent. */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
   const known: Record<string, PlainSchema> = Object.assign({}, ...variants.map((one) => one.properties));
@@ -62,10 +61,10 @@ function expectation(schema: PlainSchema): string {
   return type === 'boolean' ? 'true or false' : `a non-empty ${type}`;
 }
 
-/** Objects are named and not written out: a body nested thousands deep parses, and JSON.stringify overflows the stack. */
+/** Objects are only named: JSON.stringify overflows the stack on a body that is nested thousands deep. */
 function shownValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
-  // 1e400 parses to what JSON cannot write.
+  // JSON.stringify would show 1e400, which parses to Infinity, as null.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}...`;
 }

@@ -1,5 +1,5 @@
-// From the bytes of a request body to JSON that fits one of the body schemas, or a problem that names field and fault.
-// The schemas are loaded with the first body that needs them: a node that never gets one never loads the validator.
+// Parses a request body and checks it against its schema; the result is the JSON, or a problem that names field and fault.
+// Schemas are loaded with the first body that needs them, so a node that gets none never loads the validator.
 
 import type { ChangeOperation, GivenBody } from '../protocol/actor/operations.js';
 import { type Problem, problem } from './problem.js';
@@ -9,26 +9,26 @@ export const BODY_LIMIT_BYTES = 64 * 1024;
 
 export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);
 
-/** A body as it arrived; `gone`: there is nobody left to answer. */
+/** A received body; `gone`: the client has disconnected. */
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-/** Undefined where nothing was sent. */
+/** `json` is undefined if the body is empty. */
 export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
 
-/** The body with which the command can be made; undefined: without one. */
+/** The checked body for the command; undefined if there is none. */
 export type CheckedBody = { readonly ok: true; readonly given: GivenBody | undefined } | Problem;
 
-/** An empty body counts as none, whatever its content type. */
+/** An empty body counts as no body, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   if (bytes.byteLength === 0) return { ok: true, json: undefined };
   return checkContentType(contentType) ?? parseJson(bytes);
 }
 
-/** One without fields stands for none where none is needed; `null` too where none is taken, as some clients always send JSON. */
+/** If no body is required, `{}` counts as none; `null` does too where no body is allowed, because some clients always send JSON. */
 export async function checkBody(
   { body, isRequired }: Pick<ChangeOperation, 'body' | 'isRequired'>,
   json: unknown,
@@ -40,7 +40,7 @@ export async function checkBody(
   return fits(body, json) ? { ok: true, given: { json, fits } } : badBody(bodyFault(body, json));
 }
 
-/** Parameters are allowed; of them only a charset means anything, and JSON has one charset. */
+/** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */
 export function checkContentType(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   if (type !== 'application/json') {

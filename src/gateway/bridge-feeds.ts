@@ -1,14 +1,14 @@
-// Each bridge reads the journal from where it was, as fast as it takes changes in. So a slow one gets the newest text of each record and
-// every action, and nothing is queued for it. It parses no text and knows no thread. Pure.
+// Sends the journal to each bridge at the bridge's own pace: a slow one gets the newest text of each record and every action, and nothing
+// is queued for it. It parses no text and knows no thread. Pure.
 
 import { BRIDGES, type Bridge, type ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
 import { type Bridges, type Change, type ChangeBatch, UNHEARD } from '../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from './journal.js';
 
-/** How far one bridge has read. One that has never pulled has none. */
+/** One bridge's progress. A bridge that has never pulled has none. */
 interface Feed {
-  /** Undefined: its thread is new. */
+  /** Undefined if its thread is new. */
   reached: number | undefined;
   isReady: boolean;
 }
@@ -23,17 +23,17 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** Something has come into the journal. */
+  /** Call after entries were added to the journal. */
   changed(): void {
     for (const [bridge, feed] of this.#feeds) if (feed.isReady) this.#send(bridge, feed);
   }
 
-  /** The last time: what waits is sent whether it was pulled or not, as after it a bridge is only asked to stop. */
+  /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
   end(): void {
     for (const [bridge, feed] of this.#feeds) this.#send(bridge, feed);
   }
 
-  /** A child that is no bridge is ignored. */
+  /** Ignores children that are not bridges. */
   pulled(child: ChildName, isFirst: boolean): void {
     const bridge = BRIDGES.find((name) => name === child);
     if (bridge === undefined) return;

@@ -1,5 +1,5 @@
-// Carries out what bridges ask: the same operations as over HTTP, with the same checks, deadlines and refusals. Only trust is not asked
-// for: it is the node itself that asks.
+// Carries out the requests of bridges: the same operations as over HTTP, with the same checks, deadlines and refusals. Trust is not
+// checked, because a bridge is part of the node.
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
@@ -12,7 +12,7 @@ import { GATEWAY_FAILED, problem, problemReply, SHUTTING_DOWN } from './problem.
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, noSuchPath } from './router.js';
 
-/** Of one bridge: more than a person or a house asks at a time. */
+/** Per bridge; more than a person or a house needs at a time. */
 const UNDER_WAY_MAX = 64;
 
 export interface BridgeRequestParts {
@@ -68,7 +68,7 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
   return Object.values(params).every((text) => text !== undefined);
 }
 
-/** It is refused in the same words as over HTTP. */
+/** Refused with the same texts as over HTTP. */
 function parsed(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);

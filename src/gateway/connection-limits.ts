@@ -1,29 +1,29 @@
-// How many connections there may be: as many as the configuration has use for, and no more than the process can hold. Out of
-// descriptors the main thread would spin in accept and answer nobody (measured). And which one gives way. Pure.
+// How many connections may be open: what the configuration needs, within the process's limit of descriptors; and which one is closed
+// when there are too many. Without descriptors the main thread spins in accept and answers nobody (measured). Pure.
 
-/** For requests, when every stream that is allowed is open. */
+/** For requests, on top of the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** What all else may hold open: the upgrade actor's 256 progress connections, buses, files, threads (31 at rest, measured). */
+/** For everything else: the upgrade actor's 256 progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 512;
-/** Open beyond all bounds until they, or others, are closed for them, where descriptors are left. */
+/** May be open above the limit until they, or others, are closed; if descriptors are left. */
 const SPARE_CONNECTIONS = 512;
-/** Kept free for the node's own programs, a reverse proxy among them: one connection in so many. */
+/** One connection in this many is reserved for loopback: the node's own programs, such as a reverse proxy. */
 const LOOPBACK_PART = 8;
-/** However few streams there may be: several pages in one browser. */
+/** Even with few streams: enough for several pages in one browser. */
 const PER_ADDRESS_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
   /** How many more may be open for a moment. */
   readonly spare: number;
-  /** Of `connections`, how many only loopback may have. */
+  /** How many of `connections` are reserved for loopback. */
   readonly loopback: number;
-  /** What one address may have, but for loopback. */
+  /** The limit for each address except loopback. */
   readonly perAddress: number;
   readonly streams: number;
 }
 
-/** `streamsWanted` is `api.sse.maxClients`; `descriptorsMax` what the process may hold open, infinite where nobody says. */
+/** `streamsWanted` is `api.sse.maxClients`; `descriptorsMax` is the process's limit, infinite if unknown. */
 export function connectionLimits(streamsWanted: number, descriptorsMax: number): ConnectionLimits {
   const wanted = streamsWanted + CONNECTIONS_BESIDE_STREAMS;
   const connections = Math.min(wanted, remaining(descriptorsMax, OTHER_DESCRIPTORS));
@@ -32,24 +32,24 @@ export function connectionLimits(streamsWanted: number, descriptorsMax: number):
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     loopback: Math.floor(connections / LOOPBACK_PART),
-    // So that nobody alone has all streams.
+    // One address must not be able to take all streams.
     perAddress: Math.max(PER_ADDRESS_MIN, Math.floor(streams / 2)),
     streams,
   };
 }
 
-/** What is left when others have their share, which is at most half. */
+/** The rest after the others' share, which is at most half. */
 function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }
 
-/** All programs of this machine are one. */
+/** All programs on this machine count as one peer. */
 export const LOOPBACK = 'loopback';
 
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 
-/** From its 4 or 16 bytes; an IPv4 address is the same when it is written as an IPv6 one. */
+/** `address` has 4 or 16 bytes. An IPv4 address has the same name in its IPv6 form. */
 export function nameOf(address: ArrayBuffer): string {
   const whole = Buffer.from(address);
   const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
@@ -58,28 +58,27 @@ export function nameOf(address: ArrayBuffer): string {
   return bytes.equals(IPV6_LOOPBACK) ? LOOPBACK : bytes.toString('hex');
 }
 
-/** What is known of a connection. */
 export interface Connection {
   readonly address: string;
   /** Costs a system call. */
   readonly isOpen: () => boolean;
-  /** Has nothing under way, and may be closed. */
+  /** Nothing is in progress on it, so it may be closed. */
   readonly isSilent: () => boolean;
 }
 
 interface Peer {
   readonly address: string;
-  /** How many of its connections nobody else could have. */
+  /** How many of its connections are reserved for it. */
   readonly reserved: number;
-  /** How many it may have, also where there is room for more. */
+  /** How many connections it may have, even if there is room for more. */
   readonly bound: number;
   open: number;
 }
 
-/** Who is there, and who gives way when there are too many. */
+/** All open connections, and the choice of one to close when there are too many. */
 export class Connections<C extends Connection> {
   readonly #limits: Omit<ConnectionLimits, 'streams'>;
-  /** In the order in which they came. */
+  /** Oldest first. */
   readonly #open: { readonly connection: C; readonly peer: Peer }[] = [];
   readonly #peers = new Map<string, Peer>();
 
@@ -87,7 +86,7 @@ export class Connections<C extends Connection> {
     this.#limits = limits;
   }
 
-  /** More than may be open for even a moment. */
+  /** True above even the spare connections. */
   get isOverfull(): boolean {
     return this.#open.length > this.#limits.connections + this.#limits.spare;
   }
@@ -107,14 +106,14 @@ export class Connections<C extends Connection> {
     this.#open.push({ connection, peer });
   }
 
-  /** Forgets the one that is not open any more: mostly one that came last. */
+  /** Removes the connection that has closed; usually a recent one. */
   left(): void {
     this.#forget(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
   }
 
   /**
-   * Which one must be closed, and is forgotten already; undefined: there are not too many. Whoever has most gives way, with the one that
-   * has been silent longest; where nobody is silent, whoever came last.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the oldest silent one of the
+   * peer that has most above its reserve; if no such peer has a silent one, the newest.
    */
   giver(): C | undefined {
     const { connections, loopback } = this.#limits;

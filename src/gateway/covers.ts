@@ -1,5 +1,5 @@
-// The covers of players: which one it is, the backend is asked each time; its bytes come from there once, and the newest of each player
-// is kept here. It decodes nothing: what is an image, and may be served, is decided where it is read.
+// Covers of players: asks the backend each time for the current one, and caches the newest bytes of each player.
+// It decodes nothing: the backend decides what is an image and may be served.
 
 import type { Answer, CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
@@ -7,7 +7,7 @@ import type { JournalEntry } from './journal.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
-/** Of all players together; one cover has at most 8 MiB. */
+/** For all players together; one cover has at most 8 MiB. */
 const KEPT_MAX_BYTES = 16 << 20;
 
 type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
@@ -15,9 +15,9 @@ type Found = Exclude<CoverAnswer, 'held'> | Problem;
 
 export class Covers {
   readonly #backends: Backends;
-  /** By bus name, in the order in which they came. */
+  /** By bus name, in order of arrival. */
   readonly #kept = new Map<string, KeptCover>();
-  /** Who asks for the same cover meanwhile gets the same answer. */
+  /** Concurrent requests for the same cover share one answer. */
   readonly #asked = new Map<string, Promise<Found>>();
 
   constructor(backends: Backends) {
@@ -35,7 +35,7 @@ export class Covers {
     const etag = `"${found.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
-    // A browser that guessed could take an image for a page, which then could do nothing.
+    // Without these headers a browser might run an image as a page; with them such a page can do nothing.
     const headers = [
       ['Content-Type', found.type],
       ['X-Content-Type-Options', 'nosniff'],
@@ -45,14 +45,14 @@ export class Covers {
     return { status: 200, headers, body: found.bytes };
   }
 
-  /** A player that has gone needs no cover. */
+  /** Drops the covers of players that have gone. */
   changed(entries: readonly JournalEntry[]): void {
     for (const { kind, collection, key } of entries) {
       if (kind === 'removal' && collection === 'players') this.#kept.delete(key);
     }
   }
 
-  /** The backend has left `up`. */
+  /** Called when the backend is no longer `up`. */
   clear(): void {
     this.#kept.clear();
   }

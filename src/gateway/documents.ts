@@ -1,5 +1,5 @@
-// Answers to `GET`s of backends: texts of the journal, joined once and kept until one of them changes; and the state of each enabled child.
-// It parses no text and never waits for a thread, but for the first verdict on a backend while the service starts.
+// Responses to `GET` of backends: texts of the journal, joined once and cached until one changes; and the health of each enabled child.
+// It parses no text, and waits for a thread only for a backend's first verdict while the service starts.
 
 import type { Clock } from '../clock.js';
 import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
@@ -9,11 +9,11 @@ import type { Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
-/** docs/http-api.md, "Answers": who comes back with the service finds what there is. */
+/** docs/http-api.md, "Answers": a client that returns when the service starts should find the records. */
 const FIRST_VERDICT_MS = 2000;
 
 const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
-/** Which answers each collection is part of: looked up with every change. */
+/** The resources that each collection is part of; used at every change. */
 const RESOURCES_OF = new Map(
   COLLECTION_NAMES.map((name) => [name, resourcesWhere((spec) => spec.collections.includes(name))] as const),
 );
@@ -29,10 +29,9 @@ export class Documents {
   readonly #health: Map<ChildName, BackendHealth>;
   readonly #cached = new Map<Resource, CachedResponse>();
   readonly #changedAt = new Map<Resource, number>();
-  /** Waiting for the first verdict on a child, which then leaves this map. */
+  /** Requests that wait for a child's first verdict; the child is removed then. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
-  /** Each enabled child starts as `connecting`. */
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
     this.#journal = journal;
     this.#maker = maker;
@@ -44,19 +43,18 @@ export class Documents {
     );
   }
 
-  /** These have come into the journal. */
+  /** Call after the entries were added to the journal. */
   changed(entries: readonly JournalEntry[]): void {
     for (const { collection } of entries) this.#renew(RESOURCES_OF.get(collection) ?? []);
   }
 
-  /** A child's state is another one. */
   health(child: ChildName, health: BackendHealth): void {
     const before = this.#health.get(child);
     this.#health.set(child, health);
-    // An answer that no record has touched dates from its backend's coming up.
+    // If no record has changed since, a resource's time of change is when its backend came up.
     if (health.state === 'up' && before?.state !== 'up')
       this.#renew(resourcesWhere((spec) => spec.backend === child));
-    // A backend that starts is `connecting` without a reason.
+    // A starting backend is `connecting` without a reason, which is not a verdict.
     if (health.state === 'connecting' && health.detail === undefined) return;
     for (const settle of this.#waiting.get(child) ?? []) settle();
     this.#waiting.delete(child);
@@ -67,7 +65,7 @@ export class Documents {
     return this.#health;
   }
 
-  /** Undefined: there is nothing to wait for. Never rejects, and resolves also when it has lasted too long. */
+  /** Undefined if there is nothing to wait for. Never rejects; resolves at the latest after `FIRST_VERDICT_MS`. */
   firstVerdict(child: ChildName): Promise<void> | undefined {
     const waiting = this.#waiting.get(child);
     if (waiting === undefined) return undefined;
@@ -82,7 +80,7 @@ export class Documents {
     });
   }
 
-  /** The joined text of a resource; the problem while its backend is not up. */
+  /** The joined text of a resource, or a problem if its backend is not up. */
   read(resource: Resource): CachedResponse | Problem {
     const spec: ResourceSpec = RESOURCES[resource];
     const health = this.#health.get(spec.backend);

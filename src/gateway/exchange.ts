@@ -1,6 +1,6 @@
-// One request and its response: the only file that touches uWebSockets.js' request and response objects.
-// It knows their rules (the request dies when the handler returns, a response must not be touched after an abort,
-// writes outside the handler are corked), so that nothing else has to. It decides nothing.
+// One request and its response: the only file that uses uWebSockets.js' request and response objects. It follows their rules
+// (the request is invalid when the handler returns, a response must not be used after an abort, writes outside the handler are
+// corked), so that no other file has to. It decides nothing.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
@@ -8,39 +8,39 @@ import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
 import { type HeaderPair, type HttpReply, oneLine, statusLine } from './reply.js';
 
-/** Read and thrown away, so that the sender of a body that is too large gets to read the answer instead of a reset. */
+/** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
-/** The whole body, however it trickles: uWebSockets.js only bounds the pause between two packets. */
+/** For the whole body: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
-/** A larger one that comes later, such as a cover, is sent as the kernel takes it: `end` would keep a copy for each slow reader. */
+/** A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for each slow reader. */
 const COPIED_MAX_BYTES = 256 * 1024;
 
-/** A response that will be a stream. Nothing is sent before the first write, so that it can still be refused. */
+/** A response that will be a stream. Nothing is sent before the first write, so it can still be refused. */
 export interface ResponseStream {
   readonly sink: ByteSink;
-  /** From now on `stream` hears of the connection. */
+  /** From now on `stream` gets the connection's notifications. */
   attach(stream: OpenStream): void;
 }
 
 /**
- * A comment line of an event stream, for two needs of uWebSockets.js (both measured). Behind each write: it sends the end of a
- * chunk with the next chunk, and clients that take whole chunks only, such as Python's urllib3 and requests, would see every
- * event one event late. And first when the connection is writable again: what the kernel did not take stays in a buffer that
- * moves only with the next write, whose result tells whether it is empty; a cork may leave a rest there that nobody refused.
+ * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it sends the end of a
+ * chunk only with the next chunk, so clients that read whole chunks, such as Python's urllib3 and requests, would get every event one
+ * event late. And first when the connection is writable again: bytes that the kernel did not accept stay in a buffer that
+ * is flushed only by the next write, whose result shows whether it is empty; a cork may leave bytes there without a refused write.
  */
 const COMMENT = ':\n';
 
 type ExchangeState = 'open' | 'streaming' | 'answered' | 'gone';
 
 /**
- * Made by the server for each request, and handed to the handler once. What reads the request (`header`,
- * `query`, `repeated`, `receiveBody`, `openStream`) belongs before the handler's first await. Ends in exactly one of:
- * `answer`, a stream's end, `cut`, or the peer's leaving.
+ * Made by the server for each request, and passed to the handler once. Methods that read the request (`header`, `query`,
+ * `repeated`, `receiveBody`, `openStream`) must be called before the handler's first await. Ends in exactly one of: `answer`,
+ * a stream's end, `cut`, or the peer's disconnect.
  */
 export class Exchange {
-  /** As sent: methods are case-sensitive. */
+  /** Methods are case-sensitive. */
   readonly method: string;
-  /** Percent-encoded as sent, without the query. */
+  /** Percent-encoded, without the query. */
   readonly path: string;
   readonly #response: HttpResponse;
   readonly #clock: Clock;
@@ -53,8 +53,8 @@ export class Exchange {
   #onGone: (() => void) | undefined;
 
   /**
-   * `onSettled` is called once, if the exchange outlives its handler: answered, cut, or the peer is gone. An exchange that
-   * ends within its handler never calls it.
+   * `onSettled` is called once when the exchange ends (answered, cut, or the peer disconnected) after its handler has returned. For one
+   * that ends within its handler it is never called.
    */
   constructor(response: HttpResponse, request: HttpRequest, clock: Clock, onSettled: () => void) {
     this.#response = response;
@@ -65,7 +65,7 @@ export class Exchange {
     this.path = request.getUrl();
   }
 
-  /** Of the other end, which may be a proxy: an IP address. As `header`, only until the handler's first await. */
+  /** The IP address of the other end, which may be a proxy. Only until the handler's first await. */
   get peer(): string {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
@@ -75,7 +75,7 @@ export class Exchange {
     return this.#head().getHeader(name);
   }
 
-  /** The first of these headers that came more than once, though it may be sent once only. Same rule as `header`. */
+  /** The first of these headers that is repeated. Same rule as `header`. */
   repeated(names: readonly string[]): string | undefined {
     const seen = new Set<string>();
     let twice: string | undefined;
@@ -91,16 +91,16 @@ export class Exchange {
     return this.#head().getQuery() ?? '';
   }
 
-  /** Of every answer of this exchange, streams too, on top of the answer's own. */
+  /** Headers for the reply or stream of this exchange, in addition to the reply's own. */
   setHeaders(headers: readonly HeaderPair[]): void {
     this.#headers = headers;
   }
 
-  /** Called by the server when the handler has returned. True: the answer comes later. */
+  /** Called by the server when the handler has returned. True if the answer comes later. */
   handlerReturned(): boolean {
     this.#request = undefined;
     if (this.#isOver()) return false;
-    // Also heard when the connection is cut from here, and too late then to mean anything.
+    // Also called when the connection is cut from here; it is over then.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#leave();
     });
@@ -108,7 +108,7 @@ export class Exchange {
     return true;
   }
 
-  /** Collects the body. Called in the handler's synchronous part, at most once. Always settles. */
+  /** Collects the body. Call at most once, in the handler's synchronous part. Always settles. */
   receiveBody(): Promise<ReceivedBody> {
     const declared = Number(this.header('content-length') || 0);
     if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
@@ -126,8 +126,8 @@ export class Exchange {
   }
 
   /**
-   * Answers, once: later calls, and calls after the peer has gone or a stream has begun, do nothing. A reply that cannot be
-   * written throws, and the connection has been cut then: half of its head may be written already.
+   * Answers once: later calls, and calls after a disconnect or the start of a stream, do nothing. If the reply cannot be written, it
+   * throws and cuts the connection, because half of the head may be written already.
    */
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
@@ -142,7 +142,7 @@ export class Exchange {
     this.#settle();
   }
 
-  /** Gets ready to answer with an event stream. Called in the handler's synchronous part. */
+  /** Prepares an event stream as the answer. Call it in the handler's synchronous part. */
   openStream(headers: readonly HeaderPair[]): ResponseStream {
     const response = this.#response;
     const begin = (): void => {
@@ -170,7 +170,7 @@ export class Exchange {
       cut: () => this.cut(),
     };
     const attach = (stream: OpenStream): void => {
-      // A stream that ended within its first write has no connection left to listen to.
+      // A stream that ended within its first write has no connection any more.
       if (this.#state !== 'streaming') return;
       this.#onGone = () => stream.gone();
       response.onWritable(() => {
@@ -185,7 +185,7 @@ export class Exchange {
     return { sink, attach };
   }
 
-  /** Cuts the connection without an answer, or in the middle of a stream. Once answered or gone it does nothing. */
+  /** Cuts the connection without an answer, or in the middle of a stream. Does nothing after the end. */
   cut(): void {
     if (!this.#isOver()) this.#abandon();
   }
@@ -201,18 +201,18 @@ export class Exchange {
         if (isLast || size > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
         return;
       }
-      // The memory behind a chunk is taken away when this returns.
+      // The chunk's memory is invalid after this callback.
       if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk)));
-      // Not before the rest of the packet has been looked at: a request in it ends the connection, and had better end it while
-      // this one has had no effect.
+      // Waits until the rest of the packet was parsed: a further request in it ends the connection, which should happen before this
+      // request has an effect.
       if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
     });
   }
 
   /**
-   * Reads nothing more until the answer is written. uWebSockets.js ends the connection, without an answer, of a client that sends
-   * its next request, or that it will send nothing more, while this one is under way (measured). It cannot help that in one packet.
-   * A client that leaves is noticed with the answer, so streams are not paused.
+   * Stops reading until the answer is written. If a client sends its next request, or closes its side, while this request is pending,
+   * uWebSockets.js ends the connection without an answer (measured). Within one packet that cannot be prevented. While paused, a
+   * disconnect is noticed only with the answer, so streams are not paused.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -222,7 +222,7 @@ export class Exchange {
 
   #write(reply: HttpReply): void {
     const { body, close = false } = reply;
-    // Only what is paused: else it would be deaf from now on (measured).
+    // Only if paused: otherwise `resume` would stop all further reading (measured).
     if (this.#isPaused) this.#response.resume();
     this.#isPaused = false;
     this.#response.writeStatus(statusLine(reply.status));
@@ -234,7 +234,7 @@ export class Exchange {
       else this.#sendAsTaken(body);
       return;
     }
-    // `end` would send a body also to HEAD, and `endWithoutBody` with any argument leaves the response pending, which
+    // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response pending, which
     // ends the process (both measured).
     if (close) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
@@ -260,7 +260,7 @@ export class Exchange {
     return this.#state === 'answered' || this.#state === 'gone';
   }
 
-  /** Our own doing. `close` comes last: nothing behind it may depend on the response. */
+  /** Closes from this side. `close` is last, because the response is invalid after it. */
   #abandon(): void {
     this.#leave();
     this.#response.close();

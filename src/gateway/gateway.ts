@@ -1,4 +1,4 @@
-// Puts the gateway together: journal, documents, event hub, router and server. What main.ts wires between supervisor and network.
+// Assembles the gateway: journal, documents, event hub, router and server. main.ts connects it to the supervisor and the network.
 
 import type { Clock } from '../clock.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
@@ -33,7 +33,7 @@ export interface GatewayOptions {
   /** `os.networkInterfaces`. */
   readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
-  /** None where `api.ui.enabled` is false. */
+  /** Empty if `api.ui.enabled` is false. */
   readonly page: PageFiles;
   readonly log: Log;
   readonly clock: Clock;
@@ -41,32 +41,32 @@ export interface GatewayOptions {
 
 export interface ListenResult {
   readonly port: number;
-  /** As they are now, of which those of `bind` that are not there are none. */
+  /** The addresses that are listened on now. */
   readonly addresses: readonly string[];
-  /** Addresses that are there and cannot be listened on. */
+  /** Addresses that exist but cannot be listened on. */
   readonly refused: readonly string[];
 }
 
 export interface Gateway {
   readonly listener: ChildListener;
   /**
-   * Listens on what `bind` names, once, and follows it from then on as it comes and goes. Port 0 takes a free one, the same for
-   * all. Does not throw: what cannot be listened on is `refused` now, and tried again.
+   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means any free port, the same for
+   * all. Does not throw: an address that cannot be listened on is in `refused`, and is tried again.
    */
   listen(bind: readonly string[], port: number): ListenResult;
   /**
-   * Refuses what comes, lets the answers under way end, says `bye` to the streams, and cuts whatever is left after
-   * `withinMs`. Resolves by then, and never rejects. The first call counts; later ones get its promise.
+   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts what is left after `withinMs`.
+   * Resolves by then, and never rejects. Only the first call counts; later calls get its promise.
    */
   close(withinMs: number): Promise<void>;
 }
 
-/** In the settings every child's part has the child's name. */
+/** Each child has a section of its own name in the settings. */
 function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** A gateway that serves nothing before `listen`, and knows every enabled child as `connecting` until it is told more. */
+/** Serves nothing before `listen`. Every enabled child is `connecting` until its first health report. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
   const boot = bootName(clock.date(), clock.random());
@@ -147,7 +147,7 @@ function hostIdentity({ settings, node }: GatewayOptions): HostIdentity {
   return new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
 }
 
-/** Says so where the process cannot hold what the configuration allows. */
+/** Logs a warning if the process's limit is below the configuration's. */
 function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
   const { enabled, maxClients } = settings.api.sse;
   const limits = connectionLimits(maxClients, node.descriptorsMax ?? Number.POSITIVE_INFINITY);
@@ -158,7 +158,7 @@ function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
   return limits;
 }
 
-/** Letters and digits only: it stands in event ids and in quoted entity tags. */
+/** Letters and digits only, because it is part of event ids and quoted entity tags. */
 function bootName(date: number, random: number): string {
   return Math.floor(date).toString(36) + Math.floor(random * 36 ** 6).toString(36);
 }

@@ -1,5 +1,5 @@
-// Serves one request: trust, then route, then method, then what the route asks for. Every request is answered here.
-// It reads headers before it awaits anything, and lets nothing have an effect before trust has been checked.
+// Serves one request: checks trust, then route, then method, then runs the route. Every request is answered here.
+// It reads headers before its first await, and nothing has an effect before trust was checked.
 
 import type { LogFields } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';
@@ -67,7 +67,7 @@ export class RequestHandler implements ExchangeHandler {
     return this.#isShutDown;
   }
 
-  /** From now on every request is 503. */
+  /** From now on every request is answered 503. */
   shutDown(): void {
     this.#isShutDown = true;
   }
@@ -109,7 +109,7 @@ export class RequestHandler implements ExchangeHandler {
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }
-    // Nothing, unless it could not be answered: a stream that had begun ends here.
+    // Does nothing if the answer was sent; a stream that had begun ends here.
     exchange.cut();
   }
 
@@ -127,7 +127,7 @@ export class RequestHandler implements ExchangeHandler {
     const contentType = exchange.header('content-type');
     const received = await exchange.receiveBody();
     if (received.kind === 'gone') return;
-    // What is left of the body on the connection would be taken for the next request, so the connection ends.
+    // The rest of the body would be read as the next request, so the connection is closed.
     if (received.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
     if (!body.ok) return refuse(exchange, body);
@@ -140,7 +140,7 @@ export class RequestHandler implements ExchangeHandler {
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const { sink, attach } = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.open(parsed.query, sink);
-    // Kept open, the connections of those that are refused would use up the room that is left for requests.
+    // If these connections stayed open, they would use up the room that is reserved for requests.
     if (stream === 'full') refuseForGood(exchange, TOO_MANY_STREAMS);
     else attach(stream);
   }
@@ -155,8 +155,8 @@ function refuseForGood(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * Where the request ends is anyone's guess, so nothing behind it may be taken for one: it stays unanswered, which ends the
- * connection at the next request (measured), until its packet has been looked through.
+ * The end of such a request is unclear, so no bytes after it may be read as a request. It stays unanswered until its packet has been
+ * parsed, because uWebSockets.js closes the connection if another request follows meanwhile (measured).
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

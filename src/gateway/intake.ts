@@ -1,5 +1,5 @@
-// Takes in what children publish: into the journal first, then to the answers, the streams and the bridges, so that whoever learns of a
-// change and looks finds it. It decides nothing about threads, and parses no text.
+// Applies the children's changes: to the journal first, then to documents, streams and bridges, so that a client that reads after an
+// event finds the change. It decides nothing about threads, and parses no text.
 
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
@@ -20,7 +20,7 @@ interface Recipients {
 export class Intake implements BackendListener {
   readonly #to: Recipients;
 
-  /** Every enabled child is known as it is in `documents`. */
+  /** Publishes the health of every enabled child, from `documents`. */
   constructor(to: Recipients) {
     this.#to = to;
     this.#publish([...to.documents.allHealth()].map(([child, health]) => backendChange(child, health)));
@@ -34,7 +34,7 @@ export class Intake implements BackendListener {
     this.#to.hub.publishLevel(json);
   }
 
-  /** In one step: who learns that records have gone knows that their backend has left. */
+  /** Publishes health and removals in one step, so that a client that sees the removals also sees that the backend is not up. */
   health(child: ChildName, health: BackendHealth): void {
     const { documents, journal, covers } = this.#to;
     documents.health(child, health);
@@ -42,7 +42,7 @@ export class Intake implements BackendListener {
     if (child === 'players' && health.state !== 'up') covers.clear();
   }
 
-  /** Where HTTP is served now. */
+  /** Publishes the addresses and the port that HTTP is served on. */
   served(served: ServedRecord): void {
     this.#publish([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
   }

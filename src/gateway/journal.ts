@@ -1,34 +1,34 @@
-// The journal answers what has changed since you last looked. It holds the newest text of every record, the last removals and the last
-// actions, in the order of their sequence numbers. Pure: it parses no text, reads no clock and sends nothing.
+// The journal holds the newest text of every record, the last removals and the last actions, by sequence number.
+// Pure: it parses no text, reads no clock and sends nothing.
 //
-// A reader that has everything up to some number reads on from there: of each record the newest text, every removal, every action.
+// A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 
-/** docs/events.md, "Coming back": of removals and of actions. */
+/** docs/events.md, "Coming back": for removals and for actions. */
 const KEPT_MAX = 1024;
-/** A record may have 130 kB, and 1024 of these would fill a small node's memory. */
+/** For each of the two. A record may have 130 kB, and 1024 of these would fill a small node's memory. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
-/** About what an entry costs beside its text. */
+/** Approximate memory of an entry besides its text. */
 const ENTRY_OVERHEAD_BYTES = 96;
 
 export type EntryKind = 'record' | 'removal' | 'action';
 
-/** Immutable: a change of its record makes another one. */
+/** Immutable: a change of its record creates another entry. */
 export interface JournalEntry {
   readonly sequence: number;
   readonly kind: EntryKind;
   readonly collection: Collection;
   readonly key: string;
-  /** JSON; of a removal the record's last text. */
+  /** JSON; for a removal, the record's last text. */
   readonly json: string;
-  /** The sequence number with which the record came; clients that have read less do not know it. */
+  /** The record's first sequence number; clients that have read less do not know the record. */
   readonly since: number;
   readonly rank: number;
 }
 
-/** Entries that are no record any more, the oldest first, within a bound. */
+/** Removals or actions, oldest first, within a bound. */
 class Kept {
   readonly #entries = new Map<string, JournalEntry>();
   #bytes = 0;
@@ -46,7 +46,7 @@ class Kept {
     return entry;
   }
 
-  /** Takes out the oldest one as long as there are too many. */
+  /** Removes the oldest entry if the bound is exceeded. */
   takeExcess(): JournalEntry | undefined {
     if (this.#entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     const [oldest] = this.#entries.keys();
@@ -55,11 +55,11 @@ class Kept {
 }
 
 export class Journal {
-  /** In the order of their sequence numbers. */
+  /** By sequence number. */
   readonly #entries = new Set<JournalEntry>();
   readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, JournalEntry>()] as const));
   readonly #kept = { removal: new Kept(), action: new Kept() };
-  /** The highest sequence number of what was forgotten, by collection. */
+  /** The highest sequence number that was dropped, by collection. */
   readonly #forgotten = new Map<Collection, number>();
   #newest = 0;
 
@@ -68,18 +68,18 @@ export class Journal {
     return this.#newest;
   }
 
-  /** Takes changes in; answers with what they have come to, in order, the newest of each key. Equal texts are no change. */
+  /** Applies changes and returns the resulting entries in order, for each record only the newest. An equal text is no change. */
   apply(changes: readonly Change[]): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     for (const change of changes) {
       const entry = change.kind === 'put' ? this.#put(change) : this.#drop(change.collection, change.key);
       if (entry !== undefined) entries.push(entry);
     }
-    // An action that is forgotten at once has happened all the same.
+    // An action counts even if it was dropped at once.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry));
   }
 
-  /** The drops that empty the collections of a backend whose records have gone, but for those that never end. */
+  /** Changes that remove a backend's records when it goes away, except in collections whose records are never removed. */
   leaving(backend: string): readonly Change[] {
     return COLLECTION_NAMES.filter(
       (name) => SPECS[name].backend === backend && (SPECS[name].removed || SPECS[name].keeps === 'passing'),
@@ -88,18 +88,18 @@ export class Journal {
     );
   }
 
-  /** The live records of a collection, in the order in which they came. */
+  /** The current records of a collection, in order of arrival. */
   records(collection: Collection): Iterable<JournalEntry> {
     return this.#records(collection).values();
   }
 
-  /** The entries behind a sequence number. May be walked while changes come in: it then meets these, too. */
+  /** The entries after a sequence number. Entries that are added during the iteration are included. */
   *after(sequence: number): Iterable<JournalEntry> {
     if (sequence === this.#newest) return;
     for (const entry of this.#entries) if (entry.sequence > sequence) yield entry;
   }
 
-  /** True while nothing behind a sequence number was forgotten in the collections that are wanted. */
+  /** True if nothing after a sequence number was dropped from the wanted collections. */
   reaches(sequence: number, isWanted: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten) {
       if (forgotten > sequence && isWanted(collection)) return false;
@@ -151,7 +151,7 @@ export class Journal {
     return entry;
   }
 
-  /** The same record again, whose removal holds no more. Other words under its key may be another record, with another name. */
+  /** Deletes the removal of a record that is back unchanged. Another text under the same key may be another record, with another name. */
   #comesBack(collection: Collection, key: string, json: string): void {
     if (SPECS[collection].shape === 'player') return;
     const removal = this.#kept.removal.remove(removalId({ collection, key, json }));
@@ -171,7 +171,7 @@ export class Journal {
 }
 
 /**
- * A removal is identified by its words, too: a sound server that starts again counts anew, so the next record under a key is another
+ * The text is part of a removal's id, because a sound server that restarts reuses its ids: the next record under a key is another
  * one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
  */
 function removalId({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): string {
@@ -179,7 +179,7 @@ function removalId({ collection, key, json }: Pick<JournalEntry, 'collection' | 
   return `${collection}/${key}/${words}`;
 }
 
-/** A removal's text is in its id as well. */
+/** A removal's text is counted twice, as its id contains it too. */
 function sizeOf({ kind, json }: JournalEntry): number {
   return Buffer.byteLength(json) * (kind === 'removal' ? 2 : 1) + ENTRY_OVERHEAD_BYTES;
 }

@@ -1,5 +1,5 @@
-// Keeps what is listened on in step with `bind` and the machine's addresses, which come and go (docs/configuration.md, "Addresses").
-// Nothing tells of them, so the machine is asked again and again, where they can change at all.
+// Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md, "Addresses"). The system
+// does not notify of such changes, so addresses that can change are polled.
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
@@ -7,36 +7,36 @@ import type { LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
-/** 10 s are promised (docs/configuration.md, "Addresses"). Each look is a wake-up, of which the whole process has 1.3 in a second. */
+/** docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per second. */
 const LOOK_EVERY_MS = 8000;
-/** A new IPv6 address cannot be listened on while the network is asked whether somebody else has it (RFC 4862: a second or two). */
+/** A new IPv6 address is not usable during duplicate address detection (RFC 4862: a second or two). */
 const LOOK_SOON_MS = 1000;
 const LOOKS_SOON_MAX = 5;
 
 export interface ListeningSocket {
   readonly port: number;
-  /** Connections that it took stay. */
+  /** Accepted connections stay open. */
   close(): void;
 }
 
 export interface ListeningOptions {
   readonly bind: readonly string[];
-  /** 0: a free one, the same for all addresses. */
+  /** 0: any free port, the same for all addresses. */
   readonly port: number;
-  /** As `os.networkInterfaces()`, which may throw. */
+  /** `os.networkInterfaces()`, which may throw. */
   readonly interfaces: () => InterfaceAddresses;
-  /** Undefined: it cannot be listened on. */
+  /** Undefined if the address cannot be listened on. */
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
-  /** What is listened on is another than before. */
+  /** Called when the set of listening addresses has changed. */
   readonly changed: () => void;
 }
 
-/** What `/health` shows. */
+/** The part of `/health` about listening. */
 export interface ListeningState {
   readonly listening: readonly string[];
-  /** What of `bind` is not there, or cannot be listened on now. */
+  /** Entries of `bind` that are missing, or cannot be listened on now. */
   readonly waiting: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export class ListeningSockets {
   #soonLeft = LOOKS_SOON_MAX;
   #cancel: (() => void) | undefined;
 
-  /** Has looked once when it returns, and looks again until `stop`. */
+  /** Polls once before it returns, and then until `stop`. */
   constructor(options: ListeningOptions) {
     this.#options = options;
     this.#look();
@@ -60,23 +60,23 @@ export class ListeningSockets {
     return { listening: [...this.#open.keys()], waiting: this.#waiting };
   }
 
-  /** Addresses that are there and cannot be listened on. */
+  /** Addresses that exist but cannot be listened on. */
   get refused(): readonly string[] {
     return this.#refused;
   }
 
-  /** Of all sockets; what was asked for while there is none. */
+  /** The port of all sockets; without sockets the one of the options. */
   get port(): number {
     const [first] = this.#open.values();
     return first?.port ?? this.#options.port;
   }
 
-  /** `host:port` at which a client, an IP address, finds what is listened on. */
+  /** `host:port` at which a client, given by its IP address, can reach this service. */
   placeFor(client: string): string {
     return `${hostFor(client, this.state.listening, this.#interfaces() ?? {})}:${this.port}`;
   }
 
-  /** Looks no more. What is open stays open. */
+  /** Stops polling. Open sockets stay open. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -93,7 +93,7 @@ export class ListeningSockets {
     this.#cancel = clock.after(isSoon ? LOOK_SOON_MS : LOOK_EVERY_MS, this.#look);
   };
 
-  /** Undefined: the machine does not say, which is no reason to change anything. */
+  /** Undefined if the system call fails; nothing is changed then. */
   #interfaces(): InterfaceAddresses | undefined {
     try {
       const interfaces = this.#options.interfaces();
@@ -112,7 +112,7 @@ export class ListeningSockets {
     const { wanted, waiting, notes } = resolveBind(this.#options.bind, interfaces);
     for (const note of notes) if (!this.#notes.includes(note)) log('warn', note);
     this.#notes = notes;
-    // First: what goes may stand in the way of what comes.
+    // Closes first, as an old socket may block a new one.
     const before = [...this.#open.keys()].join();
     this.#closeAllBut(wanted);
     const refused = this.#openAll(wanted);
@@ -131,7 +131,7 @@ export class ListeningSockets {
     this.#options.log('info', 'listens no longer', { addresses: gone.map(([address]) => address).join(' ') });
   }
 
-  /** What cannot be opened. */
+  /** Returns the addresses that could not be opened. */
   #openAll(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
     const refused: WantedAddress[] = [];
     const opened: string[] = [];
@@ -160,7 +160,7 @@ export class ListeningSockets {
     this.#options.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', told);
   }
 
-  /** `absent` are those of `waiting` that are not there at all. */
+  /** `absent` is the part of `waiting` that does not exist at all. */
   #tellWaiting(waiting: readonly string[], absent: readonly string[]): void {
     const fresh = absent.filter((name) => !this.#waiting.includes(name));
     this.#waiting = waiting;
@@ -171,8 +171,8 @@ export class ListeningSockets {
 }
 
 /**
- * Why an address cannot be listened on, of which uWebSockets.js only says that it cannot: the kernel's word, such as `EADDRINUSE`;
- * undefined: by now it could be. Takes nothing, and never rejects.
+ * Finds the kernel's error code, such as `EADDRINUSE`, as uWebSockets.js reports only that listening failed. Undefined if listening
+ * works now. Leaves no socket open, and never rejects.
  */
 export function whyRefused(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// What the service says of its node and of itself: the records of `GET /server` and `GET /health` (docs/http-api.md, "Records").
-// Reading what the machine is is I/O and happens once, at start, but for the hostname; the rest is pure.
+// The records of `GET /server` and `GET /health` (docs/http-api.md, "Records").
+// Facts about the machine are read once, at start, except for the hostname; the rest is pure.
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
@@ -9,20 +9,20 @@ import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { ListeningState } from './listening.js';
 
 export interface NodeInfo {
-  /** Of this moment: it may change while the service runs. */
+  /** The current one: it may change while the service runs. */
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
-  /** For people: PRETTY_NAME of os-release. */
+  /** PRETTY_NAME of os-release, for people. */
   readonly osVersion: string;
-  /** How many files and sockets the process may hold open; absent where nobody says. */
+  /** The process's limit of open files and sockets; absent if unknown. */
   readonly descriptorsMax?: number;
 }
 
 /** In the order of os-release(5). */
 const OS_RELEASE_FILES = ['/etc/os-release', '/usr/lib/os-release'] as const;
 
-/** Node's architecture names where Go has others. */
+/** Only the architectures that Go names differently. */
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = {
   x64: 'amd64',
   ia32: '386',
@@ -44,7 +44,7 @@ export function readNodeInfo(): NodeInfo {
   };
 }
 
-/** The soft limit out of the text of /proc/PID/limits, which Node has raised to the hard one as it started. */
+/** The soft limit in the text of /proc/PID/limits; Node raises it to the hard one when it starts. */
 export function openFilesMax(limits: string): number {
   const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
   return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
@@ -54,7 +54,7 @@ export function goArchitecture(nodeArchitecture: string): string {
   return GO_ARCHITECTURES[nodeArchitecture] ?? nodeArchitecture;
 }
 
-/** PRETTY_NAME out of the text of an os-release file, which is written in shell syntax. Undefined: it has none. */
+/** PRETTY_NAME in the text of an os-release file, which has shell syntax. Undefined if there is none. */
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
   if (value === undefined) return undefined;
@@ -91,10 +91,10 @@ export function serverRecord(
 export interface HealthFacts {
   readonly version: string;
   readonly uptimeMs: number;
-  /** `closedSlow`: those that were closed because their consumer read too slowly. */
+  /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
   readonly streams: { readonly open: number; readonly closedSlow: number };
   readonly listening: ListeningState;
-  /** The enabled ones. */
+  /** Only the enabled ones. */
   readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }
 
@@ -114,7 +114,7 @@ export function healthRecord({ version, uptimeMs, streams, listening, backends }
   };
 }
 
-/** '' where the file cannot be read: a node without os-release is no reason not to start. */
+/** '' if the file cannot be read: the daemon also starts without os-release. */
 function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');

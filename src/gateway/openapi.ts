@@ -1,5 +1,5 @@
-// The document of `GET /openapi.json`: OpenAPI 3.1, made of the route table, the problem table and the schemas.
-// Loads typebox; gateway.ts imports it when somebody asks for the document. Pure.
+// The document of `GET /openapi.json`: OpenAPI 3.1, made from the route table, the problem table and the schemas. Pure.
+// Loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
@@ -11,7 +11,6 @@ import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
 import type { Route } from './routes.js';
 
-/** A JSON object of the document. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
@@ -27,7 +26,7 @@ const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   players: ['no-such-player', 'not-able'],
 };
 
-/** Every request can meet these. */
+/** Problems of every route. */
 const ANYWHERE: readonly ProblemCode[] = [
   'bad-request',
   'bad-path',
@@ -51,7 +50,7 @@ const EVENT_QUERY: readonly JsonObject[] = [
   queryParameter('lastEventId', 'As the header Last-Event-ID, for clients that cannot set one', TEXT),
 ];
 
-/** `routes` are those that exist with the configuration. */
+/** `routes` are those that the configuration enables. */
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {
@@ -202,7 +201,7 @@ function queryParameter(name: string, description: string, schema: TSchema): Jso
   return { name, in: 'query', required: false, description, schema };
 }
 
-/** The components, with a reference wherever one stands within another. */
+/** The components; a component inside another one is a reference. */
 function schemaComponents(): JsonObject {
   const names = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
   const referring = (schema: TSchema): string =>

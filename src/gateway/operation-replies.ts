@@ -1,5 +1,5 @@
-// Carries out operations, for requests over HTTP and for the node's own bridges alike, and makes the replies. It knows no connections and
-// no trust: both have been passed, and the body has been parsed.
+// Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections and no trust: the caller
+// has checked trust and parsed the body.
 
 import type { Clock } from '../clock.js';
 import type { Answer } from '../protocol/actor/commands.js';
@@ -30,7 +30,7 @@ export interface ReplyParts {
   readonly covers: Pick<Covers, 'reply'>;
   readonly serverRecord: () => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
-  /** The text of `GET /openapi.json`; asked for until it was given once. */
+  /** The text of `GET /openapi.json`; called until it has succeeded once. */
   readonly openapi: () => Promise<string>;
   readonly clock: Clock;
 }
@@ -40,7 +40,7 @@ export interface Given {
   readonly params: Params;
   /** The text of `If-None-Match`. */
   readonly held?: string;
-  /** The body; undefined where nothing was sent. */
+  /** The body; undefined if none was sent. */
   readonly json?: unknown;
 }
 
@@ -127,7 +127,7 @@ export class OperationReplies {
     return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
   }
 
-  /** Made once; a failure is not kept: what could not be loaded may be there the next time. */
+  /** Made once. A failure is not kept, as the next attempt to load it may succeed. */
   async #openapiReply(held: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
@@ -135,7 +135,7 @@ export class OperationReplies {
   }
 }
 
-/** One of the parameters is none of its words. */
+/** For a parameter whose value is not in its list. */
 function strangeParameter(path: string, params: Params): Problem {
   const found = parametersOf(path).find((name) => wordsOf(name)?.includes(params[name] ?? '') === false);
   if (found === undefined) throw new Error(`The operation at ${path} was not given its parameters`);

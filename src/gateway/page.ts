@@ -1,5 +1,5 @@
-// The page as it is served (docs/http-api.md, "The page"): its files, which the build made and compressed, and the headers that say how
-// long they may be kept, what the page may load and who may frame it. Read once, at the start; it knows nothing of what is in them.
+// Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching, content security and
+// framing. The files are read once at start; this file does not know their content.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { problem, problemReply } from './problem.js';
 import { type HeaderPair, type HttpReply, isMatch, REVALIDATE } from './reply.js';
 import { foreignOrigin, originStanding, type TrustRules } from './trust.js';
 
-/** One file in each encoding that it was made in; `identity` always. */
+/** One file in each encoding that exists; `identity` always does. */
 export interface PageFile {
   readonly identity: Buffer;
   readonly gzip?: Buffer;
   readonly br?: Buffer;
 }
 
-/** By name. The document is `index.html`; the name of every other one holds a hash of its content. */
+/** By name. The document is `index.html`; every other name contains a hash of the content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** The document, a file that it names, or the way to it from elsewhere. */
+/** `way` is a redirect to the document. */
 export type PagePart = 'document' | 'file' | 'way';
 
 const DOCUMENT = 'index.html';
@@ -48,15 +48,15 @@ const ALWAYS: readonly HeaderPair[] = [
   ['Referrer-Policy', 'no-referrer'],
   ['Vary', 'Accept-Encoding'],
 ];
-/** The name changes with the content. */
+/** Safe, because the name changes with the content. */
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
-/** Where the page is, seen from `/`. Kept by browsers: it will not move. Relative, as a proxy may have it below a path of its own. */
+/** Redirect from `/`. Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
 const TO_THE_PAGE = movedTo('ui');
-/** The same, seen from `/ui/`, where what the document names relative to itself would not be found. */
+/** Redirect from `/ui/`, where the relative addresses in the document would be wrong. */
 const WITHOUT_SLASH = movedTo('../ui');
 
-/** @throws when the folder cannot be read: the build always makes it. */
+/** @throws if the folder cannot be read; the build always makes it. */
 export function readPageFiles(folder: string): PageFiles {
   const names = readdirSync(folder).sort();
   const bytes = (name: string): Buffer => readFileSync(join(folder, name));
@@ -75,7 +75,7 @@ export class Page {
   readonly #policy: HeaderPair;
   readonly #etag: string;
 
-  /** `origins` are those of `api.cors.origins`, which the configuration has checked; `*` is everybody. */
+  /** `origins` is `api.cors.origins`, already checked; `*` allows every origin. */
   constructor(files: PageFiles, origins: readonly string[]) {
     this.#files = files;
     this.#policy = ['Content-Security-Policy', policy(origins)];
@@ -83,7 +83,7 @@ export class Page {
     this.#etag = hash.digest('base64url').slice(0, ETAG_CHARS);
   }
 
-  /** `name` is that of the file, where one is asked for. */
+  /** `name` is the requested file, for the part `file`. */
   reply(
     request: Pick<Exchange, 'header' | 'path'>,
     rules: TrustRules,
@@ -91,7 +91,7 @@ export class Page {
     name = DOCUMENT,
   ): HttpReply {
     const origin = request.header('origin');
-    // Browsers ask for a page without naming an origin. One that may not call the interface gets nothing of it either.
+    // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
     if (originStanding(origin, request.header('host'), rules) === 'foreign')
       return problemReply(foreignOrigin(origin));
     if (part === 'way') return TO_THE_PAGE;
@@ -101,7 +101,7 @@ export class Page {
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
-    // A tag for each encoding: a strong one means the same bytes (RFC 9110, section 8.8.1).
+    // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
     const etag = `"${this.#etag}-${coding}"`;
     const headers: readonly HeaderPair[] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
@@ -114,8 +114,8 @@ function movedTo(location: string): HttpReply {
 }
 
 /**
- * The page runs its own script and style, asks its own node, and takes no text for a script. `frame-ancestors` alone decides who
- * frames it: browsers that know it do not look at X-Frame-Options, which cannot name an origin.
+ * The page runs only its own script and style, connects only to its own node, and never runs text as script. Only `frame-ancestors`
+ * decides who may frame it: browsers that know it ignore X-Frame-Options, which cannot name an origin.
  */
 function policy(origins: readonly string[]): string {
   const ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
@@ -137,7 +137,7 @@ function contentHeaders(name: string, coding: string): readonly HeaderPair[] {
   return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
 }
 
-/** The best encoding that the client takes. One with `q=0` it does not. */
+/** The best encoding that the client accepts; `q=0` means not accepted. */
 function encodingOf(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
   const taken = acceptEncoding
     .toLowerCase()

@@ -1,9 +1,9 @@
-// Every way a request can fail, as one table: fault code -> HTTP status and title; and the RFC 9457 document made of it. Pure.
+// Every way a request can fail: a table from fault code to HTTP status and title, and the RFC 9457 document. Pure.
 
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import type { HttpReply } from './reply.js';
 
-/** Failures that the gateway finds by itself, before any backend is asked. */
+/** Failures that the gateway finds itself, before it asks a backend. */
 const GATEWAY_PROBLEMS = {
   'bad-request': { status: 400, title: 'The request is malformed' },
   'bad-path': { status: 400, title: 'The path is malformed' },
@@ -51,7 +51,7 @@ export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 export interface Problem {
   readonly ok: false;
   readonly fault: ProblemCode;
-  /** One sentence that says what happened, fit for a client's eyes. The gateway's own begin with a capital letter. */
+  /** One sentence about the failure, fit to show to users. The gateway's own begin with a capital letter. */
   readonly detail: string;
 }
 
@@ -60,7 +60,7 @@ export interface ProblemKind {
   readonly title: string;
 }
 
-/** Every problem that exists; the OpenAPI document and the tests go through it. */
+/** All problems; the OpenAPI document and the tests use this table. */
 export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
   ...(Object.fromEntries(
     (Object.keys(FAULTS) as FaultCode[]).map((code) => [
@@ -71,10 +71,9 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
   ...GATEWAY_PROBLEMS,
 };
 
-/** Seconds. A lost sound server or bus is usually back within one or two tries (docs/http-api.md, "Backends that are away"). */
+/** Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends that are away"). */
 const RETRY_AFTER_S = 2;
 
-/** `detail` as in `Problem`. */
 export function problem(fault: ProblemCode, detail: string): Problem {
   return { ok: false, fault, detail };
 }
@@ -82,7 +81,7 @@ export function problem(fault: ProblemCode, detail: string): Problem {
 export const SHUTTING_DOWN = problem('shutting-down', 'The service is ending');
 export const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service says more');
 
-/** `headers` come on top of the document's own, for instance `Allow`. */
+/** `headers` are added to the document's own, for instance `Allow`. */
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { status, title } = PROBLEMS[found.fault];
   const own: [string, string][] = [['Content-Type', 'application/problem+json']];

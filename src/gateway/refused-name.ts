@@ -1,5 +1,5 @@
-// What is answered where the Host is no name of this node: a problem, and to a person before a browser a page that says where to go.
-// Pure; who is refused stands in trust.ts.
+// The reply to a request whose Host is not a name of this node: a problem, or for a browser a page with an address that works.
+// Pure; trust.ts decides who is refused.
 
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problemReply } from './problem.js';
@@ -17,7 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** `placeFor` as of `ListeningSockets`; asked only if it is shown. */
+/** `placeFor` is that of `ListeningSockets`; it is called only for the page. */
 export function refusedNameReply(
   found: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
@@ -45,7 +45,7 @@ export function refusedNameReply(
   };
 }
 
-/** Whether a browser asks for a page, as against a program that takes anything (RFC 9110, section 12.5.1). */
+/** True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
   const weights = new Map(accept.toLowerCase().split(',').map(weightOf));
   const [html, ...others] = [HTML, ...JSON_TYPES].map(

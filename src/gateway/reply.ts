@@ -1,17 +1,17 @@
-// What an exchange is answered with: a reply, or a cached response that many get until the next change. Pure.
+// The types of replies, and cached responses, which are made once per change for all clients. Pure.
 
 export type HeaderPair = readonly [name: string, value: string];
 
 export interface HttpReply {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
-  /** Absent: no content at all (204, 304); an empty string is a body of length 0. */
+  /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
-  /** Ends the connection behind the answer. */
+  /** Close the connection after the reply. */
   readonly close?: boolean;
 }
 
-/** Code and reason, as uWebSockets.js wants them. */
+/** uWebSockets.js takes code and reason as one text. */
 const STATUS_LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
   202: '202 Accepted',
@@ -39,30 +39,29 @@ export function statusLine(status: number): string {
 /** A mutation that the backend accepted. */
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
-/** A JSON text that is ready to be sent; made once, so that polling costs no more than sending (measured). */
+/** A JSON text that is ready to send. It is made once per change, so that polling costs only the sending (measured). */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
-  /** The whole text, 200. */
+  /** The 200 reply with the whole text. */
   readonly whole: HttpReply & { readonly body: Buffer };
-  /** For a client that has it already, 304. */
+  /** The 304 reply for a client that has this text already. */
   readonly unchanged: HttpReply;
 }
 
 export const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
 
-/** Nobody may keep it. */
 export const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
 
-/** Clients may keep answers, but ask each time whether they still hold. */
+/** Clients may keep replies, but must revalidate each time. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
-/** Makes cached responses with tags that no other of this process, and of no earlier process, has had. */
+/** Makes cached responses with tags that are unique, also across restarts of the process. */
 export class ResponseMaker {
   readonly #boot: string;
   #revision = 0;
 
-  /** `boot` is different for each start of the process, and plain enough to stand in a quoted tag. */
+  /** `boot` differs for each start of the process, and is safe in a quoted tag. */
   constructor(boot: string) {
     this.#boot = boot;
   }
@@ -84,18 +83,18 @@ export class ResponseMaker {
     };
   }
 
-  /** For a text that is composed anew each time: `before` as long as that has the same one. */
+  /** For a text that is built anew each time: returns `before` if its text is the same. */
   remake(before: CachedResponse | undefined, text: string, changedAt: number): CachedResponse {
     return before?.whole.body.toString() === text ? before : this.make(text, changedAt);
   }
 }
 
-/** The answer to a GET. `ifNoneMatch` is the header's text, '' when absent. */
+/** The reply to a GET. `ifNoneMatch` is the header's text, '' when absent. */
 export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
 
-/** The node's cookie, as a file to be saved. */
+/** The sound server's cookie, as a file download. */
 export function cookieReply(bytes: Uint8Array): HttpReply {
   const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
   const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];
@@ -103,8 +102,8 @@ export function cookieReply(bytes: Uint8Array): HttpReply {
 }
 
 /**
- * Whether an `If-None-Match` names this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` does not matter,
- * since a cache in between may have added it.
+ * True if `If-None-Match` contains this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` is ignored, because a cache
+ * in between may have added it.
  */
 export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
@@ -112,7 +111,7 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** uWebSockets.js writes header values as they are (measured): a line break would begin another header. */
+/** uWebSockets.js does not check header values (measured): a line break would start another header. */
 export function oneLine(value: string): string {
   return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

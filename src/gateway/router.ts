@@ -1,4 +1,4 @@
-// Finds the endpoint of a path among the routes that exist; of one that does not, the key that would enable it. Pure.
+// Finds the endpoint for a path; for a path of a disabled route, the configuration key that enables it. Pure.
 
 import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { Params } from '../protocol/actor/parameters.js';
@@ -20,28 +20,28 @@ export interface RouteMatch {
   readonly params: Params;
 }
 
-/** By the segments of the path. */
+/** A path as segments. */
 type Template<T> = readonly [segments: readonly string[], of: T];
 
 const NO_PARAMS: Params = {};
 
-/** No path has such names in it. */
+/** Problems of paths that no route can have. */
 export const BAD_PATHS = {
   encoding: problem('bad-path', 'The percent-encoding is not that of UTF-8 text'),
   nul: problem('bad-path', 'The path holds a NUL'),
 } as const;
 
-/** `key` of the configuration would enable it. */
+/** `key` is the configuration key that would enable the path. */
 export function noSuchPath(key: string | undefined): Problem {
   const remark = key === undefined ? '' : `; ${key} in the configuration enables it`;
   return problem('not-found', `There is no such path${remark}`);
 }
 
 export class Router {
-  /** Paths without parameters, with and without trailing slash: what clients poll is found by one look-up (1 of the 7 µs of a GET, measured). */
+  /** Paths without parameters, with and without trailing slash: one look-up finds what clients poll (1 of the 7 µs of a GET, measured). */
   readonly #fixed = new Map<string, RouteMatch>();
   readonly #templates: readonly Template<Endpoint>[];
-  /** Of the routes that do not exist; with the keys that would enable them. */
+  /** Disabled routes, with the keys that would enable them. */
   readonly #lacking: readonly Template<string>[];
 
   constructor(all: readonly Route[], settings: RouteSettings) {
@@ -62,7 +62,7 @@ export class Router {
   }
 
   /**
-   * `path` is percent-encoded. A slash in its encoded form is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and
+   * `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and
    * methods").
    */
   match(path: string): RouteMatch | Problem {
@@ -80,7 +80,7 @@ export class Router {
   }
 }
 
-/** HEAD is GET whose answer has no body; the exchange leaves it out. */
+/** HEAD uses the GET route; the exchange leaves out the body. */
 export function routeFor(endpoint: Endpoint, method: string): Route | undefined {
   if (method === 'GET' || method === 'HEAD') return endpoint.get;
   return method === 'POST' ? endpoint.post : undefined;
@@ -102,7 +102,7 @@ function endpointOf(path: string, routes: readonly Route[]): Endpoint {
   return { path, get, post, allow };
 }
 
-/** Undefined: bad percent-encoding. Split comes first, so that `%2F` stays inside its segment. */
+/** Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment. */
 function decodeSegments(path: string): string[] | undefined {
   try {
     return path.split('/').map(decodeURIComponent);
@@ -112,7 +112,7 @@ function decodeSegments(path: string): string[] | undefined {
   }
 }
 
-/** Undefined: the path is not of this template. A parameter is never empty. */
+/** Undefined if the path does not match. A parameter is never empty. */
 function compare(template: readonly string[], segments: readonly string[]): Params | undefined {
   if (template.length !== segments.length) return undefined;
   const params: Record<string, string> = {};

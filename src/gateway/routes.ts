@@ -1,4 +1,4 @@
-// All routes: the operations, under their names, and what else is served. The router, 405, OPTIONS and the OpenAPI document come from it.
+// All routes: the operations and everything else that is served. Router, 405, OPTIONS and the OpenAPI document are made from this table.
 
 import {
   type Lacks,
@@ -12,7 +12,7 @@ import type { PagePart } from './page.js';
 
 export type OperationRoute = Operation & { readonly name: OperationName };
 
-/** It needs a connection, or is for browsers: no client has a function for it, and no bridge asks. */
+/** Routes that need a connection or are for browsers, so they are not functions of the client, and bridges cannot call them. */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'lacks'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
     | { readonly kind: 'page'; readonly part: PagePart }
@@ -33,7 +33,7 @@ const EVENTS: Route = {
 
 const OF_OPERATIONS = OPERATION_NAMES.map((name): OperationRoute => ({ ...OPERATIONS[name], name }));
 
-/** In the order in which the OpenAPI document shows them: the node's own before those of backends. */
+/** In the order of the OpenAPI document: the node's own routes before those of backends. */
 export const ROUTES: readonly Route[] = [
   page('/', 'The way to the page', 'way'),
   page('/ui', 'The page', 'document'),

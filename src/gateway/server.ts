@@ -1,5 +1,5 @@
-// The HTTP server: listens, hands each request over as an exchange, closes. It knows neither routes nor backends.
-// With exchange.ts the only file that knows uWebSockets.js.
+// The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor backends.
+// Only this file and exchange.ts know uWebSockets.js.
 
 import './header-limit.js';
 import {
@@ -16,10 +16,10 @@ import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 import { PendingCount } from './shutdown.js';
 
-/** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a taken port is shared silently (measured). */
+/** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently (measured). */
 const EXCLUSIVE_PORT = 1;
 
-/** `listen` with options and a host exists, but is missing from the package's types. */
+/** `listen` with options and a host exists, but the package's types lack it. */
 interface ExclusiveListener {
   listen(
     host: string,
@@ -30,15 +30,15 @@ interface ExclusiveListener {
 }
 
 export interface HttpServer {
-  /** Port 0 takes a free one. Undefined: the address cannot be listened on. */
+  /** Port 0 means any free port. Undefined if the address cannot be listened on. */
   open(address: string, port: number): ListeningSocket | undefined;
-  /** Listens no more, waits at most `withinMs` for the answers under way, then cuts every connection. Never rejects. */
+  /** Stops listening, waits at most `withinMs` for pending answers, then cuts every connection. Never rejects. */
   close(withinMs: number): Promise<void>;
 }
 
 /**
- * Answers each exchange, now or later. What it throws or rejects with goes to `onFault`, which must answer or cut instead
- * and may not throw: an exchange that is neither answered, cut nor waited for ends the process.
+ * Answers each exchange, now or later. Errors that it throws or rejects with go to `onFault`, which must answer or cut the exchange
+ * and may not throw: an exchange that is not answered, cut or waited for ends the process.
  */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
@@ -46,28 +46,27 @@ export interface ExchangeHandler {
 }
 
 /**
- * A crowd comes back as fast as it is closed. Closed as they come, a thousand of them kept the main thread busy with nothing else
- * (measured).
+ * Surplus connections are closed in groups: clients reconnect as soon as they are closed. When each was closed as it came, a thousand
+ * of them took all time of the main thread (measured).
  */
 const CLOSE_EVERY_MS = 20;
 const CLOSED_TOGETHER = 8;
-/** A crowd that stays fills no log. */
+/** Limits the log while there are too many connections for long. */
 const TOLD_EVERY_MS = 3_600_000;
 
 export interface ConnectionRules {
   readonly limits: Omit<ConnectionLimits, 'streams'>;
-  /** Now and then while there are too many connections, with the address of one that gave way. */
+  /** Called now and then while there are too many connections, with the address of one that was closed. */
   readonly onFull: (address: string) => void;
 }
 
-/** A connection that is open. */
 interface HttpConnection extends Connection {
   readonly response: HttpResponse;
 }
 
 /**
- * Hands every request, whatever its method and path, to `handler`, and closes the connections that are too many. It does not
- * listen yet.
+ * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does not listen
+ * yet.
  */
 export function createServer(
   handler: ExchangeHandler,
@@ -99,7 +98,7 @@ export function createServer(
       const socket: ListeningSocket = {
         port: us_socket_local_port(held),
         close: () => {
-          // Once: it is freed.
+          // Only once, as this frees the socket.
           if (sockets.delete(socket)) us_listen_socket_close(held);
         },
       };
@@ -115,9 +114,9 @@ export function createServer(
 }
 
 /**
- * Closes the connections that are too many. Those that never ask are closed by uWebSockets.js after 10 s. It hands over a response when a
- * connection opens, which stays good until it closes, and another when it has closed, of which nothing is known: which one it was is
- * seen at that moment, as it has no address any more (all measured).
+ * Closes surplus connections. uWebSockets.js itself closes those that send no request for 10 s. Its filter gets a response object when a
+ * connection opens, valid until it closes, and an unrelated one when it has closed; the closed connection is recognized at that moment
+ * by its lack of an address (all measured).
  */
 function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules, clock: Clock): void {
   const connections = new Connections<HttpConnection>(limits);
@@ -125,7 +124,7 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
   let isTimed = false;
   let toldAt = Number.NEGATIVE_INFINITY;
 
-  /** False: there are not too many. */
+  /** False if there are not too many. */
   const closeOne = (): boolean => {
     const giver = connections.giver();
     if (giver === undefined) return false;
@@ -149,7 +148,7 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
     const bytes = response.getRemoteAddress();
     const text = textOf(bytes);
     let hasAsked = false;
-    // Called behind the handler of its first request, unless that handler wants the body itself (measured).
+    // Called after the handler of the first request, unless that handler reads the body itself (measured).
     response.onData(() => {
       hasAsked = true;
     });
@@ -157,14 +156,14 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
       response,
       address: nameOf(bytes),
       isOpen: () => textOf(response.getRemoteAddress()) === text,
-      // An answer with a body has been written in full, and no request has come since. Without one that is not known, and a stream
-      // that came later looks the same, so only what has never asked is silent then.
+      // With a body: the answer was written in full, and no request has come since. Without a body that cannot be known, and a later
+      // stream looks the same, so then a connection is silent only if it has never sent a request.
       isSilent: () => !hasAsked || response.getWriteOffset() > 0,
     });
     if (connections.isOverfull) closeOne();
     else if (!isTimed) closeSome(1);
   };
-  /** `change` is 1 for a connection that was opened, and -1 when it is closed, also from here (measured). */
+  /** `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured). */
   const changed = (response: HttpResponse, change: number): void => {
     if (change > 0) opened(response);
     else if (!isClosing) connections.left();
@@ -172,14 +171,14 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
   app.filter(changed);
 }
 
-/** One character per byte; '' of a connection that is closed. */
+/** One character per byte; '' for a closed connection. */
 function textOf(address: ArrayBuffer): string {
   return Buffer.from(address).toString('latin1');
 }
 
 function listenOn(app: ExclusiveListener, address: string, port: number): us_listen_socket | undefined {
   let bound: us_listen_socket | undefined;
-  // The callback runs before `listen` returns.
+  // `listen` calls back before it returns.
   app.listen(address, port, EXCLUSIVE_PORT, (socket) => {
     if (socket !== false) bound = socket;
   });

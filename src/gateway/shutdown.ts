@@ -1,28 +1,28 @@
-// The end of the gateway: what is waited for, in which order, within one deadline. Pure: the parts and the clock are arguments.
+// Ends the gateway: waits for answers and streams in order, within one deadline. Pure: parts and clock are arguments.
 
 import type { Clock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 
-/** The share of the time that answers under way may use up; what is left is for `bye` to reach those who read slowly. */
+/** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
 const ANSWERS_SHARE = 0.5;
 
 export interface ShutdownParts {
-  /** Whatever comes from now on is refused. */
+  /** From then on new requests are refused. */
   readonly handler: { shutDown(): void };
-  /** The answers that backends still owe. */
+  /** Pending answers of backends. */
   readonly answers: PendingCount;
-  /** Both resolve when nothing is left to wait for, at the latest after the given time, and cut what is left then. */
+  /** Both resolve when nothing is pending, at the latest after the given time, and cut what is left. */
   readonly streams: { bye(withinMs: number): Promise<void> };
   readonly server: { close(withinMs: number): Promise<void> };
   readonly clock: Clock;
 }
 
 /**
- * Resolves within `withinMs`, whoever does not answer and whoever does not read. Answers come first, because the SIGTERM
- * of a reboot may overtake logind's answer to it: `power.action` comes before `bye`. Streams are answers under way too,
- * so they and the server's other answers share all the time that is left.
+ * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first, because the SIGTERM
+ * of a reboot may overtake logind's answer: `power.action` must precede `bye`. Streams are pending answers of the server too,
+ * so streams and server share the remaining time.
  */
 export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<void> {
   const { handler, answers, streams, server, clock } = parts;
@@ -33,7 +33,7 @@ export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<
   await Promise.all([streams.bye(leftMs), server.close(leftMs)]);
 }
 
-/** Counts what is still to come, and waits until nothing is. */
+/** Counts pending operations, and waits until there are none. */
 export class PendingCount {
   #count = 0;
   readonly #waiting = new Set<() => void>();
@@ -42,7 +42,7 @@ export class PendingCount {
     this.#count += 1;
   }
 
-  /** Once for each `up`. */
+  /** Call once for each `up`. */
   down(): void {
     this.#count -= 1;
     if (this.#count > 0) return;
@@ -64,7 +64,7 @@ export class PendingCount {
   }
 }
 
-/** The backends as they are asked; `pending` gets the answers that are still to come. */
+/** `backends`, with its pending answers counted in `pending`. */
 export function counting(backends: Backends, pending: PendingCount): Backends {
   return {
     ask: async <B extends Backend>(backend: B, command: Command<B>): Promise<Answer> => {

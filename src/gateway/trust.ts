@@ -1,6 +1,6 @@
-// Who may use the interface (docs/http-api.md, "Host and Origin"): checks of Host, Origin and Sec-Fetch-Site and of headers that could be
-// read in two ways, and the response headers that tell browsers. Functions of header texts; the hostname is given. They run before routing
-// and before anything has an effect, on every request.
+// Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin, Sec-Fetch-Site and ambiguous headers, and
+// makes the CORS headers. Functions of header texts; the hostname is an argument. The checks run on every request, before routing
+// and before anything has an effect.
 
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
@@ -14,7 +14,7 @@ export interface TrustSettings {
   readonly origins: readonly string[];
 }
 
-/** The settings in the form in which requests are compared with them. */
+/** The settings in the form that requests are compared with. */
 export interface TrustRules {
   readonly names: ReadonlySet<string>;
   readonly anyOrigin: boolean;
@@ -29,26 +29,26 @@ export interface Authority {
 
 type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
 
-/** `none`: no Origin was sent, as by everything that is not a browser. */
+/** `none`: no Origin header, as from everything that is not a browser. */
 export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 
-/** Host headers whose check is remembered. Honest clients write a handful. */
+/** Limit of remembered Host headers that passed. Honest clients use few. */
 const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
- * Below these, routers and mDNS give the node its name (docs/http-api.md, "Host and Origin"). No public name server serves them;
- * `fritz.box` is the router maker's own domain, in which nobody else can make a name.
+ * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name server serves them;
+ * `fritz.box` is the router maker's own domain, where nobody else can make a name.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
-/** Headers that make a request ambiguous when they come twice: which one counts would be anyone's guess. */
+/** Headers that make a request ambiguous if repeated: programs differ in which one they use. */
 const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'] as const;
 
 const METHODS = 'GET, POST, OPTIONS';
 const REQUEST_HEADERS = 'Content-Type, Last-Event-ID';
 const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
-/** Seconds. Without it browsers ask again every 5 s, which a volume slider feels. */
+/** Seconds. Without it browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
 const NO_HEADERS: readonly HeaderPair[] = [];
@@ -56,7 +56,7 @@ const ONLY_VARY: readonly HeaderPair[] = [VARY];
 
 export function trustRules(nodeName: string, settings: TrustSettings): TrustRules {
   const hostname = plainName(nodeName);
-  // mDNS and DHCP know the first label only, also where the hostname is a full domain name.
+  // mDNS and DHCP use only the first label, even if the hostname is a full domain name.
   const label = hostname.split('.')[0] ?? hostname;
   const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
   return {
@@ -66,7 +66,7 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   };
 }
 
-/** Undefined: not a `host[:port]` as RFC 9110 writes it. Without a port it means `usualPort`. */
+/** Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort` applies if there is no port. */
 export function parseHost(text: string, usualPort = HTTP_PORT): Authority | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
@@ -78,7 +78,7 @@ export function parseHost(text: string, usualPort = HTTP_PORT): Authority | unde
   return isIP(host) === 6 ? { host, port } : undefined;
 }
 
-/** DNS rebinding: only a name that an attacker cannot make point here is answered. */
+/** Against DNS rebinding: accepts only names that an attacker cannot point at this node. */
 export function isTrustedHost(header: string, rules: TrustRules): boolean {
   const host = parseHost(header)?.host;
   return host !== undefined && (rules.names.has(host) || isIP(host) !== 0);
@@ -88,24 +88,24 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
   if (rules.anyOrigin) return 'listed';
-  // `null` is what every sandboxed page sends: it names nobody, so that no list but `*` can mean it.
+  // Every sandboxed page sends `null`, so it identifies nobody and only `*` can allow it.
   const normal = normalOrigin(origin);
   return normal !== undefined && rules.origins.has(normal) ? 'listed' : 'foreign';
 }
 
 /**
- * The node as it is addressed. Its hostname may change while the service runs (`hostnamectl hostname`), and is read again before
- * anybody is refused, not on every request.
+ * The names of the node. Its hostname may change while the service runs (`hostnamectl hostname`); it is read again only before a
+ * request is refused, not on every request.
  */
 export class HostIdentity {
   readonly #read: () => string;
   readonly #settings: TrustSettings;
-  /** Host headers that passed: clients send the same one with every request, and each check takes 5 % of a GET (measured). */
+  /** Host headers that passed: clients repeat theirs with every request, and each check takes 5 % of a GET (measured). */
   readonly #passed = new Set<string>();
   #hostname: string;
   #rules: TrustRules;
 
-  /** `read` gives the hostname of this moment. */
+  /** `read` returns the current hostname. */
   constructor(read: () => string, settings: TrustSettings) {
     this.#read = read;
     this.#settings = settings;
@@ -113,12 +113,12 @@ export class HostIdentity {
     this.#rules = trustRules(this.#hostname, settings);
   }
 
-  /** As of the last reading. */
+  /** The rules for the hostname that was read last. */
   get rules(): TrustRules {
     return this.#rules;
   }
 
-  /** Read now, and known from now on. */
+  /** Reads the hostname and updates the rules. */
   hostname(): string {
     const hostname = this.#read();
     if (hostname === this.#hostname) return hostname;
@@ -128,7 +128,7 @@ export class HostIdentity {
     return hostname;
   }
 
-  /** Undefined: the request with this Host may go on. */
+  /** Undefined if the request with this Host is accepted. */
   distrust(header: string): Problem | undefined {
     if (this.#passed.has(header)) return undefined;
     if (!isTrustedHost(header, this.#rules)) this.hostname();
@@ -142,10 +142,10 @@ export class HostIdentity {
 }
 
 /**
- * A request of which it is not sure what it says, or where it ends, though uWebSockets.js lets it through. What a GET asks for is the
- * same whoever asks, so only the others are looked at. That holds for a repeated Host too, which RFC 9112 (section 3.2) wants
- * refused everywhere: a GET is judged by its first Host. To look through a browser's ten headers takes 0.75 µs, and the whole GET
- * 6.4 µs (measured). Headers behind one without a name are hidden by uWebSockets.js.
+ * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so only other methods are
+ * checked. That includes a repeated Host, which RFC 9112 (section 3.2) wants refused everywhere: a GET is judged by its first Host.
+ * Scanning a browser's ten headers takes 0.75 µs, the whole GET 6.4 µs (measured). uWebSockets.js hides headers that follow one
+ * without a name.
  */
 export function ambiguityOf(exchange: RequestHead): Problem | undefined {
   if (exchange.method === 'GET' || exchange.method === 'HEAD') return undefined;
@@ -160,8 +160,8 @@ export function ambiguityOf(exchange: RequestHead): Problem | undefined {
 }
 
 /**
- * CSRF: a page of another origin may read (where CORS lets it), but have no effect. Undefined: the request may go on. To a browser the
- * http page of a name is another site than its https page, which `Origin` and `Host` do not tell apart.
+ * Against CSRF: a page of another origin may read (if CORS allows it), but have no effect. Undefined if the request is accepted.
+ * A browser treats a host's http page and https page as two sites, which `Origin` and `Host` cannot tell apart.
  */
 export function distrustOrigin(
   method: string,
@@ -181,7 +181,7 @@ export function foreignOrigin(origin: string): Problem {
   return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
 }
 
-/** On every answer but preflights. Where no origin is configured, answers do not depend on it and say nothing. */
+/** For every reply except preflights. If no origin is configured, replies do not vary by origin and have no CORS headers. */
 export function corsHeaders(
   origin: string,
   standing: OriginStanding,
@@ -192,7 +192,7 @@ export function corsHeaders(
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
 
-/** The answer to OPTIONS. `allow` is the route's own list; `privateNetwork`: the browser asked for it. */
+/** The reply to OPTIONS. `allow` is the route's own list; `privateNetwork`: the browser requested it. */
 export function optionsReply(
   request: { readonly origin: string; readonly standing: OriginStanding; readonly privateNetwork: boolean },
   allow: string,
@@ -217,8 +217,8 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * A page of the node's own, also one that came through a proxy which speaks https in its place: whoever asks by a name that is trusted
- * is at that name. A proxy's word for itself (`X-Forwarded-Proto`) is not needed, and anybody could say it.
+ * True for the node's own page, also behind a proxy that adds https: the scheme is not compared, because the host is a trusted name.
+ * A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];
@@ -227,12 +227,12 @@ function isSameOrigin(origin: string, host: string): boolean {
   return theirs !== undefined && theirs.host === ours?.host && theirs.port === ours.port;
 }
 
-/** An origin in the spelling of browsers: lower case, without the default port. Undefined: not an origin. */
+/** The origin as browsers write it: lower case, without the default port. Undefined if it is not an origin. */
 function normalOrigin(origin: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s]+$/i.test(origin)) return undefined;
   if (!URL.canParse(origin)) return undefined;
   const known = new URL(origin).origin;
-  // URL gives `null` for schemes that it does not know, as those of wrapped web apps (`capacitor://localhost`).
+  // URL returns `null` for schemes that it does not know, such as those of wrapped web apps (`capacitor://localhost`).
   return known === 'null' ? origin.toLowerCase() : known;
 }
 

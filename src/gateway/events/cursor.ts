@@ -1,9 +1,9 @@
-// One reader of the journal that is behind: a filter and a sequence number, from which it reads in portions until it has caught up.
-// It copies nothing: what it has not read stands in the journal, and is the newest when it is read.
+// Reads the journal for one client that is behind: a filter and a sequence number, read in portions until it has caught up.
+// It copies nothing: unread entries stay in the journal, and the newest text is read.
 //
-// A snapshot is read as follows: the removals and actions since the client's id, if that is of this life of the daemon; then of each
-// backend, whatever the filter, a mark: a `backend.updated` whose detail is "snapshot", which means: forget what you know of this backend;
-// then its records. Only its last event has an id, so a client that has not read all of it comes back for all of it.
+// A snapshot consists of the removals and actions since the client's id, if that is from this run of the daemon; then for each backend,
+// whatever the filter, a mark (a `backend.updated` with detail "snapshot": forget what you know of this backend) and its records.
+// Only its last event has an id, so a client that loses the connection in between gets the whole snapshot again.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
@@ -20,12 +20,12 @@ import {
 } from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 
-/** The part of a write that the kernel does not take stays in user memory, so no single write is much larger than this. */
+/** Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this. */
 const PORTION_BYTES_MAX = 64 * 1024;
 
 export interface CursorContext {
   readonly journal: Journal;
-  /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
+  /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
   /** Milliseconds since the epoch. */
   readonly date: () => number;
@@ -34,15 +34,15 @@ export interface CursorContext {
 export class Cursor {
   readonly #context: CursorContext;
   readonly #filter: Filter;
-  /** It has read everything up to here; undefined while it reads a snapshot. */
+  /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
-  /** The newest sequence number when the snapshot that it reads began; undefined while it reads none. */
+  /** The journal's newest sequence number at the start of the current snapshot; undefined if there is none. */
   #snapshotOf: number | undefined;
   #items: Generator<StreamItem, undefined>;
   /** The first item of the next event. */
   #next: StreamItem | undefined;
 
-  /** `known`: what the client has read of this life of the daemon. */
+  /** `known`: the sequence number that the client has read up to, in this run of the daemon. */
   private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
     this.#context = context;
     this.#filter = filter;
@@ -50,14 +50,14 @@ export class Cursor {
     this.#items = known === undefined ? this.#snapshot(undefined) : this.#follow(known);
   }
 
-  /** The reader has everything up to a sequence number. */
+  /** For a client that has everything up to a sequence number. */
   static behind(context: CursorContext, filter: Filter, reached: number): Cursor {
     return new Cursor(context, filter, reached);
   }
 
   /**
-   * For a new stream; undefined: it begins live. A resumable id wins over `snapshot=1`: a browser's EventSource reconnects to the URL it
-   * began with. An id that cannot be resumed is answered with a snapshot even unasked.
+   * For a new stream; undefined if it starts live. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects
+   * to the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without `snapshot=1`.
    */
   static opened(context: CursorContext, query: EventQuery): Cursor | undefined {
     const { filter, lastEventId, snapshot } = query;
@@ -67,7 +67,7 @@ export class Cursor {
     return new Cursor(context, filter, isKnown ? sequence : undefined);
   }
 
-  /** The next bytes; undefined: it has caught up. */
+  /** The next bytes; undefined when it has caught up. */
   take(): Uint8Array | undefined {
     for (;;) {
       this.#fallBack();
@@ -104,14 +104,14 @@ export class Cursor {
     return text;
   }
 
-  /** Reads on from where the snapshot began, or from here where everything was read. */
+  /** Continues from where the snapshot began, or from the newest entry if everything was read. */
   #followOn(): void {
     this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
     this.#snapshotOf = undefined;
     this.#items = this.#follow(this.#reached);
   }
 
-  /** Begins a snapshot where something that it has not read was forgotten. */
+  /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
   #fallBack(): void {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
@@ -124,7 +124,7 @@ export class Cursor {
     return accepts(this.#filter, bitsOfCollection(collection));
   }
 
-  /** Changes that come meanwhile stand at the end of the journal, and are read, too. */
+  /** Also reads changes that arrive during the iteration, as they are appended to the journal. */
   *#follow(from: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.after(from)) {
       const item = this.#item(entry, entry.since > from, entry.sequence);
@@ -139,7 +139,7 @@ export class Cursor {
     return this.#marked(this.#snapshotItems(known, newest), newest);
   }
 
-  /** The last item has the id of the whole. */
+  /** Gives the last item the id of the whole snapshot. */
   *#marked(items: Iterable<StreamItem>, upTo: number): Generator<StreamItem, undefined> {
     let last: StreamItem | undefined;
     for (const item of items) {
@@ -179,7 +179,7 @@ export class Cursor {
   }
 }
 
-/** It is sent whatever the filter. */
+/** Sent whatever the filter. */
 function markOf({ json }: JournalEntry): StreamItem {
   const { backend, state } = JSON.parse(json) as BackendRecord;
   const type = 'backend.updated';

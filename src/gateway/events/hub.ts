@@ -1,5 +1,5 @@
-// The event hub: frames what has come into the journal once, and hands the same bytes to every stream that wants it and keeps up.
-// It does no I/O of its own and reads no clock but the one it is given.
+// The event hub: frames each change of the journal once, and gives the same bytes to every stream whose filter matches and that keeps up.
+// It does no I/O, and uses only the clock that it is given.
 
 import type { Clock } from '../../clock.js';
 import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
@@ -9,34 +9,33 @@ import { encode, frame, framed, hello, kindOf, love, type StreamItem, wordsOf } 
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
-/** The most bytes that go to a stream between two looks at whether it still takes them. */
+/** The most bytes that are written to a stream before it is checked again for back-pressure. */
 const BATCH_BYTES_MAX = 256 * 1024;
-/** A longer list becomes several events, so that no frame is much larger than this and one record. In UTF-16 units. */
+/** A longer list becomes several events, so that no event is much larger than this plus one record. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
-/** Keep-alives that fall due within this time after each other share one wake-up, and stay together from then on. */
+/** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
 const LEVEL_BITS = bitsOf(LEVEL_EVENT, LEVEL_BACKEND);
 
 export interface HubOptions {
-  /** Names this life of the daemon within event ids: letters, digits, `_`, `-`. */
+  /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
   readonly clock: Clock;
   readonly maxClients: number;
   readonly journal: Journal;
-  /** As of `Backends`. */
+  /** The function of `Backends`. */
   readonly watchLevels: (isWatched: boolean) => void;
 }
 
-/** The bytes of one event, made once. */
 interface Framed {
   readonly bits: Filter;
   readonly bytes: Uint8Array;
 }
 
 /**
- * One timer for the keep-alives of all streams: a node at rest should sleep, so there is no timer per stream, and none at all
- * without streams. When a stream is due only ever moves later.
+ * One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. A stream's due time only
+ * ever becomes later.
  */
 class KeepAlive {
   readonly #streams: ReadonlySet<EventStream>;
@@ -48,13 +47,13 @@ class KeepAlive {
     this.#clock = clock;
   }
 
-  /** `stream` was added to the set. */
+  /** Called after `stream` was added to the set. */
   added(stream: EventStream): void {
     const at = stream.dueAt + SLACK_MS;
     if (this.#armed === undefined || at < this.#armed.at) this.#arm(at);
   }
 
-  /** A stream was taken from the set. The timer may be too early then, which costs one wake-up, unless none is left. */
+  /** Called after a stream was removed from the set. The timer is then perhaps too early, which costs one wake-up. */
   removed(): void {
     if (this.#streams.size === 0) this.stop();
   }
@@ -80,7 +79,7 @@ class KeepAlive {
   }
 }
 
-/** One for the life of the daemon. */
+/** One for the lifetime of the daemon. */
 export class EventHub {
   readonly #options: HubOptions;
   readonly #context: CursorContext;
@@ -97,7 +96,7 @@ export class EventHub {
     this.#keepAlive = new KeepAlive(this.#streams, clock);
   }
 
-  /** Sends what has come into the journal. */
+  /** Sends the new entries of the journal. */
   publish(entries: readonly JournalEntry[]): void {
     if (this.#streams.size === 0) return;
     let events: Framed[] = [];
@@ -132,13 +131,13 @@ export class EventHub {
     deliver(entries.at(-1)?.sequence ?? 0);
   }
 
-  /** Sends the newest reading of the meters, behind which nobody is who does not read it. */
+  /** Sends the newest levels. A stream that misses them does not count as behind. */
   publishLevel(json: string): void {
     const bytes = encode(frame(LEVEL_EVENT, json));
     for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(bytes);
   }
 
-  /** Opens a stream and writes its first bytes before it returns. `full`: there are too many streams; the sink was not touched. */
+  /** Opens a stream and writes its first bytes before it returns. `full`: too many streams; the sink was not used. */
   open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
     if (this.#streams.size >= this.#options.maxClients) return 'full';
     const { boot, clock, journal } = this.#options;
@@ -157,20 +156,20 @@ export class EventHub {
   }
 
   /**
-   * Says `bye` on every stream and ends it. Resolves when all have ended; those that have not taken it after `withinMs` are
-   * cut. Never rejects. The first call counts; later ones get its promise.
+   * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not taken it after `withinMs` are
+   * cut. Never rejects. Only the first call counts; later calls get its promise.
    */
   bye(withinMs: number): Promise<void> {
     this.#farewell ??= this.#sayBye(withinMs);
     return this.#farewell;
   }
 
-  /** `closedSlow` counts streams that were closed because their consumers read too slowly. */
+  /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
   stats(): { readonly open: number; readonly closedSlow: number } {
     return { open: this.#streams.size, closedSlow: this.#closedSlow };
   }
 
-  /** One piece of bytes for all streams that want the same. `upTo` is the sequence number that they have reached with it. */
+  /** Streams with the same filter share one buffer. `upTo` is the sequence number that a stream has reached after it. */
   #deliver(events: readonly Framed[], upTo: number): void {
     const pieces = new Map<Filter, Uint8Array | undefined>();
     for (const stream of this.#streams) {
@@ -210,7 +209,7 @@ function wantsLevels({ filter }: EventStream): boolean {
   return accepts(filter, LEVEL_BITS);
 }
 
-/** Undefined: none of the events passes. */
+/** Undefined if the filter accepts none of the events. */
 function joined(events: readonly Framed[], filter: Filter): Uint8Array | undefined {
   const passing = events.filter(({ bits }) => accepts(filter, bits)).map(({ bytes }) => bytes);
   return passing.length > 1 ? Buffer.concat(passing) : passing[0];

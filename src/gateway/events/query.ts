@@ -1,5 +1,5 @@
-// What a client asks of `GET /events` (docs/events.md, "Query"), from the raw query string and the Last-Event-ID header; and which
-// events its filter lets in. Pure.
+// Parses the query of `GET /events` (docs/events.md, "Query") and the Last-Event-ID header, and decides which events a filter accepts.
+// Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
@@ -20,9 +20,9 @@ export interface EventQuery {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly snapshot: boolean;
-  /** Names in its lists that this version does not know; they are ignored. */
+  /** Unknown names in the lists; they are ignored. */
   readonly unknown: readonly string[];
-  /** As the client gave it: it may be unknown, expired or rubbish. */
+  /** Unchecked: it may be unknown, expired or rubbish. */
   readonly lastEventId?: string;
 }
 
@@ -31,10 +31,10 @@ export type ParsedEventQuery =
   | { readonly ok: false; readonly detail: string };
 
 /**
- * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend`
- * unite, `exclude` takes away. A list that names nothing at all (`types=`) is as good as absent, one that names only what
- * this version does not know lets nothing in but `server.info`. The meters' levels are let in by their name in `types` alone. A repeated `keepalive` or `snapshot` is ambiguous and refused.
- * Unknown parameters are ignored.
+ * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend` are united,
+ * `exclude` is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts nothing but
+ * `server.info`. Levels are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and
+ * refused. Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
   const parameters = decodeParameters(query);
@@ -72,7 +72,7 @@ function refuseQuery(detail: string): ParsedEventQuery {
   return { ok: false, detail };
 }
 
-/** Undefined on bad percent-encoding, which URLSearchParams would read as it stands. */
+/** Undefined on bad percent-encoding, which URLSearchParams would keep as literal text. */
 function decodeParameters(query: string): URLSearchParams | undefined {
   try {
     decodeURIComponent(query);
@@ -104,8 +104,8 @@ function parseSnapshot(values: readonly string[]): boolean | undefined {
 }
 
 /**
- * The header wins: a browser that reconnects sends its newest id there, while its URL still holds the one that the page
- * began with. In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
+ * The header wins: a browser that reconnects sends its newest id there, while its URL still contains the page's first id.
+ * In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
  */
 function resumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;
@@ -113,10 +113,10 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
   return id === '' ? undefined : id;
 }
 
-/** Which events a stream wants: a bit per kind of event. Streams that want the same have equal numbers, and share bytes. */
+/** A set of event kinds, one bit each. Streams with equal filters share bytes. */
 export type Filter = number;
 
-/** Other names of backends in `backend=`. */
+/** Other names that `backend=` accepts. */
 const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
 const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
 
@@ -124,12 +124,12 @@ type TypeAndOwner = readonly [type: EventType, of: ChildName];
 
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
 
-/** Every type is of one backend, but for `backend.updated`, which is of each child; `server.info` is of none, and always sent. */
+/** Each type belongs to one backend, except `backend.updated`, which belongs to every child. `server.info` has none: it is always sent. */
 const KINDS: readonly TypeAndOwner[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
   backendsOf(type).map((backend): TypeAndOwner => [type, backend]),
 );
 
-/** The bit of an event. */
+/** The bit of a kind of event. */
 export function bitsOf(type: EventType, backend: ChildName): Filter {
   return 1 << KINDS.findIndex((kind) => kind[0] === type && kind[1] === backend);
 }

@@ -1,49 +1,49 @@
-// One consumer's stream: what it wants, whether it keeps up, and the cursor of one that does not. It holds no uWS object, only a ByteSink.
+// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only a ByteSink.
 
 import type { Clock } from '../../clock.js';
 import type { Cursor } from './cursor.js';
 import { BYE } from './frames.js';
 import type { Filter } from './query.js';
 
-/** One consumer's connection, as little of it as the hub needs. Implemented by the file that holds uWebSockets.js objects. */
+/** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
 export interface ByteSink {
   /**
-   * Takes the bytes. False: the kernel would not take them all, so the caller must not write again before
-   * it is told that the connection is writable (facts measured: an ignored `false` buffers without bound).
+   * Takes the bytes. False: the kernel did not accept all of them, so the caller must not write again before `writable` is called
+   * (measured: ignoring it buffers without bound).
    */
   write(bytes: Uint8Array): boolean;
-  /** Runs `writes` so that they leave as few packets as possible. */
+  /** Groups `writes` into as few packets as possible. */
   cork(writes: () => void): void;
-  /** Ends the response in order, after what was written. */
+  /** Ends the response after what was written. */
   end(): void;
   /** Cuts the connection at once. */
   cut(): void;
 }
 
-/** What the connection tells the hub about one open stream. */
+/** Notifications from the connection about one open stream. */
 export interface OpenStream {
-  /** After a refused write: everything written has been taken, so writing may go on. */
+  /** After a refused write: everything written was accepted, so the stream may write again. */
   writable(): void;
-  /** The peer is gone; the sink must not be touched any more. */
+  /** The peer has disconnected; the sink must not be used any more. */
   gone(): void;
 }
 
 /**
  * flowing: every event is written as it happens. behind: a write was refused, or the cursor has not caught up.
- * leaving: as behind, and `bye` follows. ending: `bye` is written but not yet taken.
+ * leaving: like behind, and `bye` follows. ending: `bye` is written but not yet accepted.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
-/** `left`: after `bye`. `gone`: the peer's doing. `slow`: the consumer could not be served in time. `cut`: `bye` took too long. */
+/** `left`: after `bye`. `gone`: the peer disconnected. `slow`: the client read too slowly. `cut`: `bye` took too long. */
 export type Ending = 'left' | 'gone' | 'slow' | 'cut';
 
 export interface StreamOptions {
   readonly sink: ByteSink;
   readonly filter: Filter;
   readonly keepaliveMs: number;
-  /** What breaks the silence of a stream that keeps up. */
+  /** The keep-alive event, sent after silence. */
   readonly love: () => Uint8Array;
-  /** A cursor for a consumer that has everything up to a sequence number; without one, everything that there is. */
+  /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
   readonly behind: (reached?: number) => Cursor;
   readonly clock: Clock;
   /** Called once. */
@@ -54,7 +54,7 @@ export class EventStream implements OpenStream {
   readonly #options: StreamOptions;
   #state: StreamState = 'flowing';
   #cursor: Cursor | undefined;
-  /** The newest reading of the meters that could not be written: it is, when nothing else is to be. */
+  /** The newest levels that could not be written; written once the cursor has caught up. */
   #level: Uint8Array | undefined;
   #spokeAt: number;
 
@@ -67,17 +67,16 @@ export class EventStream implements OpenStream {
     return this.#options.filter;
   }
 
-  /** When silence will have lasted long enough for a keep-alive. */
+  /** The time of the next keep-alive, if nothing is sent before. */
   get dueAt(): number {
     return this.#spokeAt + this.#options.keepaliveMs;
   }
 
-  /** Takes events at once. */
   get isFlowing(): boolean {
     return this.#state === 'flowing';
   }
 
-  /** Writes the first bytes, then what `cursor` reads, as far as the consumer takes it. Without a cursor it begins now. */
+  /** Writes the first bytes, then what `cursor` reads, as far as the client accepts it. Without a cursor the stream starts live. */
   start(hello: Uint8Array, cursor: Cursor = this.#options.behind()): void {
     this.#state = 'behind';
     this.#cursor = cursor;
@@ -86,24 +85,24 @@ export class EventStream implements OpenStream {
     });
   }
 
-  /** To be called while it flows. `upTo` is the sequence number that has been reached with `bytes`. */
+  /** Only while it flows. `upTo` is the sequence number that is reached with `bytes`. */
   deliver(bytes: Uint8Array, upTo: number): void {
     this.#options.sink.cork(() => this.#write(bytes, upTo));
   }
 
-  /** It does not break the silence: it has no id, and the id of "love" must come however long sound plays. */
+  /** Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long playback. */
   deliverLevel(bytes: Uint8Array): void {
     if (this.#state === 'flowing') this.#options.sink.cork(() => this.#put(bytes));
     else if (this.#state === 'behind') this.#level = bytes;
   }
 
-  /** Breaks the silence. A consumer that is behind has bytes coming, so there is none. */
+  /** Ends the silence. A client that is behind has bytes pending, so it needs no event. */
   keepAlive(): void {
     this.#spokeAt = this.#options.clock.monotonic();
     if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(this.#options.love()));
   }
 
-  /** Ends the stream after what it has not read yet and `bye`. */
+  /** Ends the stream after the unread events and `bye`. */
   bye(): void {
     if (this.#state === 'flowing') {
       this.#state = 'leaving';
@@ -113,7 +112,7 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** Ends the stream now, whatever it has not read. */
+  /** Ends the stream now, without the unread events. */
   cut(): void {
     this.#cut('cut');
   }
@@ -123,14 +122,14 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), and that looks like a peer that left.
-   * So whoever is gone while behind was too slow: a peer that leaves by itself in that state cannot be told apart.
+   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), which looks like a peer that disconnected.
+   * So a stream that is lost while behind counts as too slow: a peer that leaves by itself in that state cannot be told apart.
    */
   gone(): void {
     this.#end(this.#state === 'behind' ? 'slow' : 'gone');
   }
 
-  /** Writes what the cursor reads until a write is refused. */
+  /** Writes the cursor's portions until a write is refused. */
   #pump(): void {
     for (let portion = this.#cursor?.take(); portion !== undefined; portion = this.#cursor?.take()) {
       if (!this.#write(portion)) return;
@@ -154,13 +153,13 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** False: refused, or the peer went away meanwhile; either way nothing more may be written now. */
+  /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
   #write(bytes: Uint8Array, upTo?: number): boolean {
     this.#spokeAt = this.#options.clock.monotonic();
     return this.#put(bytes, upTo);
   }
 
-  /** As `#write`, without breaking the silence. */
+  /** Like `#write`, but does not postpone the keep-alive. */
   #put(bytes: Uint8Array, upTo?: number): boolean {
     const taken = this.#options.sink.write(bytes);
     if (!taken && this.#state === 'flowing') {
@@ -180,7 +179,7 @@ export class EventStream implements OpenStream {
     this.#options.sink.cut();
   }
 
-  /** First of all, because a sink may answer `cut` or `end` with `gone` before it returns. */
+  /** Called before the sink's `cut` or `end`, as the sink may call `gone` before it returns. */
   #end(ending: Ending): void {
     if (!this.#isOpen()) return;
     this.#state = 'closed';
