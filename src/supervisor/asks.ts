@@ -1,10 +1,10 @@
-// The commands that wait for one child's answer. Every one of them ends: by answer, time-out or the child's death.
-// It sends nothing itself and rejects nothing.
+// The commands that wait for one child's answer. Each ends by an answer, a time-out or the child's death.
+// It sends nothing itself, and its promises never reject.
 
 import type { Answer } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 
-/** docs/http-api.md, "Limits": 504. Actors give up a little sooner, so that their own, more exact fault wins. */
+/** docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact. */
 export const ASK_DEADLINE_MS = 10_000;
 const WAITING_MAX = 256;
 
@@ -20,12 +20,12 @@ export class Asks {
   readonly #arm: (id: number) => () => void;
   #lastId = 0;
 
-  /** `arm` sets the deadline of a command and answers with its cancellation. */
+  /** `arm` starts the deadline timer of a command and returns its cancel function. */
   constructor(arm: (id: number) => () => void) {
     this.#arm = arm;
   }
 
-  /** The id under which the answer will come; undefined, and `settle` called, when too many wait already. */
+  /** The id for the answer; undefined, after `settle` was called with a fault, if too many commands wait already. */
   open(settle: Settle): number | undefined {
     if (this.#waiting.size >= WAITING_MAX) {
       settle(failure('unavailable', `${WAITING_MAX} commands wait for this backend already`));
@@ -36,7 +36,7 @@ export class Asks {
     return this.#lastId;
   }
 
-  /** An answer to nobody is normal: it came behind the deadline. */
+  /** Ignores unknown ids: an answer may arrive after its deadline. */
   settle(id: number, answer: Answer): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
@@ -45,7 +45,7 @@ export class Asks {
     waiting.settle(answer);
   }
 
-  /** Ends all of them, oldest first. */
+  /** Settles all commands, oldest first. */
   settleAll(answer: Answer): void {
     for (const id of [...this.#waiting.keys()]) this.settle(id, answer);
   }

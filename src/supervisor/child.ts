@@ -1,5 +1,5 @@
-// One child: everything that happens to it is a signal to its lifecycle, whose effects it carries out. It delivers what its thread
-// publishes, and keeps its promises to those who ask. Decisions are in lifecycle.ts and incarnation.ts.
+// One child: passes every event to its lifecycle and carries out the effects, delivers its thread's messages, and answers commands.
+// The decisions are in lifecycle.ts and incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.js';
@@ -32,7 +32,7 @@ import type { Logger } from './log.js';
 import type { Threads } from './threads.js';
 import { type Death, RETURNED } from './threads.js';
 
-/** What a child needs of the world. */
+/** The dependencies of a child. */
 export interface ChildContext {
   readonly root: URL;
   readonly threads: Threads;
@@ -41,13 +41,13 @@ export interface ChildContext {
   readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
-  /** Whether somebody watches the meters now. */
+  /** True while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** The child has said something, or has ended. */
+  /** Called when the child has sent a message or has ended. */
   readonly onSign: () => void;
 }
 
-/** What a thread says beside changes of state. */
+/** A thread's messages other than changes. */
 type Utterance = Exclude<Item, Change>;
 type Handlers<U extends { readonly kind: string }> = {
   readonly [K in U['kind']]: (message: Extract<U, { readonly kind: K }>) => void;
@@ -60,7 +60,7 @@ const LEVELS: { readonly [S in BackendState]: LogLevel } = {
   failed: 'error',
 };
 
-/** What is said to those who ask a child without a thread. One that has not been started yet is what `/health` calls it. */
+/** The detail of the fault for commands to a child without a thread. A child that was never started is `connecting`, as in `/health`. */
 function absent(name: ChildName, life: Lifecycle): string {
   const { phase, detail } = life;
   const state = life === UNBORN ? 'connecting' : phase;
@@ -93,7 +93,7 @@ export class Child {
     this.#signal({ kind: 'start' });
   }
 
-  /** Fulfils when the child has stopped: true when it did so by itself, false when it had to be killed. */
+  /** Resolves when the child has stopped: true if it stopped by itself, false if it had to be killed. */
   stop(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#onStopped = () => resolve(!this.#late);
@@ -102,7 +102,7 @@ export class Child {
     });
   }
 
-  /** A child without a thread is not started again; one with a thread goes on until that ends. */
+  /** Prevents restarts: a child without a thread stays stopped, one with a thread runs until that ends. */
   stayDown(): void {
     this.#staysDown = true;
     if (this.#incarnation === undefined) this.#signal({ kind: 'stop' });
@@ -123,7 +123,7 @@ export class Child {
     this.#incarnation?.send({ kind: 'tell', ...batch });
   }
 
-  /** Whether anybody watches the meters may have changed; the next thread learns it when it is spawned. */
+  /** Call when `areLevelsWatched` may have changed; later threads get the value when they are spawned. */
   watchLevels(): void {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#around.areLevelsWatched() });
   }
@@ -136,12 +136,12 @@ export class Child {
     return this.#incarnation?.owesPong ?? false;
   }
 
-  /** True when the child was given more time. */
+  /** True if the child was given more time. */
   checkPong(policy: HeartbeatPolicy): boolean {
     return this.#incarnation?.checkPong(policy) ?? false;
   }
 
-  /** What a thread says that is not the child's any more is discarded. */
+  /** Discards the messages of an earlier or killed thread. */
   #receive(from: Incarnation, items: FromActor): void {
     if (from !== this.#incarnation || from.killed) return;
     if (from.admits(items.length, this.#around.clock.monotonic())) this.#deliver(items);
@@ -156,7 +156,7 @@ export class Child {
       this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
     }
     this.#signal({ kind: 'ended', how: death.reason, at: this.#around.clock.monotonic() }, death.stack);
-    // Behind the change of health: whoever hears of the fault and looks finds the reason.
+    // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
     this.#asks.settleAll(failure('unavailable', absent(this.name, this.#life)));
     this.#around.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
@@ -167,7 +167,7 @@ export class Child {
     this.#asks.settle(id, failure('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
   }
 
-  /** In the order in which it was said: changes are with the listener before the answer or the status behind them. */
+  /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
   #deliver(items: FromActor): void {
     let changes: Change[] = [];
     const flush = (): void => {
@@ -201,7 +201,7 @@ export class Child {
     ask: (asked) => this.#askFor(asked),
   };
 
-  /** The reply is for the thread that asked, and for no later one. */
+  /** The reply goes only to the thread that asked, not to a later one. */
   #askFor({ id, ...request }: Extract<Utterance, { readonly kind: 'ask' }>): void {
     const asking = this.#incarnation;
     this.#around.listener

@@ -1,5 +1,5 @@
-// One thread of one child, from its start to its end: its messages, what it may say in a second, its heartbeat, and the way to
-// kill it. It does not know whether there was one before or will be one after.
+// One thread of one child, from start to end: its messages, their rate limit, its heartbeat, and how it is killed.
+// It does not know about earlier or later threads of the child.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../clock.js';
@@ -14,31 +14,31 @@ import {
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
-  /** Between pings, and the age at which a thread gets its first one: loading is no reason for suspicion. */
+  /** Interval of pings, and the minimum age of a thread for its first one, because loading a module may block the loop. */
   readonly everyMs: number;
   readonly pongWithinMs: number;
-  /** One that hardly runs gets a ping at each so manieth time only. */
+  /** Idle threads are pinged only every `idleBeats` beats. */
   readonly idleBeats: number;
 }
 
-/** Each ping wakes a thread, and its pong the main one: seven wake-ups a minute with four threads that are all at rest. */
+/** Each ping wakes a thread, and its pong the main thread: seven wake-ups a minute with four idle threads. */
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
-/** A thread that hangs is busy: what uses less of its time since the last beat has hung for a third of a second at most. */
+/** A hung thread is busy. A thread below this utilization since the last beat has hung for a third of a second at most. */
 const IDLE_UTILIZATION = 0.01;
 
-/** Not exactly 1: reading the clocks costs a little, and the loop may have idled just behind the ping. */
+/** Less than 1, because reading the clocks takes some time, and the loop may have idled just after the ping. */
 const BUSY_UTILIZATION = 0.95;
 
-/** Batches that follow each other this closely are a storm, in ms. */
+/** Batches with less than this between them are a storm. */
 const STORM_MS = 2;
 
-/** More than an actor says at its end; a thread that said more had lost its mind before. */
+/** More than an actor sends at its end; a thread that sent more was already faulty. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * What one thread may say in a second: its messages queue in the main thread's memory, where nothing else limits them. An audio storm of
- * 1000 changes a second is far below; a thread that loops over `publish` reaches it within the second.
+ * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits them. An audio storm of
+ * 1000 changes a second is far below; a thread that calls `publish` in a loop reaches it within the second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -47,7 +47,7 @@ export interface IncarnationOptions {
   readonly entry: string;
   readonly settings: unknown;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Takes in what was said at one time, or in one storm. */
+  /** Receives one batch, or all items of one storm. */
   readonly onBatch: (items: FromActor) => void;
   readonly onEnded: (death: Death) => void;
 }
@@ -55,7 +55,7 @@ export interface IncarnationOptions {
 /** A ping that has no pong yet. */
 interface AwaitedPong {
   readonly id: number;
-  /** How often the pong was found missing. */
+  /** How often the pong was missing when it was due. */
   readonly missed: number;
 }
 
@@ -66,7 +66,7 @@ export class Incarnation {
   readonly #thread: Thread;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
-  /** What came in a storm, and has not been told. */
+  /** Items of a storm that were not delivered yet. */
   #held: Item[] = [];
   #toldAt = Number.NEGATIVE_INFINITY;
   readonly #said = new RateLimit(ITEMS_PER_SECOND_MAX);
@@ -83,7 +83,7 @@ export class Incarnation {
     this.#onBatch = onBatch;
     this.#rawPort = here;
     this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
-    // Its end is told by the thread, not by the port: the port may close first.
+    // The thread reports the end, not the port, because the port may close first.
     this.#port.listen(
       (items) => this.#take(items),
       () => undefined,
@@ -97,8 +97,8 @@ export class Incarnation {
   }
 
   /**
-   * Tells at once what comes after a pause. In a storm all that comes in one turn of the loop is told at its end, as one: Node takes in up to
-   * 1000 messages before it looks at a socket, and on a starved machine a request waited for 4 s (measured).
+   * Delivers at once after a pause. In a storm, all items of one turn of the loop are delivered together at its end: Node reads up to
+   * 1000 messages before it polls the sockets, and on a starved machine a request waited for 4 s (measured).
    */
   #take(items: FromActor): void {
     const isStorm = this.#clock.monotonic() - this.#toldAt < STORM_MS;
@@ -126,7 +126,7 @@ export class Incarnation {
     this.#toldAt = this.#clock.monotonic();
   }
 
-  /** Nothing that a killed thread said counts any more: it was killed because it cannot be trusted. */
+  /** Messages of a killed thread are ignored: it was killed because it cannot be trusted. */
   kill(reason: string): void {
     this.#killed = true;
     this.#thread.kill(reason);
@@ -136,12 +136,12 @@ export class Incarnation {
     return this.#killed;
   }
 
-  /** Takes note of `count` items; false when the thread floods. */
+  /** Counts `count` items; false if the thread exceeds its limit. */
   admits(count: number, now: number): boolean {
     return this.#said.admits(now, count);
   }
 
-  /** Pings unless the thread is too young, at rest, or owes a pong already; true when it was pinged. */
+  /** Pings unless the thread is too young, idle, or has a ping open; true if it was pinged. */
   ping(now: number, policy: HeartbeatPolicy): boolean {
     if (this.#awaited !== undefined || this.#killed || now - this.#bornAt < policy.everyMs) return false;
     this.#beats += 1;
@@ -163,7 +163,7 @@ export class Incarnation {
     return this.#awaited !== undefined;
   }
 
-  /** To be called when the pong is due: kills the thread, or gives it more time (true). */
+  /** Call when the pong is due: kills the thread, or gives it more time (true). */
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#awaited === undefined) return false;
     const { id, missed } = this.#awaited;
@@ -179,8 +179,8 @@ export class Incarnation {
   }
 
   /**
-   * Closes the mailbox and answers with what lay in it: why a thread died, and what it did before, is said last, and Node
-   * promises no order between a port's messages and the end of the thread that sent them.
+   * Closes the port and returns its unread messages: a thread's last messages explain its death, and Node does not guarantee that they
+   * arrive before the end of the thread.
    */
   close(): FromActor[] {
     const last = [this.#takeHeld()].filter((held) => held.length > 0 && !this.#killed);
@@ -194,23 +194,23 @@ export class Incarnation {
   }
 }
 
-/** `utilization`: of the event loop since the last beat, or undefined for a task that never got a thread; `beats`: since the last ping. */
+/** `utilization`: of the event loop since the last beat; undefined for a task that never got a thread. `beats`: since the last ping. */
 export function isPinged(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
   return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
 }
 
 export type PongVerdict =
   | { readonly kind: 'wait' }
-  /** The thread is to be killed, for this reason. */
+  /** The thread must be killed, for this reason. */
   | { readonly kind: 'kill'; readonly reason: string };
 
 /**
- * What is to become of a thread whose pong did not come in time. `utilization` is that of its event loop since the ping or the last
+ * Decides about a thread whose pong is late. `utilization` is that of its event loop since the ping or the last
  * verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier verdicts on the same ping.
  *
- * A busy loop is hung. An idle loop without an answer has another explanation that is not the actor's fault: the whole
- * process was frozen, or the main thread was, and the pong lies unread. So it gets the same time once more; after that
- * its mailbox is broken, and a thread that nobody can stop or ask is as dead as a hung one.
+ * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the main thread was
+ * suspended, and the pong is still unread. So it gets the same time once more. After that its port is broken, and a thread that
+ * cannot be stopped or asked is as useless as a hung one.
  */
 export function pongVerdict(
   utilization: number | undefined,

@@ -1,6 +1,5 @@
-// A child's life as a state machine: one state, one closed set of signals, what is to be done at each step, when a dead one is
-// started again, and what clients are told (docs/http-api.md, "Backends that are away"). Pure: it starts no thread and sets no timer, it
-// only says so.
+// A child's life as a state machine: the effects of each signal, when a dead child is restarted, and the health that clients see
+// (docs/http-api.md, "Backends that are away"). Pure: it returns effects, and starts no thread and no timer.
 
 import type { BackendHealth, BackendState } from '../protocol/actor/backends.js';
 
@@ -12,21 +11,21 @@ export interface Lifecycle {
   readonly restarts: number;
   /** Times of recent deaths, oldest first. */
   readonly deaths: readonly number[];
-  /** Why it is not up, in words fit for `/health`. */
+  /** The reason why it is not up, for `/health`. */
   readonly detail?: string;
 }
 
 export type LifeSignal =
   | { readonly kind: 'start' }
-  /** The actor's own word on its peer. */
+  /** The actor's report about its peer. */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
-  /** The thread has gone; `at` is on the monotonic clock. */
+  /** The thread has ended; `at` is on the monotonic clock. */
   | { readonly kind: 'ended'; readonly how: string; readonly at: number }
-  /** The child's one timer fired. */
+  /** The child's only timer has fired. */
   | { readonly kind: 'due' }
   | { readonly kind: 'stop' };
 
-/** A new phase silences the child's timer, so only setting it is an effect. */
+/** There is no effect to cancel the timer: every change of phase does. */
 export type LifeEffect =
   | { readonly kind: 'spawn' }
   | { readonly kind: 'set timer'; readonly ms: number }
@@ -83,7 +82,7 @@ const late = (life: Lifecycle): LifeStep => ({ next: life, effects: [{ kind: 'ki
 const RUNNING: PhaseRow = { status: heard, ended: died, stop: askToStop };
 const WAITING: PhaseRow = { due: spawn, stop: gone };
 
-/** What is not in the table changes nothing: a status in `stopping`, a second `start`, a second `stop`. */
+/** Signals without an entry change nothing: a status in `stopping`, a second `start`, a second `stop`. */
 const TABLE: { readonly [P in Phase]: PhaseRow } = {
   stopped: { start: spawn },
   starting: RUNNING,
@@ -103,17 +102,17 @@ export function nextLife<K extends LifeSignal['kind']>(
   return handler ? handler(life, signal, policy) : { next: life, effects: [] };
 }
 
-/** Policy as data; times in ms. */
+/** Times in ms. */
 export interface RestartPolicy {
   /** The wait after the first, second, ... death within the window. One death more than there are waits is too many. */
   readonly waitsMs: readonly number[];
-  /** Deaths longer ago than this are forgotten. */
+  /** Older deaths are ignored. */
   readonly windowMs: number;
-  /** How long a child rests that died too often. */
+  /** The pause of a child that died too often. */
   readonly restMs: number;
 }
 
-/** At once, then backed off; the sixth death within 60 s is one more than 5. No jitter: nobody restarts in step with us. */
+/** At once, then with back-off; the sixth death within 60 s is too many. No jitter: nothing else restarts at the same time. */
 export const RESTARTS: RestartPolicy = {
   waitsMs: [0, 250, 500, 1000, 2000],
   windowMs: 60_000,
@@ -122,13 +121,13 @@ export const RESTARTS: RestartPolicy = {
 
 export interface Restart {
   readonly verdict: 'restarting' | 'failed';
-  /** From now until the next start. */
+  /** From now to the next start. */
   readonly waitMs: number;
-  /** The deaths that still count, oldest first; never more than one above the number of waits. */
+  /** The deaths within the window, oldest first; at most one more than there are waits. */
   readonly deaths: readonly number[];
 }
 
-/** `deaths` are the times of earlier deaths on the clock of `now`, oldest first; this death is not among them. */
+/** `deaths` are the times of earlier deaths on the clock of `now`, oldest first, without this death. */
 export function afterDeath(deaths: readonly number[], now: number, policy: RestartPolicy): Restart {
   const recent = [...deaths.filter((at) => now - at < policy.windowMs), now];
   const waitMs = policy.waitsMs[recent.length - 1];
@@ -138,9 +137,9 @@ export function afterDeath(deaths: readonly number[], now: number, policy: Resta
 
 type StateOf = (life: Lifecycle) => BackendState | undefined;
 
-/** A child that is being stopped reports nothing any more: its last word stands. */
+/** A child that is being stopped keeps the state that it reported last. */
 const STATES: { readonly [P in Phase]: StateOf } = {
-  // A new thread after a death has not proven itself before it speaks.
+  // After a death, a new thread is `restarting` until its first report.
   starting: ({ restarts }) => (restarts === 0 ? 'connecting' : 'restarting'),
   connecting: () => 'connecting',
   up: () => 'up',
@@ -150,7 +149,7 @@ const STATES: { readonly [P in Phase]: StateOf } = {
   stopped: () => undefined,
 };
 
-/** The health after a step; the very object `before` when nothing that is reported changed. `date` is ms since the epoch. */
+/** The health after a step; the same object `before` if nothing in it has changed. `date` is ms since the epoch. */
 export function healthAfter(
   before: BackendHealth | undefined,
   life: Lifecycle,

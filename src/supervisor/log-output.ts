@@ -1,5 +1,5 @@
-// Where log lines go: standard output, written at once, and never waited for. A full disk or a reader that stands still
-// costs lines, not the service: pino's own destination would try again for ever, on the main thread (measured).
+// Writes log lines to standard output at once, and never waits. With a full disk or a blocked reader it loses lines but does not
+// stop the service: pino's own destination would retry for ever on the main thread (measured).
 
 import { Buffer } from 'node:buffer';
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { Socket } from 'node:net';
 
 export const STDOUT = 1;
 
-/** Writes to a file descriptor; throws what writeSync(2) throws. Answers how many bytes were taken, which may be fewer. */
+/** Writes to a file descriptor; throws like writeSync(2). Returns the number of bytes written, which may be fewer. */
 export type WriteBytes = (bytes: Uint8Array) => number;
 
-/** The output of a process: files never block, what could is made not to. A terminal that is halted (^S) still holds up the service. */
+/** Files never block; sockets and pipes are made non-blocking. A terminal that is stopped (^S) still blocks the service. */
 export function standardOutput(): WriteBytes {
   const kind = kindOfOutput();
   if (kind?.isSocket()) stopBlocking();
@@ -22,14 +22,14 @@ function kindOfOutput(): Stats | undefined {
   try {
     return fstatSync(STDOUT);
   } catch {
-    // No standard output: each line will be lost and counted.
+    // Without standard output each line is lost and counted.
     return undefined;
   }
 }
 
 /**
- * A stream socket is journald's, which may stand still. Wrapping it is how Node makes one non-blocking; the wrapper lives as
- * long as the process. Node cannot wrap other kinds of socket, and they are left as they are.
+ * A stream socket is journald's, which may stop reading. Node makes a socket non-blocking by wrapping it; the wrapper lives as
+ * long as the process. Node cannot wrap other kinds of socket; they stay blocking.
  */
 function stopBlocking(): void {
   try {
@@ -39,25 +39,25 @@ function stopBlocking(): void {
   }
 }
 
-/** A pipe opened anew, without blocking: the flag belongs to the open file, and whoever shares the original must not be surprised. */
+/** Opens the pipe again without blocking: the flag belongs to the open file, which other processes may share. */
 function reopened(): number | undefined {
   try {
     return openSync(`/proc/self/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // No /proc: the original is as good as it gets.
+    // Without /proc the original must do.
     return undefined;
   }
 }
 
-/** Lines that could not be written are counted, and the count is written as soon as there is room again. */
+/** Counts lines that could not be written, and writes the count as soon as there is room again. */
 export class LogOutput {
   readonly #write: WriteBytes;
   readonly #shape: (line: string) => string;
   #lost = 0;
-  /** What is still owed of a line that was taken in part. One line at most: until it is whole, others are lost. */
+  /** The unwritten rest of a line, at most of one: until it is written, other lines are lost. */
   #rest: Uint8Array = new Uint8Array();
 
-  /** Each line is written as `shape` makes it. */
+  /** `shape` converts each line before it is written. */
   constructor(write: WriteBytes, shape: (line: string) => string = (line) => line) {
     this.#write = write;
     this.#shape = shape;
@@ -71,7 +71,7 @@ export class LogOutput {
     if (!this.#take(line)) this.#lost += 1;
   }
 
-  /** True when the line has been written, or begun: what is missing of it comes before the next one. */
+  /** True if the line was written at least in part; the rest is written before the next line. */
   #take(line: string): boolean {
     try {
       if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#write(this.#rest));

@@ -1,5 +1,5 @@
-// The log: one JSON object per line on standard output, which journald keeps; on a terminal, lines for people. The only file
-// that knows pino.
+// The log: one JSON object per line on standard output, which journald stores; on a terminal, lines for people.
+// The only file that knows pino.
 
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
@@ -23,24 +23,24 @@ const LEVEL_COLUMNS = 5;
 const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
-/** What the rest of the program sees of the log. Fields are flat: no object can carry a secret in by accident. */
+/** The log as the rest of the program sees it. Fields are flat, so that no object can bring in a secret by accident. */
 export interface Logger {
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-/** docs/security.md, "What the daemon defends": the log never holds the cookie. No code logs it; this is for the day when some does. */
+/** docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake. */
 const REDACTED = ['cookie'];
 
-/** Where lines go; standard output unless a test listens. */
+/** The destination of lines: standard output except in tests. */
 export interface LogSink {
   write(line: string): void;
 }
 
-/** Lines below `level` are dropped. Writing is synchronous: the line before a crash is the one that is needed, and lines are few. */
+/** Drops lines below `level`. Writing is synchronous, because the line before a crash is the one that is needed; lines are few. */
 export function createLogger(level: LogLevel, sink: LogSink = processOutput()): Logger {
   const options = {
     level,
-    // journald knows the process and the host.
+    // journald adds the process and the host.
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
@@ -53,9 +53,9 @@ export function createLogger(level: LogLevel, sink: LogSink = processOutput()): 
 }
 
 function processOutput(): LogOutput {
-  // Asked of the descriptor: process.stdout would wrap it in a stream that nothing else here needs.
+  // Uses the descriptor: process.stdout would wrap it in a stream that nothing else here needs.
   if (!isatty(STDOUT)) return new LogOutput(standardOutput());
-  // Node knows terminals by their names, and heeds NO_COLOR.
+  // Node knows the terminals' names, and respects NO_COLOR.
   const colours = process.stdout.hasColors();
   return new LogOutput(standardOutput(), (line) => terminalLine(line, colours));
 }
@@ -70,9 +70,9 @@ interface LogEntry {
 }
 
 /**
- * A line of the log for people at a terminal: one line, and those of a stack below it. `json` ends with its line feed. Not
- * pino-pretty: it is 53 kB and 19 packages for what these fields, which are flat, do not need, and it hands on what a stream's
- * name holds: an escape sequence would reach the terminal (measured, version 13).
+ * A log line for people at a terminal: one line, and below it those of a stack. `json` ends with its line feed. Not pino-pretty:
+ * it is 53 kB and 19 packages, which flat fields do not need, and it passes on an escape sequence in a stream's name to the terminal
+ * (measured, version 13).
  */
 export function terminalLine(json: string, colours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
@@ -90,7 +90,7 @@ export function terminalLine(json: string, colours: boolean): string {
   return `${[words.join(' ').trimEnd(), ...calls].join('\n')}\n`;
 }
 
-/** Of the place where the terminal is, to the millisecond. */
+/** The terminal's local time, with milliseconds. */
 function clockTime(time: string | undefined): string {
   if (time === undefined) return ' '.repeat(CLOCK_COLUMNS);
   const date = new Date(time);

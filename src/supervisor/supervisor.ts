@@ -1,5 +1,5 @@
-// The supervisor: starts the children one after another, listens for the heartbeat of all, and stops them in reverse order.
-// What becomes of one child is its own loop (child.ts); it knows no backend's business.
+// The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse order.
+// Each child handles its own events (child.ts). It does not know what a backend does.
 
 import { type Clock, systemClock, Timers } from '../clock.js';
 import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
@@ -17,28 +17,28 @@ import type { Logger } from './log.js';
 import type { Threads } from './threads.js';
 
 /**
- * Children start one after another: four threads that load at once on a slow core are all ready late. Measured on two cores,
- * the first one is ready after 125 ms instead of 163. One that says nothing keeps the next one waiting no longer than this: with a
- * tenth of a core the first one has not said a word after 300 ms, and the second one is not what the first answer waits for.
+ * Children start one after another: on a slow core, four threads that load at once are all ready late. Measured on two cores,
+ * the first one is ready after 125 ms instead of 163. This is the longest wait for a child that sends nothing: with a tenth of a core
+ * the first child has sent nothing after 300 ms, and the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** The directory, with a trailing slash, that the entries of the children are relative to. */
+  /** The directory, with a trailing slash, that the children's entries are relative to. */
   readonly root: URL;
   readonly logger: Logger;
   readonly children?: readonly ChildSpec[];
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
   readonly askWithinMs?: number;
-  /** Made before there are settings, so that the first thread has booted by then. */
+  /** Created before the settings are known, so that the first thread has booted by then. */
   readonly threads: Threads;
   readonly clock?: Clock;
 }
 
 export interface StopReport {
-  /** Those that did not stop within their deadline and were killed, in the order of stopping. */
+  /** Children that were killed because they did not stop in time, in the order of stopping. */
   readonly late: readonly ChildName[];
 }
 
@@ -61,7 +61,7 @@ export class Supervisor implements Backends, Bridges {
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
   }
 
-  /** Starts the enabled children in order; `listener` hears of each as it starts. To be called once. */
+  /** Starts the enabled children in order and reports to `listener`. Call it once. */
   start(listener: ChildListener): void {
     const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
     const { children = CHILDREN, askWithinMs = ASK_DEADLINE_MS } = this.#options;
@@ -76,7 +76,7 @@ export class Supervisor implements Backends, Bridges {
     this.#unstarted = [...this.#children.values()];
     this.#startNext();
     if (this.#children.size > 0) this.#armBeat();
-    // The first child has taken it, or it is nobody's.
+    // The first child has taken the preloaded thread, or nobody will.
     void threads.endPreloaded();
   }
 
@@ -96,8 +96,8 @@ export class Supervisor implements Backends, Bridges {
   }
 
   /**
-   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: also a thread that is late has
-   * gone. Never rejects, and never fulfils while one is stuck.
+   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late threads have ended too.
+   * Never rejects, and does not resolve while a thread is stuck.
    */
   stop(): Promise<StopReport> {
     this.#stopped ??= this.#stopAll();
@@ -109,7 +109,7 @@ export class Supervisor implements Backends, Bridges {
     this.#timers.cancelAll();
     const late: ChildName[] = [];
     const children = [...this.#children.values()].reverse();
-    // First: while one is waited for, no other may come back to life.
+    // Before the loop, so that no child restarts while another one is stopping.
     for (const child of children) child.stayDown();
     for (const child of children) {
       if (!(await child.stop())) late.push(child.name);
@@ -128,7 +128,7 @@ export class Supervisor implements Backends, Bridges {
     this.#starting.start();
   }
 
-  /** A child has said something, or has ended. */
+  /** A child has sent a message or has ended. */
   #onSign(child: Child): void {
     this.#disarmPongDue();
     if (this.#starting === child) this.#startNext();
@@ -140,7 +140,7 @@ export class Supervisor implements Backends, Bridges {
 
   #beat(): void {
     this.#armBeat();
-    // One round at a time: a second one would put off the deadline of the first.
+    // Only one round at a time: a second one would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
     const pinged = [...this.#children.values()].filter((child) => child.ping(this.#heartbeat));
     if (pinged.length > 0) this.#armPongDue();
@@ -153,7 +153,7 @@ export class Supervisor implements Backends, Bridges {
     });
   }
 
-  /** All pongs are in: the deadline is not waited for, which saves a wake-up per beat. */
+  /** Cancels the deadline when all pongs have arrived, which saves a wake-up per beat. */
   #disarmPongDue(): void {
     if (!this.#timers.has('pongs')) return;
     for (const child of this.#children.values()) if (child.owesPong) return;

@@ -1,5 +1,5 @@
-// Threads for actors, from piscina: a pool for each thread, one endless task in it, one actor in a thread's life; and why a
-// thread ended. The only file that knows piscina; it decides nothing about restarts.
+// Threads for actors, from piscina: one pool per thread, with one endless task that runs one actor; and why a thread ended.
+// The only file that knows piscina; it does not decide about restarts.
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -12,11 +12,11 @@ export interface Death {
   readonly stack?: string;
 }
 
-/** An actor's `run()` resolved although nobody asked it to stop. */
+/** An actor's `run()` resolved although it was not asked to stop. */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_CHARS_MAX = 200;
-/** Of piscina 5.3 (measured). */
+/** The text of piscina 5.3 (measured). */
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 export interface HeapLimits {
@@ -25,41 +25,41 @@ export interface HeapLimits {
 }
 
 /**
- * A guard against a leak, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record some kB, so 64 MB
- * is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its own heap: Buffers lie outside (300 MB of them were seen
- * under a limit of 32 MB), so every actor bounds its own buffers.
+ * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few kB, so 64 MB
+ * is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its own heap without Buffers (300 MB of them
+ * were seen under a limit of 32 MB), so every actor bounds its own buffers.
  *
- * The young generation of a busy thread grows to 32 MB by V8's own measure, and nobody takes them back while it is at rest: they were half of
- * what a storm left behind. Three times a semi-space of 1 MB is what the unit's MemoryMax= makes of it; a storm and a change cost as much
- * CPU with it as with 16 MB (measured).
+ * Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it at rest: that was half of the memory
+ * left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses itself under the unit's MemoryMax=; a storm and a change cost
+ * as much CPU with it as with 16 MB (measured).
  */
 export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
-/** A killed thread is gone within milliseconds, unless it is stuck in a system call, as on a network disk that hangs. */
+/** A killed thread ends within milliseconds, unless it is stuck in a system call, for instance on a network disk that hangs. */
 const GONE_WITHIN_MS = 250;
-/** Threads of one actor that are stuck. Each holds its memory, and what held up the last one will hold up the next. */
+/** Stuck threads per actor. Each keeps its memory, and the next would most likely be stuck for the same reason. */
 const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
-  /** Fulfils, and never rejects, once the task has ended and its thread has gone. */
+  /** Resolves, and never rejects, when the task and its thread have ended. */
   readonly ended: Promise<Death>;
-  /** Ends the thread wherever it is; its task then ends for `reason`. */
+  /** Ends the thread wherever it is; `reason` becomes the reason of its death. */
   kill(reason: string): void;
   /** Starts a measurement of the event loop. */
   measure(): void;
-  /** Utilisation of the event loop since `measure`, 0..1; undefined when the task has no thread yet. */
+  /** Utilization of the event loop since `measure`, 0..1; undefined if the task has no thread yet. */
   utilization(): number | undefined;
 }
 
 type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
 
 /**
- * A pool for one thread. A pool for all would cost as much (84.6 MB and 84.7, measured), but piscina 5.3 keeps a task whose
- * thread could not be made, gives it to whichever thread comes next, and throws out of the event loop on the way.
+ * A pool for one thread. A common pool costs as much (84.6 MB and 84.7, measured), but if a thread cannot be created, piscina 5.3
+ * keeps its task, gives it to the next thread, and throws an exception out of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<ActorTask<unknown> | undefined, void>;
-  /** A thread that dies before it takes its task settles no task (measured). */
+  /** A thread that dies before it takes its task does not settle the task (measured). */
   readonly #diedEarly: Promise<Death>;
 
   constructor(limits: HeapLimits) {
@@ -68,7 +68,7 @@ class Pool {
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Number.POSITIVE_INFINITY,
-      // Otherwise a thread between tasks waits in Atomics.wait and runs no timers.
+      // Otherwise an idle thread blocks in Atomics.wait and runs no timers.
       atomics: 'disabled',
       recordTiming: false,
       resourceLimits: limits,
@@ -78,12 +78,12 @@ class Pool {
     });
   }
 
-  /** Undefined when the system has refused the thread, and before the first task. */
+  /** Undefined if the system has refused the thread, and before the first task. */
   get worker(): Worker | undefined {
     return this.#pool.threads[0];
   }
 
-  /** Runs a function that the file `entry` exports. Never rejects: also a thread that cannot be had is a death. */
+  /** Runs a function that the file `entry` exports. Never rejects: a thread that cannot be created counts as a death too. */
   run(entry: string, name: string, task?: ActorTask<unknown>, signal?: AbortSignal): Promise<Death> {
     return Promise.race([this.#diedEarly, this.#settled(entry, name, task, signal)]);
   }
@@ -95,7 +95,7 @@ class Pool {
     signal: AbortSignal | undefined,
   ): Promise<Death> {
     try {
-      // The file goes to run() and not to the pool: with the pool, run() never settles when the module throws as it loads.
+      // The file name is given to run(): if the pool has it, run() never settles when the module throws while it loads.
       await this.#pool.run(task, {
         filename: entry,
         name,
@@ -109,7 +109,7 @@ class Pool {
   }
 }
 
-/** A thread that boots for `entry` before its task is known. `failed` fulfils if it dies before, and never otherwise. */
+/** A thread that boots for `entry` before its task is known. `failed` resolves only if it dies before that. */
 interface Preloaded {
   readonly entry: string;
   readonly pool: Pool;
@@ -119,11 +119,11 @@ interface Preloaded {
 export class Threads {
   readonly #limits: HeapLimits;
   readonly #clock: Clock;
-  /** Threads that run a task, or were to go; and whose they are. */
+  /** Threads that run a task or were asked to end, with the entries that they run. */
   readonly #living = new Map<Worker, string>();
-  /** Entry -> how many of its threads were to go and are still there long after. */
+  /** By entry: the number of its threads that are still there long after they were asked to end. */
   readonly #lingering = new Map<string, number>();
-  /** Their ends, which may never come. */
+  /** Their ends, which may never happen. */
   readonly #late = new Set<Promise<void>>();
   #preloaded: Preloaded | undefined;
 
@@ -132,24 +132,24 @@ export class Threads {
     this.#clock = clock;
   }
 
-  /** Whether a thread that was to go is still there. Node cannot end a process in which one is: it waits for it (measured). */
+  /** True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the thread (measured). */
   get stuck(): boolean {
     return this.#lingering.size > 0;
   }
 
-  /** Fulfils when none is: where many share the processor, a thread may only be late. */
+  /** Resolves when no thread is stuck: on a busy processor a thread may only be late. */
   async unstuck(): Promise<void> {
     await Promise.all(this.#late);
   }
 
   /**
-   * Boots a thread for the `run` of `entry` to come, and calls its `warmUp`. It boots on another core than whatever the caller
-   * does meanwhile: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
+   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller can work on another core: reading the
+   * configuration takes as long (16 ms of 87 until the first answer, measured).
    */
   preload(entry: string): void {
     const pool = new Pool(this.#limits);
     const warm = pool.run(entry, 'warmUp');
-    // piscina tells the end of a thread to the task that runs, not to those that wait for it (measured).
+    // piscina reports the end of a thread to the task that runs, not to tasks that wait for it (measured).
     const failed = new Promise<Death>((resolve) => {
       warm.then((death) => {
         if (death !== RETURNED) resolve(death);
@@ -158,7 +158,7 @@ export class Threads {
     this.#preloaded = { entry, pool, failed };
   }
 
-  /** Runs the default export of the file `entry` in a thread of its own. `task.port` moves there. Never throws. */
+  /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
     const lingering = this.#lingering.get(entry) ?? 0;
     if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} threads of before are still stuck`);
@@ -186,20 +186,20 @@ export class Threads {
     };
   }
 
-  /** Ends the thread that has booted ahead, unless a `run` has taken it. */
+  /** Ends the preloaded thread, unless a `run` has taken it. */
   async endPreloaded(): Promise<void> {
     const preloaded = this.#preloaded;
     this.#preloaded = undefined;
     if (preloaded !== undefined) await this.#gone(preloaded.entry, preloaded.pool.worker);
   }
 
-  /** Ends every thread, whatever it does. Fulfils when they have gone, or are known to be stuck. */
+  /** Ends every thread, whatever it does. Resolves when they have ended, or are known to be stuck. */
   async endAll(): Promise<void> {
     const living = [...this.#living].map(([worker, entry]) => this.#gone(entry, worker));
     await Promise.all([this.endPreloaded(), ...living]);
   }
 
-  /** One that was meant for another task is ended: what its module does must not be another one's trouble. */
+  /** A thread that was preloaded for another entry is ended, because its module may have had effects. */
   #takePreloaded(entry: string): Preloaded | undefined {
     const preloaded = this.#preloaded;
     if (preloaded?.entry !== entry) {
@@ -210,7 +210,7 @@ export class Threads {
     return preloaded;
   }
 
-  /** A task's end is not its thread's: a module that throws as it loads, or a `start` that throws, leaves the thread alive. */
+  /** The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive. */
   async #gone(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
     const gone = worker.terminate().then(() => this.#living.delete(worker));
@@ -230,7 +230,7 @@ export class Threads {
   }
 }
 
-/** A task that has ended before it began. */
+/** A task that could not start. */
 function noThread(reason: string): Thread {
   const nothing = () => undefined;
   return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
@@ -241,7 +241,7 @@ function firstLine(text: string): string {
   return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
 }
 
-/** `error` is anything: an actor may throw what it likes. */
+/** `error` may be anything that an actor throws. */
 export function deathOf(error: unknown): Death {
   if (!(error instanceof Error)) return { reason: firstLine(`threw ${String(error)}`) };
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };

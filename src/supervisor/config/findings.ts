@@ -1,7 +1,7 @@
-// What configuration has to say about itself: problems and warnings with the place that they came from, and which known key
-// somebody most likely meant. Pure; prints nothing.
+// Problems and warnings about the configuration, with their places in the files, and the known key that is nearest to an unknown one.
+// Pure; prints nothing.
 
-/** A location in a file; line and column count from 1, the column in UTF-16 units. */
+/** A place in a file; line and column count from 1, the column in UTF-16 units. */
 export interface Location {
   readonly file: string;
   readonly line: number;
@@ -14,47 +14,47 @@ interface Finding {
   readonly text: string;
 }
 
-/** Longest piece of a foreign text that is repeated in a message. */
+/** Limit for text from a file in a message. */
 const MAX_SHOWN_CHARS = 60;
 
-/** Longest piece of a key that is compared: no known key is longer, and the work is bounded. */
+/** Limit for the comparison of keys: no known key is longer, and the work stays bounded. */
 const MAX_COMPARED_CHARS = 32;
 
-/** A key of the same name in another section is less likely than a slip of this size. */
+/** A key in another section is less likely meant than a key of the same section with one more typing error. */
 const OTHER_SECTION_PENALTY = 1;
 
-// A message is one line of a terminal or of the journal: nothing from a file may break it or colour it.
+// A message is one line of a terminal or of the journal: text from a file must not break or colour it.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** `text` on one line, with anything unprintable as `\u{HEX}`. */
+/** `text` on one line; unprintable characters become `\u{HEX}`. */
 export function onOneLine(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The name and password of a URL (RFC 3986, section 3.2.1): a message ends in the journal. */
+/** Name and password in a URL (RFC 3986, section 3.2.1), which must not get into the journal. */
 const USER_INFORMATION = /\/\/\S*@/g;
 
-/** `text` in quotes, on one line, cut when long, without passwords. */
+/** `text` in quotes, on one line, shortened, without passwords. */
 export function quoted(text: string): string {
   const shown = text.replace(USER_INFORMATION, '//...@');
   const cut = shown.length > MAX_SHOWN_CHARS ? `${shown.slice(0, MAX_SHOWN_CHARS)}...` : shown;
   return onOneLine(JSON.stringify(cut));
 }
 
-/** The path of a key below `parent` ('' for the top). */
+/** The path of a key in `parent` ('' at the top). */
 export function keyPath(parent: string, name: string): string {
   const shown = /^[\w-]+$/.test(name) && name.length <= MAX_SHOWN_CHARS ? name : quoted(name);
   return parent === '' ? shown : `${parent}.${shown}`;
 }
 
-/** What a value is, for a message: `the text "abc"`, `8018`, `a list`. */
+/** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
 export function described(value: unknown): string {
   if (value === null) return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
   return typeof value === 'string' ? `the text ${quoted(value)}` : String(value);
 }
 
-/** Collects what is found. `key` is the dotted path as the administrator spelled it. */
+/** Collects problems and warnings. `key` is the dotted path as it is written in the file. */
 export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
@@ -72,13 +72,13 @@ export class Findings {
   }
 
   /**
-   * Lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"), in the order of `files` and of the text in each.
+   * Lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"), in the order of `files`, then by line and column.
    */
   problems(files: readonly string[]): string[] {
     return linesOf(this.#problems, files);
   }
 
-  /** As `problems`. */
+  /** Like `problems`. */
   warnings(files: readonly string[]): string[] {
     return linesOf(this.#warnings, files);
   }
@@ -92,7 +92,7 @@ function linesOf(findings: readonly Finding[], files: readonly string[]): string
     .map(({ at, key, text }) => onOneLine(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`));
 }
 
-/** Edits between two words, upper and lower case alike: insert, delete, replace, or swap two neighbours (optimal string alignment). */
+/** Case-insensitive number of edits between two words: insert, delete, replace, or swap two neighbours (optimal string alignment). */
 export function editDistance(one: string, other: string): number {
   const a = one.slice(0, MAX_COMPARED_CHARS).toLowerCase();
   const b = other.slice(0, MAX_COMPARED_CHARS).toLowerCase();
@@ -118,8 +118,8 @@ function at(row: readonly number[], column: number): number {
 }
 
 /**
- * The path in `known` whose last word is nearest to that of `path`. Of equals the one that shares more of the way
- * wins, then the earlier. `known` must not be empty.
+ * The path in `known` whose last word is nearest to that of `path`. Among equals the one with more sections in common wins, then the
+ * first. `known` must not be empty.
  */
 export function nearestKey(path: readonly string[], known: readonly string[]): string {
   let best = '';

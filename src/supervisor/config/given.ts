@@ -1,13 +1,12 @@
-// A value that a file gives: plain, and with the place and the key that it has there. Pure.
+// A value from a file, with its place and its key there. Pure.
 
 import { keyPath, type Location } from './findings.js';
 
-/** The names and numbers that lead to a value from the top of its file. */
+/** The keys and indexes from the top of the file to a value. */
 export type Path = readonly (string | number)[];
 
-/** The file that values come from. */
 interface Source {
-  /** Where the value at `path` stands, or its key. */
+  /** The place of the value at `path`, or of its key. */
   place(path: Path, part: 'key' | 'value'): Location;
 }
 
@@ -19,7 +18,7 @@ export class Given {
   readonly value: unknown;
   readonly #source: Source;
   readonly #path: Path;
-  /** The map of a lower file that this one is laid over. */
+  /** The map of a lower file that this one overrides. */
   readonly #below: Given | undefined;
 
   constructor(value: unknown, source: Source, path: Path = [], below?: Given) {
@@ -29,7 +28,7 @@ export class Given {
     this.#below = below;
   }
 
-  /** Maps merge, name by name; anything else replaces what is below. */
+  /** Maps are merged by name; any other value replaces the lower one. */
   over(below: Given | undefined): Given {
     if (!isPlainMap(this.value) || below === undefined || !isPlainMap(below.value)) return this;
     return new Given(this.value, this.#source, this.#path, below);
@@ -39,12 +38,12 @@ export class Given {
     return this.#source.place(this.#path, 'value');
   }
 
-  /** Where its key stands. */
+  /** The place of its key. */
   get keyAt(): Location {
     return this.#source.place(this.#path, 'key');
   }
 
-  /** Its dotted path, as the administrator spelled it; '' at the top. */
+  /** Its dotted path as it is written in the file; '' at the top. */
   get key(): string {
     return this.#path.reduce<string>(
       (parent, step) => (typeof step === 'number' ? `${parent}[${step}]` : keyPath(parent, step)),
@@ -52,7 +51,7 @@ export class Given {
     );
   }
 
-  /** What it holds by names; nothing if it is no map. */
+  /** Its entries; none if it is not a map. */
   get entries(): readonly (readonly [string, Given])[] {
     if (!isPlainMap(this.value)) return [];
     const entries = new Map(this.#below?.entries);
@@ -61,7 +60,7 @@ export class Given {
     return [...entries];
   }
 
-  /** What it lists; undefined if it is no list. */
+  /** Its items; undefined if it is not a list. */
   get items(): readonly Given[] | undefined {
     if (!Array.isArray(this.value)) return undefined;
     return this.value.map((value: unknown, index) => this.#inner(index, value));

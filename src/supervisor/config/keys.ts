@@ -1,5 +1,5 @@
-// Every key of the configuration as one table in the shape of the file: default and reader. It drives the walk, the hints for
-// unknown keys and the effective configuration. What each key means stands in docs/configuration.md and in packaging/config.example.yaml.
+// All keys of the configuration as one table in the shape of the file: default and reader. The walk over files, the hints for
+// unknown keys and the effective configuration use it. docs/configuration.md and packaging/config.example.yaml explain the keys.
 // Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
@@ -33,24 +33,24 @@ import {
   userName,
 } from './texts.js';
 
-/** What the defaults, the paths and the place of the configuration depend on. */
+/** The inputs for defaults, paths and the place of the configuration. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Home directory; '' when there is none. */
+  /** Home directory; '' if there is none. */
   readonly home: string;
   readonly hostname: string;
   readonly uid: number;
-  /** What is wrong with a file that holds a secret; undefined: nothing. Without it none is looked at. */
+  /** The fault of a file that holds a secret; undefined if there is none. Without this function such files are not checked. */
   readonly secretFault?: ((path: string) => string | undefined) | undefined;
 }
 
-/** One key, whose value is a `T`; `D` is `T`, or includes `undefined` where a key has no default. */
+/** One key with a value of type `T`. `D` is the type of its default: `T`, or with `undefined` if it has none. */
 export interface KeyRow<T, D = T> {
   readonly byDefault: (environment: Environment) => D;
   readonly read: ValueReader<T>;
 }
 
-/** A section's keys and inner sections, by their names. */
+/** A section's keys and subsections by name. */
 export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
@@ -150,10 +150,10 @@ type ValuesIn<T> = {
     : ValuesIn<T[K]>;
 };
 
-/** The value of each key, plain and complete, in the shape of the file. */
+/** The complete values of all keys, in the shape of the file. */
 export type KeyValues = ValuesIn<typeof KEYS>;
 
-/** Other names of whole sections, accepted for the sake of configurations that exist. */
+/** Other names of whole sections, accepted for existing configurations. */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
   ['service_manager', 'systemd'],
   ['sound_server', 'pulseaudio'],
@@ -165,7 +165,7 @@ export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
   return typeof row['read'] === 'function';
 }
 
-/** Dotted paths of all keys and sections below a table, each section before what is in it. */
+/** Dotted paths of all keys and sections in a table; each section comes before its content. */
 export function pathsIn(table: KeyTable, path = ''): readonly string[] {
   return Object.entries(table).flatMap(([name, row]) => {
     const inner = path === '' ? name : `${path}.${name}`;
@@ -173,7 +173,7 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
   });
 }
 
-/** What the parts of the service receive: in the settings every backend's part has the backend's name. */
+/** The settings for the parts of the service, where each backend's section has the backend's name. */
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
@@ -185,17 +185,17 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   };
 }
 
-/** Undefined when there is neither a home nor an XDG variable to find it by. */
+/** Undefined if there is neither a home nor an XDG variable. */
 export function configDirectory({ env, home }: Environment): string | undefined {
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? below(home, '.config');
 }
 
-/** Without a home nothing outlives a reboot; the run's state then lies beside the socket. */
+/** Without a home nothing survives a reboot, so the state file is placed beside the socket. */
 function stateDirectory({ env, home, uid }: Environment): string {
   return xdgDirectory(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtimeDirectory(env, uid);
 }
 
-/** The beginning of a text, so long that it has no more than `max` bytes and breaks no character. */
+/** The first `max` bytes of a text at most, without a broken character. */
 function cut(value: string, max: number): string {
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }

@@ -1,6 +1,6 @@
-// Loads the configuration: finds its files, reads them, and answers with settings or with everything that is wrong (docs/configuration.md,
-// "Where files are looked for"). What the texts mean is resolve.ts's. Files are read synchronously: it happens once, before anything else,
-// and a first asynchronous call would start libuv's threads.
+// Finds and reads the configuration's files, and returns settings or all problems (docs/configuration.md,
+// "Where files are looked for"). resolve.ts interprets the texts. Files are read synchronously: this happens once, before anything
+// else, and a first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import {
@@ -22,30 +22,30 @@ import { type ConfigFile, type Resolved, resolve } from './resolve.js';
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/** Largest configuration file. It also bounds what parsing one costs: 64 KiB of brackets take about a second and 60 MB. */
+/** Limit for a file. It also limits the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Most files in one conf.d. */
+/** Limit for one conf.d. */
 const MAX_DROP_INS = 256;
 
-/** Of a file's mode: its group and all others. */
+/** The bits of a file's mode for its group and all others. */
 const READ_BY_OTHERS = 0o044;
 const CHUNK_BYTES = 16 * 1024;
 
 export interface LoadRequest extends Environment {
-  /** The argument of `--config`: exactly this file. */
+  /** The argument of `--config`: only this file is read. */
   readonly configPath?: string | undefined;
-  /** Stands in for `/etc/tonearm/config.yaml`. */
+  /** Used in place of `/etc/tonearm/config.yaml`. */
   readonly systemConfig?: string;
 }
 
-/** `source` is the main file that was loaded; without one the defaults hold. */
+/** `source` is the main file that was read; undefined if there is none and the defaults apply. */
 export type Loaded = Resolved & { readonly source?: string };
 
-/** A file, or the line that says why it cannot be had. */
+/** A file, or the message why it cannot be read. */
 type FileRead = ConfigFile | { readonly problem: string };
 
-/** Never rejects over what the files hold or whether they can be read. */
+/** Does not reject because of a file's content or because it cannot be read. */
 export async function loadSettings(request: LoadRequest): Promise<Loaded> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
@@ -67,7 +67,7 @@ function refused(problems: readonly string[]): Loaded {
   return { ok: false, problems, warnings: [] };
 }
 
-/** The first that exists; one that exists but cannot be read is a problem, not a miss. */
+/** The first file that exists. One that exists but cannot be read is a problem and is not skipped. */
 function firstConfig(candidates: readonly string[]): FileRead | undefined {
   for (const path of candidates) {
     const read = readConfig(path);
@@ -76,13 +76,13 @@ function firstConfig(candidates: readonly string[]): FileRead | undefined {
   return undefined;
 }
 
-/** The files of a conf.d, in name order. */
+/** The files of a conf.d, by name. */
 function dropIns(folder: string): readonly FileRead[] {
   try {
     const names = readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
     if (names.length > MAX_DROP_INS)
       return [{ problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) }];
-    // Listed, and perhaps gone by now.
+    // A file may have been deleted since it was listed.
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
   } catch (error) {
     const code = systemCodeOf(error);
@@ -91,7 +91,7 @@ function dropIns(folder: string): readonly FileRead[] {
   }
 }
 
-/** Undefined when there is none. */
+/** Undefined if there is no such file. */
 function readConfig(path: string): FileRead | undefined {
   const unreadable = (text: string, line?: number) => ({ problem: problemAt(path, text, line) });
   let bytes: Buffer | string;
@@ -109,8 +109,8 @@ function readConfig(path: string): FileRead | undefined {
 }
 
 /**
- * Of a path that does not exist: whether it, or a directory on its way, is a link to what is not there, such as a disk that is
- * not mounted. Whoever made it does not mean the defaults.
+ * For a path that does not exist: true if it, or a directory on its way, is a dangling link, for instance to a disk that is not
+ * mounted. Such a link shows that a configuration was intended, so the defaults must not be used.
  */
 function leadsNowhere(path: string): boolean {
   const entry = lstatSync(path, { throwIfNoEntry: false });
@@ -119,14 +119,14 @@ function leadsNowhere(path: string): boolean {
 }
 
 /**
- * Up to one byte more than is allowed, or what is wrong with the file. Not blocking: a FIFO without a writer must not hold up
- * the start, nor pass for an empty file.
+ * Reads up to one byte more than allowed, or returns what is wrong with the file. Non-blocking: a FIFO without a writer must neither
+ * block the start nor count as an empty file.
  */
 function readBounded(path: string): Buffer | string {
   const handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(handle);
-    // A device stays what it is: /dev/null says nothing, by itself or as a link that masks a file of conf.d.
+    // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfEntry(stats)}`;
     const chunks: Buffer[] = [];
     let size = 0;
@@ -143,7 +143,7 @@ function readBounded(path: string): Buffer | string {
   }
 }
 
-/** What is wrong with a file that holds a secret: it must be there, and readable by nobody else. */
+/** The fault of a file that holds a secret: it must exist, and nobody else may read it. */
 function secretFault(path: string): string | undefined {
   try {
     const stats = statSync(path);
@@ -160,7 +160,7 @@ function kindOfEntry(stats: Stats): string {
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
 
-/** The line, from 1, that holds the first byte sequence that is not UTF-8. */
+/** The line, from 1, with the first byte sequence that is not UTF-8. */
 function firstForeignLine(bytes: Buffer): number {
   let line = 1;
   let start = 0;
@@ -172,7 +172,7 @@ function firstForeignLine(bytes: Buffer): number {
   return line;
 }
 
-/** What people see for the errors that a path can meet; any other is told by its code. */
+/** Messages for the errors that a path can cause; any other error is shown by its code. */
 const FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EAGAIN: 'it has no data yet',
@@ -198,7 +198,7 @@ function problemAt(path: string, text: string, line?: number): string {
   return `${onOneLine(place)}: ${text}`;
 }
 
-/** The code of a system error; anything else is thrown on, as a bug. */
+/** The code of a system error; anything else is a bug and is thrown again. */
 function systemCodeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;

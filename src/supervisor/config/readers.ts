@@ -1,18 +1,18 @@
-// How each kind of value is read: it is checked, made what it means, or reported with its place. Pure.
+// The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
 import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
 import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
 import { type Given, isPlainMap } from './given.js';
 import { outputLabel, type TextCheck, unitName } from './texts.js';
 
-/** What a reader knows besides the value. */
+/** The inputs of a reader besides the value. */
 export interface ReadingContext {
-  /** Home directory; '' when there is none. */
+  /** Home directory; '' if there is none. */
   readonly home: string;
   readonly findings: Findings;
 }
 
-/** Answers with nothing only after it has reported a problem. */
+/** Returns undefined only after it has reported a problem. */
 export type ValueReader<T> = (given: Given, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
@@ -44,7 +44,7 @@ export const fraction: ValueReader<number> = (given, reading) => {
     : expected('a number from 0 to 1', given, reading);
 };
 
-/** One of a few words; upper and lower case are the same. */
+/** One of a few words, case-insensitive. */
 export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
   return (given, reading) => {
     const text = textIn(given)?.toLowerCase();
@@ -52,7 +52,7 @@ export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W
   };
 }
 
-/** A text that `check` accepts; `what` names the kind, with its article. */
+/** A text that `check` accepts; `what` describes the kind, with its article. */
 export function checkedText(what: string, check: TextCheck): ValueReader<string> {
   return (given, reading) => {
     const value = textIn(given);
@@ -64,7 +64,7 @@ export function checkedText(what: string, check: TextCheck): ValueReader<string>
   };
 }
 
-/** As `checkedText`, where somebody may have written a secret by mistake: what is wrong is told without it. */
+/** Like `checkedText`, but messages do not show the text, because somebody may have written a secret by mistake. */
 export function hiddenText(what: string, check: TextCheck): ValueReader<string> {
   return (given, reading) => {
     const verdict = check(textIn(given) ?? '', reading.home);
@@ -74,7 +74,7 @@ export function hiddenText(what: string, check: TextCheck): ValueReader<string> 
   };
 }
 
-/** A list whose every item is read; an empty value is an empty list, as when all its lines are commented out. */
+/** A list whose items are read by `item`. An empty value is an empty list, as if all its lines were commented out. */
 export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (given, reading) => {
     if (given.value === null) return [];
@@ -98,7 +98,7 @@ export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** A map whose names are the administrator's own, and whose every value is read; an empty value is an empty map. */
+/** A map with the administrator's own names, whose values are read by `item`; an empty value is an empty map. */
 export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (given, reading) => {
     if (given.value === null) return {};
@@ -109,12 +109,12 @@ export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<str
   };
 }
 
-/** One item for all, or a map of them by name. */
+/** One value for all, or a map of values by name. */
 export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
   return (given, reading) => (isPlainMap(given.value) ? byName(item)(given, reading) : item(given, reading));
 }
 
-/** Those fields of a map that are given, by name. Answers with nothing if one of them is wrong; unknown ones are a warning. */
+/** The fields of a map that are given, by name. Undefined if one of them is wrong; unknown fields are only a warning. */
 function fieldsOf<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   given: Given,
@@ -130,7 +130,7 @@ function fieldsOf<T extends object>(
   });
   const read = fields.filter((field) => field !== undefined);
   if (read.some(([, value]) => value === undefined)) return undefined;
-  // Each value is what the reader of its name has answered with.
+  // The types do not show that each value comes from the reader of its name.
   return Object.fromEntries(read) as Partial<T>;
 }
 
@@ -163,7 +163,7 @@ function unitWithUrl(given: Given, reading: ReadingContext): UnitEntry | undefin
   return fields?.name === undefined ? undefined : { ...fields, name: fields.name };
 }
 
-/** Units of one scope, in their order; the same name twice is a problem. */
+/** Units of one scope, in order; the same name twice is a problem. */
 export const units: ValueReader<readonly UnitEntry[]> = (given, reading) => {
   const read = listOf(listedUnit)(given, reading);
   const first = new Map<string, Location>();
@@ -175,7 +175,7 @@ export const units: ValueReader<readonly UnitEntry[]> = (given, reading) => {
   return read;
 };
 
-/** Every item of a list of units whose name is sound, with the place and key of the name. */
+/** The valid unit names in a list of units, each with its place and key. */
 export function soundNames(
   given: Given,
 ): readonly { readonly name: string; readonly at: Location; readonly key: string }[] {

@@ -1,5 +1,5 @@
-// Texts of files -> settings, or everything that is wrong with them: one walk over the table of keys reads all, then what must
-// hold between keys is checked. Pure.
+// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks conditions between keys.
+// Pure.
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
@@ -18,12 +18,12 @@ import {
 import { soundNames, type ValueReader } from './readers.js';
 
 export interface ConfigFile {
-  /** As it is shown in messages. */
+  /** The path as messages show it. */
   readonly path: string;
   readonly text: string;
 }
 
-/** `values` are the settings in the shape of the file. Problems and warnings are lines, `FILE:LINE:COL: key: what is wrong`, in the order of the files. */
+/** `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, by file. */
 export type Resolved =
   | {
       readonly ok: true;
@@ -35,18 +35,18 @@ export type Resolved =
 
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 
-/** `files` in the order in which they are laid over each other: the main file first. No files: the defaults. */
+/** `files` in ascending priority: the main file first. Without files the defaults apply. */
 export async function resolve(files: readonly ConfigFile[], environment: Environment): Promise<Resolved> {
   const findings = new Findings();
   const names = files.map(({ path }) => path);
   const maps: Given[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20): who has no file does without.
+    // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if there is a file.
     const { parseConfig } = await import('./yaml.js');
     const map = parseConfig(path, text, findings);
     if (map !== undefined) maps.push(map);
   }
-  // What a broken file would have said is unknown: judging the rest would report its absence.
+  // The content of a broken file is unknown, so checking the rest would report keys as missing.
   const values = maps.length === files.length ? valuesFrom(maps, environment, findings) : undefined;
   const warnings = findings.warnings(names);
   return findings.failed || values === undefined
@@ -54,10 +54,10 @@ export async function resolve(files: readonly ConfigFile[], environment: Environ
     : { ok: true, settings: settingsOf(values), values, warnings };
 }
 
-/** Complete when `findings` holds no problem. */
+/** Complete if `findings` has no problem. */
 function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
   const walk = new Walk(environment, findings);
-  // A section's values have the shape of its table, which the types of a walk over any table cannot say.
+  // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
   const values = walk.section(KEYS, files, '') as unknown as KeyValues;
   reportConflicts(values, walk.given, findings);
   reportBroker(values, walk.given, environment, findings);
@@ -65,7 +65,7 @@ function valuesFrom(files: readonly Given[], environment: Environment, findings:
 }
 
 class Walk {
-  /** What is given, by dotted path. */
+  /** The given values by dotted path. */
   readonly given = new Map<string, Given>();
   readonly #environment: Environment;
   readonly #findings: Findings;
@@ -75,7 +75,7 @@ class Walk {
     this.#findings = findings;
   }
 
-  /** The values of a section's keys, those without a value left out. `maps` are laid over each other. */
+  /** The values of a section's keys, without those that have none. `maps` are in ascending priority. */
   section(table: KeyTable, maps: readonly Given[], path: string): Record<string, unknown> {
     const entries = this.#entries(maps, path === '');
     for (const [name, given] of entries) {
@@ -92,14 +92,14 @@ class Walk {
     return values;
   }
 
-  /** What is given by each name, in the order of the files; a section may have one spelling in all of them. */
+  /** The given values by name, in file order. A section must have the same spelling in all files. */
   #entries(maps: readonly Given[], isTop: boolean): ReadonlyMap<string, readonly Given[]> {
     const entries = new Map<string, readonly Given[]>();
     for (const [spelled, entry] of maps.flatMap((map) => map.entries)) {
       const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
       const others = entries.get(name) ?? [];
       const [first] = others;
-      // Below, the keys differ by the section's spelling alone, of which this has told.
+      // Below the top only the section's spelling can differ, which was reported already.
       if (isTop && first !== undefined && first.key !== entry.key) {
         const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
         this.#findings.problem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
@@ -115,7 +115,7 @@ class Walk {
     return read(given, { home: this.#environment.home, findings: this.#findings });
   }
 
-  /** An empty section is an absent one. */
+  /** An empty section counts as absent. */
   #maps(given: readonly Given[]): readonly Given[] {
     return given.filter((each) => {
       if (each.value !== null && !isPlainMap(each.value))
@@ -137,8 +137,8 @@ function join(path: string, name: string): string {
 }
 
 /**
- * What is left of values that are laid over each other, the first lowest (docs/configuration.md, "Where files are looked for"): maps merge,
- * so all that do are given; lists and scalars replace. An empty value takes nothing away from a map or a list.
+ * Merges values in ascending priority (docs/configuration.md, "Where files are looked for"): maps merge, so all of them are returned;
+ * lists and scalars replace. An empty value removes nothing from a map or a list.
  */
 function laidOver(values: readonly Given[]): readonly Given[] {
   let left: Given[] = [];
@@ -150,7 +150,7 @@ function laidOver(values: readonly Given[]): readonly Given[] {
   return left;
 }
 
-/** What is left, as one value. */
+/** The remaining values as one. */
 function merged(left: readonly Given[]): Given | undefined {
   return left.reduce<Given | undefined>((below, given) => given.over(below), undefined);
 }
@@ -159,7 +159,7 @@ type GivenValues = ReadonlyMap<string, Given>;
 
 function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
-  // A result file that is given but wrong has been reported for what it is.
+  // A result file that is given but wrong has been reported already.
   if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
     findings.problem(enabled.at, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, given, findings);
@@ -184,7 +184,7 @@ function reportBroker(
   if (fault !== undefined) findings.problem(secret.at, secret.key, fault);
 }
 
-/** Two writers of one file would destroy it. */
+/** Two writers would destroy the file. */
 function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
@@ -200,7 +200,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, find
   }
 }
 
-/** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"): whoever listed it may wonder where it is. */
+/** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person who listed it. */
 function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = given.get(owner);

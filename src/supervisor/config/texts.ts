@@ -1,30 +1,30 @@
-// Which texts of the configuration mean something: addresses, origins, host names, paths, unit names. Pure; resolves nothing.
+// Checks texts of the configuration: addresses, origins, host names, paths, unit names. Pure; looks nothing up.
 
 import { isIP } from 'node:net';
 
-/** A text's fate: what it means, or why it means nothing. */
+/** The converted text, or the reason why it is not valid. */
 type Checked = { readonly value: string } | { readonly wrong: string };
 
-/** `home`: what a leading `~` stands for; '' when there is none. */
+/** `home` replaces a leading `~`; '' if there is none. */
 export type TextCheck = (text: string, home: string) => Checked;
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
 
-/** The kernel takes more (dev_valid_name in net/core/dev.c); no interface is called so, but what a shell or a typing error left is. */
+/** Stricter than the kernel (dev_valid_name in net/core/dev.c): other names are typing errors or left-overs of a shell. */
 const INTERFACE = /^\w[\w.-]*$/;
 
 /** RFC 1035, section 2.3.4, in the dotted form. */
 const MAX_HOST_CHARS = 253;
 
-// RFC 1123 labels, and the underscore that home networks do use.
+// RFC 1123 labels, plus the underscore, which home networks use.
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or the name of an interface. */
 export function bindTarget(text: string): Checked {
-  // Not asked of a plain name: the first question costs 4 ms of CPU (gateway/bind.ts).
+  // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
   if (/[.:]/.test(text) && isIP(text) !== 0) return { value: text };
   if (/^[0-9.]+$/.test(text) && text.includes('.')) return { wrong: 'it is not a whole IPv4 address' };
   if (/[:[\]]/.test(text)) return { wrong: 'it is not an IPv6 address (write it without brackets and port)' };
@@ -37,7 +37,7 @@ export function bindTarget(text: string): Checked {
     : { wrong: 'an interface name is letters, digits and . _ -, and begins with none of . -' };
 }
 
-/** `*`, or an origin in the spelling in which browsers send it: lower case, without the scheme's default port. */
+/** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
 export function corsOrigin(text: string): Checked {
   if (text === '*') return { value: text };
   const parts = ORIGIN.exec(text);
@@ -51,13 +51,13 @@ export function corsOrigin(text: string): Checked {
   }
   if (host.startsWith('[') && isIP(host.slice(1, -1)) !== 6)
     return { wrong: 'it holds no valid IPv6 address' };
-  // Only http and https have a host that the URL standard normalises, and a default port.
+  // The URL standard normalizes the host, and knows a default port, only for http and https.
   if (!/^https?$/i.test(scheme))
     return { value: `${scheme.toLowerCase()}://${text.slice(scheme.length + 3)}` };
   return URL.canParse(text) ? { value: new URL(text).origin } : { wrong: 'its host is not a valid address' };
 }
 
-/** A host name in lower case, without the root's dot: the form that a `Host` header is compared in. */
+/** A host name in lower case without the trailing dot: the form that `Host` headers are compared with. */
 export function hostName(text: string): Checked {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return { wrong: hostFault(name) };
@@ -70,10 +70,10 @@ function hostFault(host: string): string {
   return 'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
 }
 
-/** A label of DNS (RFC 6763, section 4.1.1). */
+/** The limit of a DNS label (RFC 6763, section 4.1.1). */
 export const SERVICE_NAME_BYTES_MAX = 63;
 
-/** The name of a service on the network: anything that people can read. */
+/** The name of a service on the network: any printable text. */
 export function serviceName(text: string): Checked {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX) {
@@ -84,7 +84,7 @@ export function serviceName(text: string): Checked {
 
 const LABEL_CHARS_MAX = 64;
 
-/** What an output is called. */
+/** The label of an output. */
 export function outputLabel(text: string): Checked {
   const count = [...text].length;
   if (text.trim() === '' || count > LABEL_CHARS_MAX) {
@@ -93,7 +93,7 @@ export function outputLabel(text: string): Checked {
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 
-/** A broker's address: scheme, host, perhaps a port. Credentials would be shown with it. */
+/** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
 export function brokerUrl(text: string): Checked {
   if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -107,10 +107,10 @@ export function brokerUrl(text: string): Checked {
   return url.port === '0' ? { wrong: 'port 0 is none' } : { value: text };
 }
 
-/** A topic has at most 65 535 bytes; below this one there are names. */
+/** MQTT allows 65 535 bytes; below this prefix, names are added. */
 const MAX_TOPIC_BYTES = 256;
 
-/** The beginning of topics that are ours. `$` begins what belongs to the broker (MQTT 5, section 4.7.2). */
+/** The prefix of our topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
 export function mqttTopic(text: string): Checked {
   if (Buffer.byteLength(text) > MAX_TOPIC_BYTES)
     return { wrong: `it is longer than ${MAX_TOPIC_BYTES} bytes` };
@@ -121,7 +121,7 @@ export function mqttTopic(text: string): Checked {
   return text.split('/').includes('') ? { wrong: 'one of its levels is empty' } : { value: text };
 }
 
-/** As MQTT carries it: UTF-8 of at most 65 535 bytes. */
+/** MQTT's limit: UTF-8 of at most 65 535 bytes. */
 export function userName(text: string): Checked {
   if (text === '') return { wrong: 'it is empty' };
   return /\p{Cc}/u.test(text) || Buffer.byteLength(text) > 65_535
@@ -129,16 +129,16 @@ export function userName(text: string): Checked {
     : { value: text };
 }
 
-/** PATH_MAX counts the terminating zero (linux/limits.h). */
+/** PATH_MAX includes the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 
-/** sun_path of a sockaddr_un, less the terminating zero (unix(7)), and less the folder in which the socket is bound first. */
+/** sun_path of a sockaddr_un, without the terminating zero (unix(7)), and without the folder that the socket is first bound in. */
 const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
 
-/** An absolute path of a file; a leading `~/` is the home directory. */
+/** An absolute path of a file; a leading `~/` is replaced by the home directory. */
 export const filePath = pathUpTo(MAX_PATH_BYTES);
 
-/** As `filePath`, short enough for a Unix socket. */
+/** Like `filePath`, but short enough for a Unix socket. */
 export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 
 function pathUpTo(maxBytes: number): TextCheck {
@@ -156,7 +156,7 @@ function pathUpTo(maxBytes: number): TextCheck {
   };
 }
 
-/** UNIT_NAME_MAX counts the terminating zero. */
+/** UNIT_NAME_MAX includes the terminating zero. */
 const MAX_UNIT_NAME_BYTES = 255;
 
 /** systemd.unit(5), in the order of enum UnitType. */
@@ -174,7 +174,7 @@ export function unitName(name: string): Checked {
   if (stem === '') return { wrong: 'it has nothing before the suffix' };
   if (!STEM.test(stem)) return { wrong: 'only letters, digits and : - _ . \\ @ are allowed' };
   if (stem.startsWith('@')) return { wrong: 'it has nothing before the @' };
-  // The first @ ends the template's name; what follows it is the instance, which may hold more of them.
+  // The first @ ends the template's name; the rest is the instance, which may contain more of them.
   if (stem.indexOf('@') === stem.length - 1)
     return { wrong: 'a template needs an instance, as in player@kitchen.service' };
   return { value: name };

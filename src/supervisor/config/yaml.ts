@@ -1,5 +1,5 @@
-// YAML text -> the plain values of a file and where each of them stands, and the effective configuration -> YAML text. Pure. The only
-// file that knows the package `yaml` (1.2, core schema).
+// Converts YAML text to plain values with their places, and the effective configuration to YAML text. Pure. The only file that knows
+// the package `yaml` (1.2, core schema).
 
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, stringify, visit } from 'yaml';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
@@ -7,7 +7,7 @@ import { described, type Findings, onOneLine, quoted } from './findings.js';
 import { Given, isPlainMap, type Path } from './given.js';
 import type { KeyValues } from './keys.js';
 
-/** Most syntax problems that are told of one file; the first causes the rest. */
+/** Limit for syntax problems of one file; the first usually causes the rest. */
 const MAX_SYNTAX_PROBLEMS = 10;
 
 const OPTIONS = {
@@ -20,25 +20,25 @@ const OPTIONS = {
   logLevel: 'error',
 } as const;
 
-/** How much of a file its aliases may make, in the package's count. */
+/** Limit for the content that aliases create, as the package counts it. */
 const MAX_ALIAS_COUNT = 1000;
 
-/** Places of problems that belong to no key. */
+/** Shown in place of a key for problems that belong to none. */
 const SYNTAX = 'syntax';
 const DOCUMENT = 'document';
 
-/** In the place of words that are for programmers. */
+/** Replacements for the package's messages, which are for programmers. */
 const WORDS: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key is given twice in one map',
   MULTIPLE_DOCS: 'a second YAML document in one file is not allowed',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
 };
 
-// YAML 1.2, production c-printable; the package also uses some of these characters as its own marks between lexer and parser.
+// The opposite of YAML 1.2, production c-printable; the package also uses some of these characters as marks inside its lexer.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** A map. A text that says nothing is an empty one. Undefined when the text cannot be used: `findings` has been told why. */
+/** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
 export function parseConfig(file: string, text: string, findings: Findings): Given | undefined {
   const at = (offset: number) => {
     const lines = text.slice(0, offset).split('\n');
@@ -51,7 +51,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Giv
     return undefined;
   }
   const document = parseDocument(text, OPTIONS);
-  // What it says of such a text beside this follows from it.
+  // Other errors of a text that is nested too deeply are consequences.
   const [deep] = document.errors.filter(({ code }) => code === 'RESOURCE_EXHAUSTION');
   const errors = deep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [deep];
   for (const { code, message, pos } of errors)
@@ -76,14 +76,14 @@ interface Wrong {
   readonly wrong: string;
 }
 
-/** Its plain value, or what is wrong with its aliases. */
+/** The plain value, or what is wrong with its aliases. */
 function contentOf(document: Document.Parsed): { readonly value: unknown } | Wrong {
   let stray: Wrong | undefined;
   try {
     visit(document, {
       Alias: (_, alias) => {
         if (alias.resolve(document) !== undefined) return undefined;
-        // Somebody may have meant a pattern.
+        // Probably a pattern was meant.
         const wrong = `the alias ${quoted(`*${alias.source}`)} has no anchor before it`;
         stray = { offset: alias.range?.[0] ?? 0, wrong };
         return visit.BREAK;
@@ -91,13 +91,13 @@ function contentOf(document: Document.Parsed): { readonly value: unknown } | Wro
     });
     return stray ?? { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }) };
   } catch (error) {
-    // The package's answer to aliases that multiply, and the stack's end.
+    // The package throws these if aliases multiply too much or the stack overflows.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
     return { offset: 0, wrong: 'its aliases or its depth make too much of it' };
   }
 }
 
-/** Where a value stands, or its key; of what lies behind an alias, where it is written. */
+/** The offset of a value or its key; for a value behind an alias, the place where it is defined. */
 function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'): number {
   let node: unknown = document.contents;
   let offsets = { key: 0, value: document.contents?.range[0] ?? 0 };
@@ -109,14 +109,14 @@ function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'):
     const key = isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
     node = isSeq(node) ? node.items[Number(step)] : pair?.value;
     const value = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined;
-    // `{a}` has a key and no value, not even an empty one.
+    // `{a}` has a key but no value node, not even an empty one.
     offsets = { key: key ?? offsets.value, value: value ?? key ?? offsets.value };
   }
   return offsets[part];
 }
 
 /**
- * Every key that has a value, under the names of docs/configuration.md, "Keys", as one YAML document, which loads to the same settings
+ * All keys that have a value, under the names of docs/configuration.md, "Keys", as one YAML document. Loading it gives the same settings
  * again.
  */
 export function effectiveYaml(values: KeyValues): string {
@@ -126,7 +126,7 @@ export function effectiveYaml(values: KeyValues): string {
   return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-/** A unit without an address is printed as its bare name, as people write it. */
+/** A unit without a URL is printed as its name only, as people write it. */
 function printed(unit: UnitEntry): UnitEntry | string {
   return unit.url === undefined ? unit.name : unit;
 }
