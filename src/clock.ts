@@ -1,12 +1,12 @@
-// Time and chance, as every part is given them: the one place that reads the clock of the machine for the others; and how long to
-// wait before a lost peer is tried again.
+// Time, timers and randomness as an argument for all parts: the only access to the system's clock; and the back-off for
+// reconnecting to a lost peer.
 
 export interface Clock {
-  /** Milliseconds since the epoch, for people to read: it jumps by years when the network sets the date of a node without a battery. */
+  /** Milliseconds since the epoch, for people: it may jump by years when a node without a battery gets the date from the network. */
   date(): number;
-  /** Milliseconds since some moment; never goes back. What is waited for or measured counts on this. */
+  /** Milliseconds since some moment; never goes back. Use it for waiting and measuring. */
   monotonic(): number;
-  /** Calls `callback` once after `ms` milliseconds; the answer cancels it. */
+  /** Calls `callback` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
   /** 0 <= x < 1. */
   random(): number;
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** What `promise` resolves to, or undefined after `ms`: whatever becomes of it then is of no interest. */
+/** The value of `promise`, or undefined after `ms`; its later result is ignored. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
   let cancel = (): void => undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -35,7 +35,7 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): 
   }
 }
 
-/** One-shot timers by name: setting one again replaces it. */
+/** One-shot timers by name; setting a name again replaces its timer. */
 export class Timers<Name extends string> {
   readonly #clock: Clock;
   readonly #cancels = new Map<Name, () => void>();
@@ -69,7 +69,7 @@ export class Timers<Name extends string> {
 
 const WINDOW_MS = 1_000;
 
-/** At most so many in a second, counted from the first. */
+/** At most `max` events in a window of a second, which begins with the first event. */
 export class RateLimit {
   readonly #max: number;
   #windowStart = Number.NEGATIVE_INFINITY;
@@ -79,7 +79,7 @@ export class RateLimit {
     this.#max = max;
   }
 
-  /** False when `count` more at the monotonic time `now`, in ms, are too many. */
+  /** False if `count` more events at the monotonic time `now`, in ms, exceed the limit. */
   admits(now: number, count = 1): boolean {
     if (now - this.#windowStart >= WINDOW_MS) {
       this.#windowStart = now;
@@ -92,12 +92,12 @@ export class RateLimit {
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 30_000;
-/** The share of a delay that chance may take away: it only shortens, so the longest delay stays the longest. */
+/** The largest share of a delay that is subtracted at random, so the longest delay stays a maximum. */
 const JITTER = 0.25;
 
 /**
- * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that are away"): 0 is at once, then
- * 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that lost one peer do not return in step.
+ * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that are away"): 0 at once, then
+ * 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that lost the same peer do not reconnect together.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;

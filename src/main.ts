@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program: reads the command line, loads the configuration, wires supervisor and gateway, and answers signals.
-// The only file that ends the process, and the only one that knows exit statuses.
+// The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles signals.
+// Only this file ends the process and knows exit statuses.
 
 import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
@@ -23,7 +23,7 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
 
-/** Of sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses"). */
+/** From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses"). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
 const TRACE_EXITS = {
@@ -32,22 +32,22 @@ const TRACE_EXITS = {
   'cannot-write': EXIT.cannotWrite,
 } as const;
 
-/** SIGHUP: the terminal is gone, and nothing is read anew on it. As good a reason to end as the others, and no worse a way. */
+/** SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the configuration. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Entries of children are relative to it. */
+/** The children's entries are relative to this. */
 const ROOT = new URL('./', import.meta.url);
 
-/** A configuration that says nothing. */
+/** An empty configuration. */
 const DEFAULTS = '/dev/null';
 
-/** The files of the page, beside this one once it is bundled. */
+/** The files of the page, beside this file in the bundle. */
 const PAGE = new URL('page/', ROOT);
 
-/** There when the kernel has IPv6 at all. */
+/** Exists if the kernel has IPv6. */
 const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
 
-/** Of the kernel's words those that waiting does not change. An address that is new may need a second before it can be used. */
+/** Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second. */
 const UNLISTENABLE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EACCES: 'a port this low is for those who may',
@@ -55,12 +55,12 @@ const UNLISTENABLE: Readonly<Record<string, string>> = {
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** The whole shutdown, whatever hangs (docs/configuration.md, "Command line": 5 s). */
+/** For the whole shutdown, whatever hangs (docs/configuration.md, "Command line": 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
-/** The gateway's share of it; the children's deadlines are in supervisor/children.ts. */
+/** The gateway's part of it; the children's deadlines are in supervisor/children.ts. */
 const GATEWAY_CLOSE_MS = 1800;
 
-/** Undefined: the service runs, and ends by a signal. */
+/** Undefined if the service runs; then a signal ends it. */
 async function main(request: CommandLine): Promise<Exit | undefined> {
   switch (request.do) {
     case 'help':
@@ -85,7 +85,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
   }
 }
 
-/** Status 0 whatever happens, also while this very program is being replaced: the script that calls it must go on. */
+/** Always status 0, even while this program is being replaced: the upgrade script that calls it must continue. */
 async function progress(args: readonly string[]): Promise<Exit> {
   try {
     const { runProgress } = await import('./cli/progress.js');
@@ -98,8 +98,8 @@ async function progress(args: readonly string[]): Promise<Exit> {
   return EXIT.ok;
 }
 
-/** Measures a service of its own, with the defaults: what the node's own one is told to do must not matter. No signal is
- * answered: what the bench makes ends with the process. */
+/** Measures a service of its own with the defaults, so that the node's configuration does not matter. Signals are not handled:
+ * everything that the bench creates ends with the process. */
 async function bench(args: readonly string[]): Promise<Exit> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
   const request = parseBench(args);
@@ -108,7 +108,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
   const loaded = await load(DEFAULTS);
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
   const threads = firstThread();
-  // Said before anything is made.
+  // Printed before anything is created.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const logger: Logger = { log: () => undefined };
   const report = await runBench(request, {
@@ -120,7 +120,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
   return say(report);
 }
 
-/** Ends by a signal, with the command that it runs, or when nobody reads it any more. */
+/** Ends by a signal, with the command that it runs, or when nobody reads its output any more. */
 async function trace(args: readonly string[]): Promise<Exit> {
   const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
@@ -139,7 +139,7 @@ async function trace(args: readonly string[]): Promise<Exit> {
     },
   });
   if ('message' in ended) tell(`tonearm: trace: ${ended.message}\n`);
-  // What nobody has read by now would keep the process.
+  // Unread output would keep the process alive.
   return process.exit('status' in ended ? ended.status : TRACE_EXITS[ended.end]);
 }
 
@@ -166,7 +166,7 @@ function firstThread(): Threads {
 async function start(configPath: string | undefined): Promise<Exit | undefined> {
   const threads = firstThread();
   const status = await runDaemon(threads, await load(configPath));
-  // The process would wait for the thread that no child will use.
+  // Otherwise the process would wait for the preloaded thread, which no child will use.
   if (status !== undefined) await threads.endAll();
   return status;
 }
@@ -177,7 +177,7 @@ async function runDaemon(threads: Threads, loaded: Loaded): Promise<Exit | undef
   const logger = createLogger(settings.logLevel);
   for (const warning of loaded.warnings) logger.log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, logger);
-  // Before the actors start: an address that is taken must end the program without a trace.
+  // Before the actors start: if an address is in use, the program must end without side effects.
   const problem = await listen(gateway, settings);
   if (problem !== undefined) {
     await gateway.close(0);
@@ -215,7 +215,7 @@ function assemble(
   return { supervisor, gateway };
 }
 
-/** Undefined: listens on what is there of `bind`, and will on what comes. Else one line that says where it never can. */
+/** Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line with the reason for failure. */
 async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
   if (canNeverBe(bind, existsSync(IPV6_OF_THE_KERNEL))) {
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
@@ -228,19 +228,19 @@ async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string
 }
 
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, logger: Logger): void {
-  // Not gracefully, but within the time: process.exit() would wait for a stuck thread, and its signals are not heard any more.
+  // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals meanwhile.
   const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
   const end = (signal: NodeJS.Signals): void => {
     if (ending) {
-      // At once: nobody is waited for but for as long as it takes to know whether a thread is stuck.
+      // At once: waits only until it is known whether a thread is stuck.
       threads.endAll().then(leave);
       return;
     }
     ending = true;
     logger.log('info', 'ending', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
-    // The gateway first: answers under way still need the actors.
+    // The gateway closes first, because pending answers still need the actors.
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
@@ -260,10 +260,10 @@ function fail(status: Exit, messages: readonly string[]): Exit {
   return status;
 }
 
-// Node's own answer is its inspector on 127.0.0.1:9229, by which any local user may run code as this one.
+// Node would start its inspector on 127.0.0.1:9229, which lets any local user run code as this user.
 process.on('SIGUSR1', () => undefined);
 
-// Not a top-level await: the bundle is CommonJS, which has none.
+// No top-level await, because the bundle is CommonJS.
 main(parseArguments(process.argv.slice(2))).then((status) => {
   if (status !== undefined) process.exitCode ??= status;
 });

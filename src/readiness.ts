@@ -1,26 +1,26 @@
-// Says that the start is done: an empty file, named by our process id, in the directory that systemd made for the service, where
-// packaging/deb/wait-listening looks for it. Started otherwise there is no such directory, and nobody to be told.
+// Reports that the start is complete: creates an empty file, named by the process id, in the service's runtime directory, where
+// packaging/deb/wait-listening looks for it. Without systemd there is no such directory, and nothing is done.
 
 import { writeFileSync } from 'node:fs';
 import type { Clock } from './clock.js';
 import type { ChildListener } from './protocol/actor/messages.js';
 
-/** A backend that does not come to say a word must not fail the start: the unit waits for 60 s. */
+/** A backend that never reports must not make the start fail: the unit waits for 60 s. */
 const SILENT_MAX_MS = 20_000;
 
 export interface ReadyOptions {
   /** `$RUNTIME_DIRECTORY`; undefined without systemd. */
   readonly directory: string | undefined;
   readonly pid: number;
-  /** Whether scripts will want to tell their progress. */
+  /** True if upgrade scripts will use the progress socket. */
   readonly upgrades: boolean;
   readonly clock: Clock;
   readonly failed: (reason: string) => void;
 }
 
 /**
- * To be called when HTTP is served, or waits for its addresses to come. Answers with `listener`, or with one that listens also for
- * the upgrade backend's first word: its socket lies in its place by then, or cannot, which `/health` tells.
+ * Call when HTTP is served, or waits for its addresses. Returns `listener`, or a wrapper that also waits for the upgrade backend's
+ * first report: by then its socket exists, or cannot be created, which `/health` shows.
  */
 export function readyWith(listener: ChildListener, options: ReadyOptions): ChildListener {
   const { directory, pid, upgrades, clock, failed } = options;
@@ -41,7 +41,7 @@ export function readyWith(listener: ChildListener, options: ReadyOptions): Child
     ...listener,
     health: (child, health) => {
       listener.health(child, health);
-      // One that has been started and nothing else is `connecting`, without a reason.
+      // A backend that has only been started is `connecting` without a reason.
       const spoke = health.state !== 'connecting' || health.detail !== undefined;
       if (child !== 'upgrade' || !spoke || cancel === undefined) return;
       cancel();

@@ -1,21 +1,21 @@
-// The user's directories: home, and where sockets lie by the XDG Base Directory Specification.
+// The user's home directory, and the directories of the XDG Base Directory Specification.
 
 import { homedir } from 'node:os';
 
-/** An absolute path without slashes at its end. The specification: a relative one is invalid and ignored, '' counts as unset. */
+/** An absolute path without trailing slashes. By the specification a relative path is invalid and ignored, and '' counts as unset. */
 export function xdgDirectory(value: string | undefined): string | undefined {
   return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
 }
 
-/** As `process.env`. */
+/** The type of `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_RUNTIME_DIR`, or what logind would have set it to (docs/configuration.md, "Directories"). */
+/** `$XDG_RUNTIME_DIR`, or the value that logind would have given it (docs/configuration.md, "Directories"). */
 export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
 }
 
-/** `$HOME`, else what the user database says. It never throws: '' where there is neither: a user without a home is no reason not to start. */
+/** `$HOME`, else the user database's. Never throws: '' if there is neither, as the daemon can start without a home. */
 export function homeDirectory(): string {
   try {
     return homedir();

@@ -1,4 +1,4 @@
-// The version of this build, put in place by packaging/build.mjs. Nothing else.
+// The version of this build, inserted by packaging/build.mjs. Nothing else.
 
 declare const TONEARM_VERSION: string;
 
