@@ -1,18 +1,18 @@
-// The command line: argv -> one of a closed set of things to do. Pure; prints nothing and ends nothing.
+// Parses the command line into one of a closed set of commands. Pure; prints nothing and ends nothing.
 
 import { parseArgs } from 'node:util';
 
-/** What the command line asks for. `configPath` is absent when the usual places are to be searched. */
+/** The parsed command line. `configPath` is absent if the usual places are to be searched. */
 export type CommandLine =
   | { readonly do: 'run'; readonly allowRoot: boolean; readonly configPath?: string }
   | { readonly do: 'check-config'; readonly configPath?: string }
   | { readonly do: 'version' }
   | { readonly do: 'help' }
-  /** `args` are those behind the word `progress`, unread. */
+  /** `args` are the unparsed arguments after the word `progress`. */
   | { readonly do: 'progress'; readonly args: readonly string[] }
-  /** Likewise behind `bench`, and behind `trace`. */
+  /** The same for `bench` and `trace`. */
   | { readonly do: 'bench' | 'trace'; readonly args: readonly string[] }
-  /** The command line is wrong (EX_USAGE); `message` is one line that says how. */
+  /** The command line is wrong (EX_USAGE); `message` is one line with the reason. */
   | { readonly do: 'usage'; readonly message: string };
 
 export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
@@ -49,7 +49,7 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** `argv` is what follows the program's own name. */
+/** `argv` are the arguments after the program's name. */
 export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
   if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };

@@ -1,5 +1,5 @@
-// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. Whatever happens, it only
-// says so: progress is a courtesy, and an upgrade must not fail for want of somebody who looks on.
+// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. A failure is only reported,
+// because an upgrade must not fail when its progress cannot be shown.
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -23,10 +23,10 @@ second. Exit status: always 0, so that it never ends a script under set -e;
 what went wrong is one line on stderr.
 `;
 
-/** The daemon takes a line within milliseconds; a script is not kept waiting for one that hangs, or is not there. */
+/** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent. */
 const DEADLINE_MS = 1_000;
 const AGAIN_MS = 50;
-/** What a daemon meets its clients with while it is being restarted; it has not read the line. */
+/** Errors that clients see while the daemon restarts; it has not read the line then. */
 const PASSING: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN'];
 
 export type ProgressRequest =
@@ -34,7 +34,7 @@ export type ProgressRequest =
   | { readonly do: 'help' }
   | { readonly do: 'wrong'; readonly message: string };
 
-/** What the default of `--socket` depends on. */
+/** The inputs of the default of `--socket`. */
 export interface ProgressDefaults {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
@@ -48,7 +48,7 @@ const FLAG = { type: 'boolean' } as const;
 
 interface ProgressVerb {
   readonly options: Options;
-  /** A text says what is wrong. */
+  /** Returns the fields of the line, or a text with the fault. */
   readonly line: (given: ProgressOptions) => object | string;
 }
 
@@ -77,7 +77,7 @@ const VERBS: Readonly<Record<string, ProgressVerb>> = {
   },
 };
 
-/** `args` are those behind the word `progress`. Pure. */
+/** `args` are the arguments after the word `progress`. Pure. */
 export function parseProgress(args: readonly string[], { env, uid }: ProgressDefaults): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
   const [word = '', ...rest] = args;
@@ -93,7 +93,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
-/** Not strict: the parser then takes a value that begins with a dash, as the name of a step may. */
+/** Not strict, so that the parser accepts a value that begins with a dash, for instance the name of a step. */
 function optionsOf(args: string[], options: Options): ProgressOptions | string {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
@@ -119,8 +119,8 @@ function misuse(message: string): ProgressRequest {
 }
 
 /**
- * Writes the line and waits until the daemon has read it, so that a script that ends right behind has been heard. A daemon that
- * is not there is tried again, as it may be restarting. Resolves, within the deadline, to what went wrong, if anything; never
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If the daemon is
+ * absent, it tries again, as the daemon may be restarting. Resolves within the deadline to an error text, or undefined; never
  * rejects.
  */
 export async function writeProgress(
@@ -148,14 +148,14 @@ function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS
     const timer = setTimeout(() => end(new Error('nobody took the line in time')), withinMs);
     const connection = connect({ path: socket });
     connection.once('error', end);
-    // The daemon closes its end once it has read ours to the end.
+    // The daemon closes its end when it has read ours completely.
     connection.once('close', () => end());
     connection.resume();
     connection.end(`${line}\n`);
   });
 }
 
-/** The whole command. Resolves to the text for stderr and stdout; the exit status is always 0. */
+/** Runs the whole command. Resolves to the texts for stderr and stdout; the exit status is always 0. */
 export async function runProgress(
   args: readonly string[],
   defaults: ProgressDefaults,

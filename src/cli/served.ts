@@ -1,4 +1,4 @@
-// Where people reach the service, in sentences for them: what of `bind` is here now, and what is served when it comes. It listens nowhere.
+// Describes in sentences where people reach the service: addresses of `bind` that exist now, and those that may appear. Opens no socket.
 
 import { existsSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
@@ -7,14 +7,14 @@ import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {
   readonly interfaces: InterfaceAddresses;
-  /** Whether there is an interface of that name, also one without an address. */
+  /** True if an interface of that name exists, also without an address. */
   hasInterface(name: string): boolean;
 }
 
 const EVERY_ADDRESS = ['::', '0.0.0.0'];
-/** What `localhost` leads to, alone or with others. */
+/** Addresses that `localhost` reaches. */
 const LOCALHOST = ['127.0.0.1', '::1', ...EVERY_ADDRESS];
-/** An address that means nothing without its zone, which no URL can hold. */
+/** Link-local addresses need a zone, which URLs cannot contain. */
 const LINK_LOCAL = /^fe[89ab]/i;
 
 export function thisMachine(): Machine {
@@ -24,7 +24,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** The last one says what to open, if anything is served now. */
+/** The last sentence contains the address to open, if anything is served now. */
 export function servedSentences(
   { bind, api: { port } }: Pick<Settings, 'bind' | 'api'>,
   { interfaces, hasInterface }: Machine,
@@ -42,7 +42,7 @@ export function servedSentences(
     [address, '::', family === 'IPv4' ? '0.0.0.0' : '::'].some((one) => served.includes(one));
   const urls = Object.entries(interfaces).flatMap(([name, infos = []]) => {
     const open = infos.filter(isServed);
-    // One is enough to reach it; what is easier to type first.
+    // One address per interface is enough; IPv4 is easier to type.
     const best = open.find(({ family }) => family === 'IPv4') ?? open[0];
     return best === undefined ? [] : [`${url(best.address, port)} (${name})`];
   });
@@ -53,7 +53,7 @@ export function servedSentences(
   return [...absent, `open ${here} on this machine; ${others(served, waiting)}`];
 }
 
-/** Why only this machine reaches it. */
+/** The reason why only this machine can reach the service. */
 function others(served: readonly string[], waiting: readonly string[]): string {
   if (EVERY_ADDRESS.some((address) => served.includes(address)))
     return 'other machines reach it once this one is on a network';

@@ -1,12 +1,12 @@
-// Writes what a command answers with, or is wrong with it. It ends nothing: what is lost becomes the exit status that it is given.
+// Writes a command's output and errors. It does not end the process; lost output only sets the exit status.
 
-/** `whenLost` becomes the status if a full disk does not take the text. A reader that has left has seen enough. */
+/** Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no error. */
 export function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.exitCode = whenLost;
     const why = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
-    // Where it goes to the same disk, nobody can be told.
+    // If stderr goes to the same disk, this is lost too.
     if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
   });
   stream.write(text);

@@ -1,5 +1,5 @@
-// `tonearm bench`: what this machine and its sound server can carry. A service of its own, with audio only, on a port of its own; what
-// speaks to the sound server is probe.ts, in another thread. The running service is not asked and not touched.
+// `tonearm bench`: measures the capacity of this machine and its sound server with a separate audio-only service on its own port;
+// probe.ts talks to the sound server in another thread. The running service is not used and not changed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -28,11 +28,11 @@ Exit status: 0 success, 64 wrong usage
 `;
 
 const SECONDS = { least: 2, most: 60, usual: 10 };
-/** Of all the time, with nothing to do but to be there. */
+/** The share of the time in which the service is measured at rest. */
 const REST_MS_PER_SECOND = 300;
-/** What is not `up` by then has no sound server. */
+/** If the backend is not `up` by then, there is no sound server. */
 const UP_WITHIN_MS = 5_000;
-/** Beyond the time that was asked for: everything that the probe waits for has a shorter deadline. */
+/** Added to the requested time: everything that the probe waits for has a shorter deadline. */
 const PROBE_SLACK_MS = 20_000;
 const CLOSE_MS = 1_000;
 
@@ -41,7 +41,7 @@ export type BenchRequest =
   | { readonly do: 'help'; readonly text: string }
   | { readonly do: 'wrong'; readonly message: string };
 
-/** `args` are those behind the word `bench`. Pure. */
+/** `args` are the arguments after the word `bench`. Pure. */
 export function parseBench(args: readonly string[]): BenchRequest {
   const options = {
     seconds: { type: 'string' },
@@ -70,14 +70,14 @@ function wrong(message: string): BenchRequest {
   return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm bench --help` };
 }
 
-/** What the bench is given: settings to begin with, the directory of the entries, and what puts a service together. */
+/** The inputs of the bench: default settings, the directory of the entries, and a function that assembles a service. */
 export interface BenchParts {
   readonly settings: Settings;
   readonly root: URL;
   assemble(settings: Settings): { readonly supervisor: Supervisor; readonly gateway: Gateway };
 }
 
-/** Measures, and resolves to the text to print. What cannot be measured is named in it. Rejects if the service cannot listen. */
+/** Measures, and resolves to the text to print, which names what could not be measured. Rejects if the service cannot listen. */
 export async function runBench(
   { seconds, json }: { readonly seconds: number; readonly json: boolean },
   parts: BenchParts,
@@ -101,7 +101,7 @@ export async function runBench(
   }
 }
 
-/** Starts the service, and waits until audio is up or says that there is nothing to connect to. */
+/** Starts the service, and waits until audio is up or has reported why not. */
 async function audioSettled(supervisor: Supervisor, { listener }: Gateway): Promise<void> {
   const settled = new Promise<true>((resolve) => {
     supervisor.start({
@@ -128,7 +128,7 @@ async function atRest(ms: number): Promise<Rest> {
   };
 }
 
-/** How often a thread of this process has gone to sleep by itself, which is how often one was woken. */
+/** The number of voluntary context switches of all threads, which is the number of wake-ups. */
 function wakeUps(): number {
   const folder = '/proc/self/task';
   return readdirSync(folder).reduce((sum, thread) => {

@@ -1,6 +1,6 @@
-// The part of `tonearm bench` that speaks to the sound server, in a thread of its own: it times requests, the codec, and the way from a
-// change to the bytes that a listener gets. Of the server's it makes one corked stream, which goes with the connection; it changes
-// nothing else there, and decides nothing about what its figures mean.
+// The part of `tonearm bench` that talks to the sound server, in its own thread: it times requests, the codec, and the delay from a
+// change to the bytes that a listener gets. It creates one corked stream on the server, which ends with the connection, and changes
+// nothing else there. report.ts interprets the figures.
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -20,27 +20,27 @@ import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { homeDirectory } from '../../user-directories.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 
-/** Of a service on 127.0.0.1; how long all may take; how many listen beside the first one while their cost is measured. */
+/** `port` is on 127.0.0.1; `seconds` is the time for everything; `listeners` are added to the first one for the crowded measurement. */
 export interface ProbeTask {
   readonly port: number;
   readonly seconds: number;
   readonly listeners: number;
 }
 
-/** `ms`: each one's time. `cpuMs`: of the whole process, this thread's too, for one of them. */
+/** `ms`: the time of each change. `cpuMs`: CPU time of the whole process per change, including this thread. */
 export interface Changes {
   readonly ms: readonly number[];
   readonly cpuMs: number;
 }
 
-/** What is absent could not be measured, for the reason in `missing`. */
+/** Absent figures could not be measured; `missing` is the reason. */
 export interface ProbeFigures {
-  /** Microseconds for one stream: its record off the wire; its record as JSON. */
+  /** Microseconds per stream: to decode its record; to encode it as JSON. */
   readonly decodeUs: readonly number[];
   readonly encodeUs: readonly number[];
   readonly server?: string;
   readonly roundTripMs?: readonly number[];
-  /** Requests in a second, each time that so many were sent at once. */
+  /** Requests per second, one figure for each group that was sent at once. */
   readonly pipelinedPerSecond?: readonly number[];
   /** With one listener, and with `listeners` more. */
   readonly alone?: Changes;
@@ -52,16 +52,16 @@ const ANSWER_MS = 2_000;
 const COOKIE_MS = 2_000;
 const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
-/** Between changes. Not a divisor of any timer's period, so that they do not fall in step with one. */
+/** Pause between changes. Not a divisor of any timer's period, so that changes do not coincide with one. */
 const EVERY_MS = 7.3;
-/** What is kept of what a listener has read: more than one event of a busy node. */
+/** Limit for the kept text of a listener: more than one event of a busy node. */
 const TAIL_CHARS = 64 * 1024;
-/** `SinkInfo.state` of an output that sleeps. */
+/** `SinkInfo.state` of a suspended output. */
 const SUSPENDED = 2;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `one` again and again for `ms`, at least once. */
+/** Calls `one` repeatedly for `ms`, at least once. */
 async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readonly T[]> {
   const end = performance.now() + ms;
   const all: T[] = [];
@@ -71,7 +71,7 @@ async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readon
   return all;
 }
 
-/** Rejects with why there is no connection. */
+/** Rejects with the reason why there is no connection. */
 async function dialled(): Promise<Link> {
   const paths = cookiePaths(process.env, homeDirectory());
   const cookie = await new CookieReader(() => readCookie(paths), COOKIE_MS).read();
@@ -109,7 +109,7 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
   });
 }
 
-/** Corked, it plays nothing; on an output that is awake, if one is, and it keeps none awake. Answers with its number. */
+/** A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns the stream's index. */
 async function silentStream(link: Link): Promise<number> {
   const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
   const sink: SinkInfo | undefined = sinks.find(({ state }) => state !== SUSPENDED) ?? sinks[0];
@@ -147,7 +147,7 @@ async function silentStream(link: Link): Promise<number> {
   return reply.stream;
 }
 
-/** One that listens to the stream of events. */
+/** A client of the event stream. */
 class Listener {
   readonly #socket: Socket;
   #tail = '';
@@ -156,12 +156,12 @@ class Listener {
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#take(text));
-    // What does not come is noticed by whoever waits for it.
+    // `reads` reports the loss by its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   }
 
-  /** Rejects if `text`, of which one call is waited for at a time, has not been read in time. */
+  /** Rejects if `text` was not read in time. Only one call at a time. */
   async reads(text: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
       this.#wanted = { text, found: () => resolve(true) };
@@ -185,7 +185,7 @@ class Listener {
   }
 }
 
-/** The stream is renamed, which is a change like any other and no sound. Every name is another one, also those of two calls. */
+/** Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. */
 async function changes(link: Link, stream: number, listener: Listener, ms: number): Promise<Changes> {
   const before = process.cpuUsage();
   const taken = await forTime(ms, async () => {
@@ -214,7 +214,7 @@ async function told(link: Link, { port, seconds, listeners }: ProbeTask): Promis
     await listen(1);
     const [first] = open;
     if (first === undefined) return {};
-    // The first changes are slow: nothing has been compiled yet.
+    // The first changes are slow, because nothing has been compiled yet.
     await changes(link, stream, first, seconds * 50);
     const alone = await changes(link, stream, first, seconds * 200);
     await listen(listeners);
@@ -224,7 +224,7 @@ async function told(link: Link, { port, seconds, listeners }: ProbeTask): Promis
   }
 }
 
-/** Fills in as far as it comes. */
+/** Fills in the figures until one fails. */
 async function ofServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask): Promise<void> {
   const link = await dialled();
   try {
@@ -253,7 +253,7 @@ async function codec(seconds: number): Promise<Pick<ProbeFigures, 'decodeUs' | '
     one();
     return ((performance.now() - begun) * 1000) / streams;
   };
-  // The first rounds are slow: nothing has been compiled yet.
+  // The first rounds are slow, because nothing has been compiled yet.
   await forTime(seconds * 25, decode);
   const decodeUs = await forTime(seconds * 50, timed(decode));
   await forTime(seconds * 25, encode);

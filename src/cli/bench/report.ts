@@ -1,11 +1,11 @@
-// What `tonearm bench` makes of its measurements: figures with a name each, an estimate of what the machine carries, a table for people.
-// Pure but for the names of the machine.
+// Turns the measurements of `tonearm bench` into named figures, an estimate of the machine's capacity, and a table.
+// Pure except for the description of the machine.
 
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 import type { ProbeFigures } from './probe.js';
 
-/** At rest, for a while: audio alone, nobody listens. */
+/** Measured at rest: only audio is enabled, and nobody listens. */
 export interface Rest {
   readonly memoryMb: number;
   readonly wakeUpsPerSecond: number;
@@ -13,20 +13,20 @@ export interface Rest {
 }
 
 export interface Measured {
-  /** As asked for. */
+  /** The requested time. */
   readonly seconds: number;
   readonly rest: Rest;
   readonly figures: ProbeFigures;
 }
 
-/** How many listen beside the first one while their cost is measured. */
+/** Listeners that are added to the first one for the crowded measurement. */
 export const MORE_LISTENERS = 32;
 
 interface Row {
   readonly key: string;
   readonly what: string;
   readonly unit: string;
-  /** undefined: it could not be measured. */
+  /** Undefined if it could not be measured. */
   readonly of: (measured: Measured) => number | undefined;
 }
 
@@ -100,18 +100,18 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** The words reckon with half of a core, 10 changes a second where there are many listeners, and a list that is read within 0.1 s. */
+/** The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read within 0.1 s. */
 const HALF_CORE_MS = 500;
 const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
-/** Of `api.sse.maxClients`. */
+/** The largest `api.sse.maxClients`. */
 const LISTENERS_MAX = 10_000;
-/** What one more listener costs at least, in ms, where the difference is lost in the noise. */
+/** The least cost of one more listener, in ms, used if the measured difference is lost in the noise. */
 const LISTENER_LEAST_MS = 0.001;
 const WHAT_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
-/** What `--json` prints. null: it could not be measured, and `missing` says why. */
+/** The output of `--json`. null means that it could not be measured; `missing` is the reason. */
 export interface Report {
   readonly version: string;
   readonly machine: string;
@@ -130,12 +130,12 @@ export interface Report {
   };
 }
 
-/** The smallest value that `part` of all values do not exceed; undefined of none. */
+/** The smallest value that at least `part` of all values do not exceed; undefined if there are none. */
 function quantile(values: readonly number[] | undefined, part: number): number | undefined {
   return values?.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
 }
 
-/** The rest is noise. */
+/** More digits are noise. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
 const about = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
@@ -169,14 +169,14 @@ function estimateOf({ figures }: Measured): Report['estimate'] {
   };
 }
 
-/** `changeMs`: CPU of a change for the first listener; `oneMoreMs`: for each other. */
+/** `changeMs`: CPU time of a change with one listener; `oneMoreMs`: the addition for each further one. */
 function listenersCarried(changeMs: number, oneMoreMs: number): number {
   const left = HALF_CORE_MS / CHANGES_PER_SECOND - changeMs;
   const carried = left < 0 ? 0 : 1 + left / Math.max(oneMoreMs, LISTENER_LEAST_MS);
   return Math.min(LISTENERS_MAX, about(carried));
 }
 
-/** As people read it. */
+/** The report as text for people. */
 export function table(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = ROWS.map(({ key, what, unit }) => {

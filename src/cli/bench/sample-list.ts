@@ -1,5 +1,4 @@
-// A list of streams as a sound server sends it, and the work that an actor does with one: what `tonearm bench` times where it asks how
-// fast the codec is. Pure.
+// A list of streams as a sound server sends it, and the work of an actor on it: `tonearm bench` times the codec with these. Pure.
 
 import { clientRecord, ShownProps } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
@@ -17,7 +16,7 @@ export const STEREO = [1, 2];
 export const FULL = [RAW_NORM, RAW_NORM];
 /** PA_ENCODING_PCM. */
 const PCM = 1;
-/** As a player's stream has them. */
+/** The properties of a player's stream. */
 const PROPS = {
   'media.name': 'Some song by somebody',
   'application.name': 'Music Player Daemon',
@@ -33,7 +32,7 @@ const PROPS = {
 
 type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
-/** The whole frame, at the newest version. */
+/** The whole frame, at the newest protocol version. */
 function streamList(): Uint8Array {
   const writer = new Writer(FROM_SERVER.REPLY, 0);
   for (let index = 0; index < STREAMS; index += 1) {
@@ -53,7 +52,7 @@ function streamList(): Uint8Array {
   return writer.frame();
 }
 
-/** `decode`: bytes to records; `encode`: records to the JSON that clients see. Each does `streams` at a time. */
+/** `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams. */
 export function sampleWork(): {
   readonly streams: number;
   readonly decode: () => SinkInputList;
@@ -64,7 +63,7 @@ export function sampleWork(): {
     let list: SinkInputList = [];
     framer.push(bytes, (payload) => {
       const reader = new Reader(payload, NEWEST_VERSION, texts);
-      // The command and its tag.
+      // Command and tag.
       reader.u32();
       reader.u32();
       list = REQUESTS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
@@ -77,7 +76,7 @@ export function sampleWork(): {
   return {
     streams: list.length,
     decode,
-    // As for records that are new: those that were read before are shown sooner.
+    // With a new cache each time, as for new records: known records are encoded faster.
     encode: () => {
       const shown = new ShownProps();
       return list.map((info) => JSON.stringify(clientRecord(info, around, shown)));

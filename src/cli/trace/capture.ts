@@ -1,6 +1,6 @@
-// Keeps what a trace sees as files: the bytes of each direction of each connection as whole frames one behind the other, and beside them
-// the list of these files and frames, in the form of the project's own captures (test/golden/manifest.json). All that is here may throw
-// the system's error. What must not be kept is not given to it.
+// Stores a trace in files: the bytes of each direction of each connection as consecutive whole frames, and a list of these files and
+// frames in the form of the project's own captures (test/golden/manifest.json). All functions may throw system errors. The caller
+// removes secrets first.
 
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -8,7 +8,7 @@ import { HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
 import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
 
-/** Of one file's frames so many are listed, the first. */
+/** Only the first frames of a file are listed. */
 const LISTED_MAX = 10_000;
 const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
@@ -19,7 +19,7 @@ export class Capture {
   readonly #list: number;
   #files = 0;
 
-  /** `path` is the list's; with or without `.json` at its end. */
+  /** `path` is that of the list, with or without `.json`. */
   constructor(path: string) {
     this.#stem = path.replace(/\.json$/, '');
     this.#list = openSync(`${this.#stem}.json`, 'w', 0o600);
@@ -30,7 +30,7 @@ export class Capture {
     return new CapturedSide(`${this.#stem}-${connection}-${from}.bin`);
   }
 
-  /** Closes one direction's file, and lists it. */
+  /** Closes the file of one direction, and adds it to the list. */
   enter(side: CapturedSide, description: string, { offered, negotiated }: Conversation): void {
     const entry = {
       ...{ file: side.name, description, offered_version: offered, negotiated_version: negotiated },
@@ -51,7 +51,7 @@ export class CapturedSide {
   readonly name: string;
   readonly #file: number;
   readonly #frames: FrameEntry[] = [];
-  /** Of whole frames. */
+  /** Only whole frames are counted. */
   #bytes = 0;
   #count = 0;
 
@@ -70,7 +70,7 @@ export class CapturedSide {
     if (this.#frames.length < LISTED_MAX) this.#frames.push(frame);
   }
 
-  /** A frame that has not come to its end goes again. */
+  /** Removes an incomplete frame at the end. */
   end(): object {
     ftruncateSync(this.#file, this.#bytes);
     closeSync(this.#file);

@@ -1,8 +1,8 @@
-// Where a trace's lines go, with the two ways in which that ends: nobody reads them any more, or they cannot be written. It holds what a slow
-// reader has not taken, and tells when that is so much that nothing more should come.
+// Writes a trace's lines. It ends in two ways: the reader has closed the pipe, or writing fails. It buffers for a slow reader, and
+// signals when the buffer is full.
 
 export class TraceOutput {
-  /** Why it cannot be written; a reader that has left has seen enough. */
+  /** The reason why writing failed; undefined if the reader closed the pipe, which is no error. */
   failure: string | undefined;
   readonly #stream: NodeJS.WritableStream;
   readonly #onOver: () => void;
@@ -10,7 +10,7 @@ export class TraceOutput {
   #isFull = false;
   #waiting: (() => void)[] = [];
 
-  /** `onOver` is called once, when nothing more can be said. */
+  /** `onOver` is called once, when nothing more can be written. */
   constructor(stream: NodeJS.WritableStream, onOver: () => void) {
     this.#stream = stream;
     this.#onOver = onOver;
@@ -27,13 +27,13 @@ export class TraceOutput {
     if (!this.#isOver) this.#isFull = !this.#stream.write(text);
   }
 
-  /** At once, or when the reader has taken what waits for it, or is no more. */
+  /** Calls back at once, or when the reader has taken the buffered text or is gone. */
   whenRoom(callback: () => void): void {
     if (this.#isFull && !this.#isOver) this.#waiting.push(callback);
     else callback();
   }
 
-  /** Does what writes elsewhere; undefined when it cannot, which ends everything. */
+  /** Runs `write`, which writes elsewhere. If it throws, the trace ends and the result is undefined. */
   attempt<T>(write: () => T): T | undefined {
     if (this.failure !== undefined) return undefined;
     try {
@@ -44,7 +44,7 @@ export class TraceOutput {
     }
   }
 
-  /** Resolves when all that was said has been taken. */
+  /** Resolves when everything was written. */
   written(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isOver) resolve();
@@ -67,5 +67,5 @@ export class TraceOutput {
   }
 }
 
-/** What the system says. */
+/** The system's error message. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

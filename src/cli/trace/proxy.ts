@@ -1,5 +1,5 @@
-// The sockets of a trace: a listening one for clients, and for each of them a connection to the sound server. Bytes pass both ways as they
-// come, no quicker than the other side, and whoever reads the lines, takes them. What the bytes say is found out by Tap and Conversation.
+// The sockets of a trace: listens for clients, and connects each to the sound server. Bytes pass both ways unchanged, only as fast as the
+// other side and the reader of the lines accept them. Tap and Conversation decode them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline, Transform } from 'node:stream';
@@ -10,23 +10,23 @@ import type { Line, What } from '../../protocol/pulse/trace/lines.js';
 import { Tap } from '../../protocol/pulse/trace/tap.js';
 import type { Capture, CapturedSide } from './capture.js';
 
-/** At a time, as many as both servers take. */
+/** At a time; both servers accept as many. */
 const CLIENTS_MAX = 64;
-/** Nobody but the user may connect: also not before a chmod. */
+/** Only the user may connect; a chmod would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
 const SIDES = ['client', 'server'] as const;
 
 export interface TraceProxyParts {
   readonly clock: Clock;
-  /** Paths of the server's socket, in the order in which they are tried; asked anew for each client. */
+  /** Paths of the server's socket, in the order of attempts; called for each client. */
   servers(): readonly string[];
   say(line: Line): void;
-  /** Calls back once more may be said. */
+  /** Calls back when more may be written. */
   whenRoom(callback: () => void): void;
   readonly capture: Capture | undefined;
-  /** Does what may fail for want of room on a disk: undefined then. */
+  /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
   attempt<T>(write: () => T): T | undefined;
-  /** Whether blocks of audio data get lines. */
+  /** True if blocks of audio data get lines. */
   readonly data: boolean;
 }
 
@@ -42,7 +42,7 @@ export class TraceProxy {
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
     this.#begun = parts.clock.monotonic();
-    // A side that has said its last word still reads.
+    // A side that has closed its writing end still reads.
     this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>
@@ -61,7 +61,7 @@ export class TraceProxy {
         process.umask(before);
       }
     });
-    // From now on a failed accept, for want of descriptors: the client sees it, the socket lives on.
+    // Later errors are failed accepts, for lack of descriptors: the client sees the failure, and the socket stays open.
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
@@ -73,7 +73,7 @@ export class TraceProxy {
     });
   }
 
-  /** Removes the socket, and ends all connections, the last of which `idle` tells of. */
+  /** Removes the socket and ends all connections; `idle` resolves when the last one has ended. */
   end(): void {
     this.#server.close();
     for (const connection of this.#open) connection.end();
@@ -113,13 +113,13 @@ interface ConnectionParts extends TraceProxyParts {
   closed(): void;
 }
 
-/** A client, and the server that it is led to. */
+/** A client and its connection to the server. */
 class TracedConnection {
   readonly #client: Socket;
   readonly #number: number;
   readonly #parts: ConnectionParts;
   readonly #conversation: Conversation;
-  /** What was not told by lines of its own. */
+  /** Audio data without lines of its own. */
   readonly #passedOver = { blocks: 0, bytes: 0 };
 
   constructor(client: Socket, number: number, texts: TextCache, parts: ConnectionParts) {
@@ -127,7 +127,7 @@ class TracedConnection {
     this.#number = number;
     this.#parts = parts;
     this.#conversation = new Conversation(texts);
-    // Until it has a partner; then its errors end the two pipelines.
+    // Until the pipelines exist; then its errors end both.
     client.on('error', () => client.destroy());
   }
 
@@ -158,7 +158,7 @@ class TracedConnection {
       const file = attempt(() => capture?.open(this.#number, from));
       const ended = new Promise<void>((resolve) => {
         const [source, target] = ends[from];
-        // However it ends: one end of a pipeline destroys the other.
+        // Called for every kind of end: if one end of a pipeline closes, the other is destroyed.
         pipeline(source, this.#through(from, file), target, () => resolve());
       });
       return { from, file, ended };
@@ -192,7 +192,7 @@ class TracedConnection {
   }
 }
 
-/** The first server that takes the connection, else why the last one did not. On this machine that is known at once. */
+/** The first server that accepts the connection, or the error of the last one. Local sockets answer at once. */
 async function dial(paths: readonly string[]): Promise<Socket | string> {
   let problem = 'nobody says where';
   for (const path of paths) {

@@ -1,5 +1,5 @@
-// `tonearm trace`: a decoding proxy between clients and the sound server. This is its command line and its life: what listens, runs, prints,
-// and ends. It is a program of its own: nothing of the daemon runs beside it, and nothing of it in the daemon.
+// `tonearm trace`: a decoding proxy between clients and the sound server. This file has its command line and its life cycle.
+// It is a separate program and shares no process with the daemon.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -34,13 +34,13 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              126 or 127 the command cannot be run, else the command's own
 `;
 
-/** From a signal to the end of the command that it was passed on to. */
+/** From a signal until the command, which also gets the signal, is killed. */
 const COMMAND_ENDS_MS = 5_000;
-/** For what is still to be said, and for whoever reads it. */
+/** For pending messages, and for the reader of the output. */
 const LAST_WORDS_MS = 1_000;
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
-/** What a shell adds to the number of the signal that has ended a command. */
+/** A shell adds this to the number of the signal that ended a command. */
 const SIGNAL_STATUS = 128;
 
 export interface TraceTask {
@@ -48,7 +48,7 @@ export interface TraceTask {
   readonly raw: string | undefined;
   readonly data: boolean;
   readonly json: boolean;
-  /** Empty: none is run. */
+  /** Empty if no command is run. */
   readonly command: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export type TraceRequest =
   | { readonly do: 'help'; readonly text: string }
   | { readonly do: 'wrong'; readonly message: string };
 
-/** `args` are those behind the word `trace`. Pure. */
+/** `args` are the arguments after the word `trace`. Pure. */
 export function parseTrace(args: readonly string[]): TraceRequest {
   const options = {
     raw: { type: 'string' },
@@ -83,7 +83,7 @@ function wrong(message: string): TraceRequest {
   return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm trace --help` };
 }
 
-/** How a trace has ended. `message` is one line. */
+/** The result of a trace. `message` is one line. */
 export type TraceEnd =
   | { readonly end: 'done' }
   | { readonly end: 'command'; readonly status: number; readonly message?: string }
@@ -95,13 +95,13 @@ export interface TraceSurroundings {
   readonly pid: number;
   readonly clock: Clock;
   readonly stdout: NodeJS.WritableStream;
-  /** Takes what people are told. */
+  /** Prints a text for people. */
   tell(text: string): void;
-  /** Calls back with each signal that is to end the program. */
+  /** Calls back for each signal that should end the program. */
   onSignal(callback: (signal: NodeJS.Signals) => void): void;
 }
 
-/** Resolves when all is over: the socket is gone, and what was said has been written, if anybody took it. */
+/** Resolves when everything is over: the socket is removed, and the output is written, if anybody reads it. */
 export async function runTrace(task: TraceTask, around: TraceSurroundings): Promise<TraceEnd> {
   const { env, uid, clock } = around;
   const machineId = readMachineId();
@@ -136,7 +136,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   }
   const address = `unix:${path}`;
   const end = await (task.command.length > 0 ? ran(task.command, address, around, stop.signal) : signalled());
-  // Of what the command has said last not all has passed.
+  // Some of the command's last messages may still be on their way.
   if (end.end === 'command') await within(clock, LAST_WORDS_MS, proxy.idle());
   proxy.end();
   await within(clock, LAST_WORDS_MS, proxy.idle());
@@ -154,7 +154,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   }
 }
 
-/** Runs the command until it ends. A signal is passed on to it; from an interrupt it need not end, as in a shell. */
+/** Runs the command until it ends. Passes signals on to it; it need not end on an interrupt, as in a shell. */
 function ran(
   [program = '', ...args]: readonly string[],
   address: string,
@@ -169,9 +169,9 @@ function ran(
       cancel();
       cancel = clock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
     };
-    // First of all: who hears the command may signal at once, and without a listener the command would be left behind.
+    // Before the command starts: somebody who sees it running may send a signal, which without a handler would leave the command behind.
     onSignal(pass);
-    // Standard output is the trace's own.
+    // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {
       env: { ...env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
