@@ -1,4 +1,4 @@
-// The whole page: the node's name and its connection, and what of the node the address wants to see.
+// The whole page: header, the parts that the address selects, the volume at the foot, notices.
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Live, NodeState } from '../client/client.js';
@@ -20,7 +20,7 @@ import { Wall } from './wall.js';
 interface AppProps {
   readonly live: Live;
   readonly state: NodeState;
-  /** It answers, whatever the stream says. */
+  /** The node answers, even if the stream is silent. */
   readonly isBeating: boolean;
   readonly farewell: Farewell | undefined;
   /** The node serves a newer page. */
@@ -30,10 +30,10 @@ interface AppProps {
   readonly turns: Turns;
 }
 
-/** A network that falters for less takes nothing out of a hand. */
+/** Shorter interruptions do not disable the controls. */
 const HICCUP_MS = 1500;
 
-/** Whether it has been so for `ms`. */
+/** True if `is` has been true for `ms`. */
 function useLasting(is: boolean, ms: number): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {
@@ -76,7 +76,7 @@ export function App(props: AppProps) {
           retry={() => live.reconnect()}
         />
         <main>
-          {/* What cannot be sent cannot be set. */}
+          {/* Disabled while nothing can be sent. */}
           <fieldset class={isPart ? 'part' : ''} disabled={isGone}>
             <Pacing.Provider value={turns}>
               <Unfolding.Provider value={unfolding}>
@@ -92,7 +92,7 @@ export function App(props: AppProps) {
   );
 }
 
-/** The player of the moment, and where it is heard. */
+/** The current player, and the output that it plays to. */
 function useHeard({ players, outputs, clients }: NodeState) {
   const player = useCurrent([...players.values()]);
   return { player, output: heardOutput([...outputs.values()], [...clients.values()], player) };

@@ -1,4 +1,4 @@
-// The head of the page: the node's name and how the connection to it is; while it is lost, why, and a way not to wait.
+// The page's header: the node's name and the state of the connection; while that is lost, the reason and a button to try now.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -6,9 +6,9 @@ import { type Errand, errandOf, type Farewell } from './absence.js';
 import type { TextKey } from './english.js';
 import { say } from './language.js';
 
-/** How often it is looked whether an errand takes too long. */
+/** How often it is checked whether an absence lasts too long. */
 const LOOK_MS = 1000;
-/** Who has said that it leaves, and is still here behind so long, is here. */
+/** A node that announced its end but is still connected after this time has stayed. */
 const LEAVING_MS = 10_000;
 
 const STATUS = {
@@ -18,7 +18,7 @@ const STATUS = {
   closed: ['lost', 'bad'],
 } as const;
 
-/** What is said of each, in short and at length. */
+/** The texts for each reason, short and long. */
 const ERRANDS: Readonly<Record<Errand, readonly [text: TextKey, long: TextKey]>> = {
   reboot: ['rebootingShort', 'rebooting'],
   poweroff: ['poweredOff', 'poweringOff'],
@@ -31,10 +31,10 @@ interface HeaderProps {
   readonly status: NodeState['connection']['status'];
   readonly since: number;
   readonly upgrade: NodeState['upgrade'];
-  /** What the node has said last of leaving. */
+  /** The last reason that the node sent before going away. */
   readonly farewell: Farewell | undefined;
   readonly isOld: boolean;
-  /** Only a part of the page is wanted: it says no more than it must. */
+  /** Only a part of the page is shown, so the header is minimal. */
   readonly isSmall: boolean;
   readonly retry: () => void;
 }
@@ -44,7 +44,7 @@ export function Header({ node, status, since, upgrade, farewell, isOld, isSmall,
   useTicks(isLost || farewell !== undefined);
   const now = Date.now();
   const isLeaving = farewell !== undefined && now - farewell.at < LEAVING_MS;
-  // While it is there, the card of the upgrade says what is under way.
+  // While the node is connected, the upgrade's card shows its progress.
   const errand =
     isLost || isLeaving ? errandOf(farewell, isLost ? upgrade : undefined, since, now) : undefined;
   const [text, tone] = errand === undefined ? STATUS[status] : ([ERRANDS[errand][0], 'busy'] as const);
@@ -84,7 +84,7 @@ export function Header({ node, status, since, upgrade, farewell, isOld, isSmall,
   );
 }
 
-/** Draws again each second while `runs`. */
+/** Redraws each second while `runs`. */
 function useTicks(runs: boolean): void {
   const [, draw] = useState(0);
   useEffect(() => {

@@ -1,21 +1,21 @@
-// What one control of the page shows while its value travels to the node and back. Pure: inputs in, what to show and to send out.
-// It never shows an echo of what the finger has left behind, has one request under way at a time, and sends the last value always.
+// The state of one control while its value travels to the node and back. Pure: inputs in, the shown value and requests out.
+// It never shows an outdated value of the node, has one request open at a time, and always sends the last value.
 
-/** In a box, since `undefined` may be a value. */
+/** An object around a value, as `undefined` may be a value. */
 interface Boxed<T> {
   readonly value: T;
 }
 
 export interface Control<T> {
-  /** As the node told it last. */
+  /** The node's latest value. */
   readonly told: T;
-  /** What a hand has set, until the node tells the same, refuses it, or says nothing more of it. */
+  /** The value that the user has set, until the node has it, refuses it, or has not sent it in time. */
   readonly wanted: Boxed<T> | undefined;
-  /** The request that is under way. */
+  /** The value of the open request. */
   readonly sent: Boxed<T> | undefined;
-  /** A finger is on it. */
+  /** The user is holding it. */
   readonly held: boolean;
-  /** Counts what was set, so that a wait for the end of one setting does not end a later one. */
+  /** Counts the settings, so that a timer of one setting does not end a later one. */
   readonly turn: number;
 }
 
@@ -23,20 +23,20 @@ export type ControlInput<T> =
   | { readonly kind: 'told'; readonly value: T }
   | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' }
   | { readonly kind: 'set'; readonly value: T }
-  /** `SETTLE_MS` after it was asked for. */
+  /** Sent `SETTLE_MS` after `settle` was returned. */
   | { readonly kind: 'settled'; readonly turn: number };
 
 export interface ControlAdvance<T> {
   readonly control: Control<T>;
-  /** A request to begin now. */
+  /** A request to send now. */
   readonly send?: Boxed<T>;
-  /** Come back with `settled` and this turn. */
+  /** Start a timer for `settled` with this turn. */
   readonly settle?: number;
 }
 
 /**
- * How long an accepted value is shown although the node tells another: its own event may come behind the answer (10 ms on a quiet
- * node), and what somebody else sets meanwhile is the truth after it.
+ * The time that an accepted value is shown although the node's value differs: the node's event may come after the response (10 ms on a
+ * quiet node). After that time the node's value is shown, as somebody else may have changed it.
  */
 export const SETTLE_MS = 800;
 
@@ -48,7 +48,7 @@ export function shownBy<T>({ wanted, told }: Control<T>): T {
   return wanted === undefined ? told : wanted.value;
 }
 
-/** `same`: whether two values look alike; the node rounds. */
+/** `same` is true for two values that look alike, because the node rounds. */
 export function advance<T>(
   control: Control<T>,
   input: ControlInput<T>,
@@ -83,7 +83,7 @@ function sending<T>(control: Control<T>, value: T): ControlAdvance<T> {
   return { control: { ...control, sent: { value } }, send: { value } };
 }
 
-/** What was wanted is forgotten once it is the truth and nobody is at it. */
+/** Drops the wanted value when the node has it, no request is open and the user has let go. */
 function rested<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<T> {
   const { told, wanted, sent, held } = control;
   const isTrue = wanted !== undefined && same(told, wanted.value);

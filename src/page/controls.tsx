@@ -1,5 +1,5 @@
-// What a hand can set: switches, choices and buttons. Each shows at once what was set, and takes it back with the
-// problem's words when the node refuses it.
+// Switches, choices and buttons. Each shows a new value at once, and the old value and the problem's text if the node
+// refuses it.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useContext, useRef, useState } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { Reporting } from './notices.js';
 
 interface ControlHandle<T> {
   readonly shown: T;
-  /** Shown, and not yet the truth. */
+  /** The shown value is not the node's value yet. */
   readonly isOnItsWay: boolean;
   readonly set: (value: T) => void;
   readonly hold: () => void;
@@ -18,8 +18,8 @@ interface ControlHandle<T> {
 }
 
 /**
- * `told` is what the node says; `send` asks it for another value, and rejects with what it answers instead; `label` is what people call
- * the control.
+ * `told` is the node's value; `send` requests another one, and rejects with the problem if the node refuses it; `label` is the
+ * control's name.
  */
 export function useControl<T>(
   told: T,
@@ -65,7 +65,7 @@ export function useControl<T>(
   };
 }
 
-/** An action without a value: whether it is under way, and how to begin it. `failed` says that it did not work. */
+/** An action without a value: its progress, and a function to start it. `failed` is the title of its failure. */
 export function useAction(
   send: () => Promise<unknown>,
   failed: string,
@@ -94,7 +94,7 @@ interface ToggleProps {
   readonly disabled?: boolean;
 }
 
-/** A button that stays pressed. */
+/** A button with a pressed state. */
 export function Toggle({ label, icon, iconOn = icon, isOn, send, disabled = false }: ToggleProps) {
   const { shown, set } = useControl(isOn, send, label);
   return (
@@ -159,7 +159,7 @@ interface ChoiceOfProps<T extends string> extends Omit<ChoiceProps<T>, 'value' |
   readonly control: Pick<ControlHandle<T>, 'shown' | 'set'>;
 }
 
-/** A choice whose value is set by something else too. */
+/** A choice whose value other elements set too. */
 export function ChoiceOf<T extends string>({ label, options, control, disabled = false }: ChoiceOfProps<T>) {
   const { shown, set } = control;
   const isListed = options.some((option) => option.value === shown);
@@ -187,7 +187,7 @@ export function ChoiceOf<T extends string>({ label, options, control, disabled =
 interface ButtonProps {
   readonly send: () => Promise<unknown>;
   readonly label?: string;
-  /** What is said when it did not work; else the label is in it. */
+  /** The title of a failure; by default made from the label. */
   readonly failed?: string;
   readonly icon?: IconName;
   readonly class?: string;
@@ -195,7 +195,7 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
 }
 
-/** Does one thing; with an icon alone it needs a label. */
+/** Runs one action; a button with only an icon needs a label. */
 export function ActionButton({
   send,
   label,

@@ -1,10 +1,10 @@
-// The cover of what a player plays.
+// The cover of a player's current track.
 
 import { useState } from 'preact/hooks';
 import type { PlayerRecord, Tonearm } from '../client/client.js';
 import { Icon } from './icons.js';
 
-/** Of the node only: a cover that lies elsewhere on the network would tell others what is played here. */
+/** Only covers on the node itself: loading one from elsewhere would disclose what is played here. */
 export function Cover({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
@@ -24,7 +24,7 @@ export function Cover({ node, player }: { readonly node: Tonearm; readonly playe
   );
 }
 
-/** Another picture has another address, and an image that is shown is not asked for again. */
+/** Each picture gets its own address, so that the browser loads a picture only once. */
 function hashOf(text: string): number {
   return [...text].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

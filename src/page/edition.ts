@@ -1,19 +1,19 @@
-// Whether the node serves another page than this one: it does after an upgrade, and an old page may not know what it is told.
+// Detects that the node serves a newer page, as after an upgrade; an old page may not understand the new events and records.
 
-/** A document that takes longer is looked for again at the next return. */
+/** If the document takes longer, the check is repeated when the node returns the next time. */
 const ANSWER_MS = 5000;
-/** Nobody is at the page who has not moved a hand for so long. */
+/** Without input for this long, nobody is using the page. */
 const STILL_MS = 5000;
 const LOOK_MS = 1000;
 
-/** Each file is named by its content, so that the document of another page names another script. */
+/** File names contain a hash of the content, so the document of another version names another script. */
 export async function isOutdated(base: string): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   const answer = await fetch(`${base}/ui`, { cache: 'no-cache', signal: AbortSignal.timeout(ANSWER_MS) });
   return answer.ok && !(await answer.text()).includes(own);
 }
 
-/** Calls once nothing is under way on the page: no hand, no question, no request. */
+/** Calls once when the page is idle: no input, no open dialog, no request. */
 export function whenStill(handMs: () => number, call: () => void): void {
   const timer = setInterval(() => {
     const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;

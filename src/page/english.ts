@@ -1,4 +1,4 @@
-// The page's texts in English; `{name}` is filled when it is said. Its keys are those of every language.
+// The page's texts in English; `{name}` is a placeholder. Every language has the same keys.
 
 export const ENGLISH = {
   connecting: 'Connecting',

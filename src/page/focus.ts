@@ -1,5 +1,5 @@
-// Where the focus goes when what had it goes or is disabled: to the card around it, and back. Else the keyboard and the screen reader
-// begin again at the top of the page.
+// Keeps the focus near when its element is removed or disabled: moves it to the card around the element, and back. Otherwise keyboard and
+// screen reader would start again at the top of the page.
 
 const HOLDERS = 'li, .card, section';
 
@@ -7,11 +7,11 @@ function isUsable(element: HTMLElement): boolean {
   return element.isConnected && !element.matches(':disabled');
 }
 
-/** The answer is to be called behind each change of the page. */
+/** Call the returned function after each change of the page. */
 export function keepFocus(page: HTMLElement): () => void {
-  /** What has the focus, and what stands around it, the nearest first; behind them those of the focus before. */
+  /** The focused element and its containers, nearest first; then those of the focus before. */
   let path: readonly HTMLElement[] = [];
-  /** What the focus is taken back to. */
+  /** The element that gets the focus back when it is usable again. */
   let lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
   const lend = (from: HTMLElement, to: HTMLElement): void => {
     to.tabIndex = -1;

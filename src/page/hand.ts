@@ -1,26 +1,26 @@
-// A hand above a slider, by the browser's pointer events: what it means comes from `gesture.ts`.
+// Connects the browser's pointer events on a slider to `gesture.ts`, which interprets them.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Grip, gripAt, move, partOf, type Spot, type Way } from './gesture.js';
 
 interface HandOptions {
-  /** Where the slider is, 0..1. */
+  /** The slider's position, 0..1. */
   readonly part: number;
-  /** A mouse button goes down, or a finger has tapped. */
+  /** A mouse button was pressed, or a finger was lifted. */
   readonly onDown: () => void;
-  /** Upwards is more; without it the page scrolls. */
+  /** Upwards is positive. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((notches: number) => void) | undefined;
-  /** The hand means it. */
+  /** The gesture has become sure. */
   readonly onHold: () => void;
   readonly onMove: (part: number) => void;
-  /** A finger has come and gone. */
+  /** A finger has tapped. */
   readonly onTap: (part: number) => void;
-  /** With the last part that it has moved to, if it has; where the browser has taken the hand away, with the first. */
+  /** Gets the last position, if there was movement; if the browser has cancelled the gesture, the first one. */
   readonly onEnd: (part: number | undefined) => void;
 }
 
-/** The thumb's, as in page.css. */
+/** The width of the thumb, as in page.css. */
 const THUMB_REM = 1.375;
 
 function wayOf(field: HTMLElement): Way {
@@ -29,13 +29,13 @@ function wayOf(field: HTMLElement): Way {
   return { left: left + thumb / 2, length: width - thumb };
 }
 
-/** Of a mouse's wheel a little less than one notch; a touchpad tells of less at a time. */
+/** A little less than one notch of a mouse wheel; a touchpad sends smaller amounts. */
 const NOTCH_PX = 50;
 const LINE_PX = 16;
 
 /**
- * Takes the hand that comes down on `field`, a slider of the browser's own. The answer says whether a hand is on it: what the browser
- * makes of that by itself is not meant.
+ * Handles pointers on `field`, a native slider. The returned function is true while a pointer is down; the values that the
+ * browser sets meanwhile must be ignored.
  */
 export function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions): () => boolean {
   const latest = useRef(options);
@@ -48,14 +48,14 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
       current?.addEventListener(begin, () => {
         isDown.current = true;
       });
-    // The browser sets its own value at these, too; where it told of no end, a key is one.
+    // The browser sets its own value at these events too, so the timer ends it after them. A key also ends it, if no end was sent.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'] as const)
       current?.addEventListener(end, () =>
         setTimeout(() => {
           isDown.current = false;
         }),
       );
-    // Passive where the wheel scrolls: the browser need not wait.
+    // No wheel listener if the page scrolls, so that the browser need not wait for it.
     let rolled = 0;
     if (latest.current.onWheel !== undefined)
       current?.addEventListener('wheel', (event) => {
@@ -66,7 +66,7 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
         if (notches !== 0) latest.current.onWheel?.(-notches);
       });
     current?.addEventListener('mousedown', (event) => {
-      // The browser would set what is under the mouse, and the focus, which is set here.
+      // Prevents the browser's own value and focus, which are set here instead.
       event.preventDefault();
       latest.current.onDown();
     });
@@ -74,7 +74,7 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
   return () => isDown.current;
 }
 
-/** From where a hand comes down until it lifts. */
+/** Follows one pointer from down to up. */
 function take(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
   if (!down.isPrimary || down.button !== 0) return;
   const way = wayOf(field);
@@ -103,7 +103,7 @@ function take(field: HTMLElement, down: PointerEvent, latest: { readonly current
   });
   listen('pointerup', (event) => {
     ended.abort();
-    // Before what it sets is answered: the browser's own mousedown comes later.
+    // First, because the browser's own mousedown comes too late, after what the gesture sets.
     latest.current.onDown();
     if (grip.since !== undefined) latest.current.onEnd(last);
     else latest.current.onTap(Math.min(1, Math.max(0, (event.clientX - way.left) / way.length)));

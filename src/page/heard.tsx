@@ -1,4 +1,4 @@
-// The one volume: that of the output which is heard, beside what plays and at the foot of a phone's page.
+// The main volume: that of the output that is heard, shown beside the current track and at the foot of a phone's page.
 
 import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
@@ -11,10 +11,10 @@ import { Line } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 
-/** What a press of a button, or a notch of a wheel, changes. */
+/** The change per press of a button, or per notch of a wheel. */
 const STEP = 0.05;
 
-/** Where a player's sound goes, else what sounds, else the default. */
+/** The output of the player's stream, else of any stream that plays, else the default. */
 export function heardOutput(
   outputs: readonly OutputRecord[],
   streams: readonly ClientRecord[],
@@ -58,7 +58,7 @@ export function HeardVolume({ node, output }: HeardProps) {
   );
 }
 
-/** Each press counts, also while another is under way: the node adds them up. */
+/** Each press counts, also while another is in progress: the node adds them up. */
 function StepButton({ node, output: { id }, by }: HeardProps & { readonly by: number }) {
   const reporter = useContext(Reporting);
   const label = say(by > 0 ? 'louder' : 'quieter');
@@ -90,7 +90,7 @@ interface FootProps {
   readonly isGone: boolean;
 }
 
-/** Stands still wherever the page is scrolled to. */
+/** Stays in place while the page scrolls. */
 export function Foot({ node, state: { clients, outputs }, player, output, isGone }: FootProps) {
   if (output === undefined) return null;
   const sounding = [...clients.values()].find(({ corked }) => !corked)?.name;
@@ -114,7 +114,7 @@ function ofTitle(player: PlayerRecord): (what: string) => string {
   return (what) => say('ofPlayer', { what, name: titleOf(player) });
 }
 
-/** The one that plays, else the one that did last, else the first. */
+/** The player that plays, else the last one that did, else the first. */
 export function useCurrent(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const last = useRef<string | undefined>(undefined);
   const kept = players.find(({ bus_name }) => bus_name === last.current);
@@ -129,7 +129,7 @@ interface MuteAllProps {
   readonly outputs: readonly OutputRecord[];
 }
 
-/** Whoever was muted before stays so when all are heard again. */
+/** Outputs that were muted before stay muted when the others are unmuted. */
 function MuteAll({ node, outputs }: MuteAllProps) {
   const taken = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);

@@ -1,4 +1,4 @@
-// The page's own signs, each one path on a grid of 24.
+// The page's icons, each one path on a grid of 24.
 
 const PATHS = {
   volume:
@@ -26,7 +26,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Says nothing to a screen reader: what it stands on has a name. */
+/** Hidden from screen readers, because the element around it has a name. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

@@ -1,10 +1,10 @@
-// The page's texts in the browser's language, and how it says times and parts.
+// The page's texts in the browser's language, with its formats of times and percentages.
 
 import { textsIn } from './texts.js';
 
 export const { language, say } = textsIn(navigator.languages);
 
-/** `time` is RFC 3339; said as here. Not by `Intl`, whose first format takes a browser 20 ms, and a slow phone 100. */
+/** `time` is RFC 3339; shown in local time. Without `Intl`, whose first format takes a browser 20 ms, and a slow phone 100. */
 export function sayTime(time: string): string {
   const at = new Date(time);
   const two = (part: number): string => String(part).padStart(2, '0');

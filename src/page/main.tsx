@@ -1,4 +1,4 @@
-// The page's entry: connects to the node that it came from, and draws what is known of it, once per frame at most.
+// The page's entry: connects to the node that served it, and draws its state, at most once per frame.
 
 import { options, render } from 'preact';
 import { connect, type NodeEvent, tonearm } from '../client/client.js';
@@ -13,13 +13,13 @@ import { Turns } from './turns.js';
 import { viewOf } from './view.js';
 import { showWholeAtTouch } from './whole.js';
 
-/** What an event says of why the node will be away. */
+/** The reason in an event why the node will be away. */
 function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
   if (type === 'power.action') return { errand: data.action, at: Date.now() };
   return type === 'server.info' && data === 'bye' ? { errand: 'restart', at: Date.now() } : undefined;
 }
 
-/** Whoever has not left for a reason within so long leaves for another. */
+/** A reason that is older than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;
 
 function open(place: Element, turns: Turns): void {
@@ -31,14 +31,14 @@ function open(place: Element, turns: Turns): void {
   let wasLost = false;
   let isOld = false;
   const handMs = watchHands(document);
-  // A proxy may have the node below a path of its own.
+  // A proxy may serve the node below a path of its own.
   const node = tonearm(new URL('.', location.href));
   const live = connect(node, {
     levels: !document.hidden,
     onChange: ({ connection, levels: told }, changed) => {
       if (changed.includes('levels')) for (const [output, peaks] of told) levels.put(output, peaks);
       const isLive = connection.status === 'live';
-      // A stream may be renewed before the node leaves: only who was lost has come back.
+      // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
       if (isLive && !wasLive) {
         farewell = undefined;
         if (wasLost) void compare();
@@ -51,7 +51,7 @@ function open(place: Element, turns: Turns): void {
       heard();
       const said = farewellOf(event);
       if (said === undefined) return;
-      // A service that ends says so behind the reason.
+      // The service's own `bye` follows after the reason.
       const isKnown = farewell !== undefined && said.at - farewell.at < REASON_MS;
       if (said.errand === 'restart' && isKnown) return;
       farewell = said;
@@ -62,9 +62,9 @@ function open(place: Element, turns: Turns): void {
     const { state } = live;
     render(<App {...{ live, state, isBeating, farewell, isOld, view, levels, turns }} />, place);
   };
-  /** A node that comes back may have come back as another version. */
+  /** A node may return with another version. */
   const compare = async (): Promise<void> => {
-    // Where there is no answer the next return asks again.
+    // Without an answer, the next return checks again.
     if (isOld || !(await isOutdated(node.transport.base).catch(() => false))) return;
     isOld = true;
     drawSoon();
@@ -86,7 +86,7 @@ function open(place: Element, turns: Turns): void {
     },
     onReturn: () => live.reconnect(),
   });
-  // What nobody sees costs the node nothing.
+  // A hidden page must not cost the node anything.
   document.addEventListener('visibilitychange', () => live.setLevels(!document.hidden));
   turns.later(draw);
 }
@@ -97,5 +97,5 @@ document.documentElement.lang = language;
 showWholeAtTouch(page);
 const turns = new Turns((call) => requestAnimationFrame(call), keepFocus(page));
 options.debounceRendering = (work) => turns.soon(work);
-// To read this module has been one task.
+// In a separate task, because loading this module was one already.
 turns.soon(() => open(page, turns));

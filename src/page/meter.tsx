@@ -1,4 +1,4 @@
-// The meter of an output: bars that are moved directly, ten times a second, without drawing anything else again.
+// The level meter of an output: the bars are changed directly, ten times a second, without redrawing anything else.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
@@ -6,11 +6,11 @@ import { say } from './language.js';
 
 type Peaks = readonly number[];
 
-/** Hands each output's peaks to the meters that show it. */
+/** Passes each output's peaks to its meters. */
 export class Levels {
   readonly #meters = new Map<number, Set<(peaks: Peaks) => void>>();
 
-  /** Answers with how to end it. */
+  /** Returns a function that ends it. */
   watch(output: number, meter: (peaks: Peaks) => void): () => void {
     const meters = this.#meters.get(output) ?? new Set();
     this.#meters.set(output, meters.add(meter));
@@ -27,10 +27,10 @@ export class Levels {
 
 export const Metering = createContext(new Levels());
 
-/** Below it is the silence of 16 bits. The scale is in decibels, as ears are. */
+/** The smallest step of a peak, 0.001 (docs/events.md, "Levels"). The scale is in decibels, like hearing. */
 const FLOOR_DB = -60;
 
-/** 0..1 of the bar's length for a peak of 0..1. */
+/** The bar's length, 0..1, for a peak of 0..1. */
 function barOf(peak: number): number {
   if (!(peak > 0)) return 0;
   return Math.min(1, Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR_DB));
@@ -45,7 +45,7 @@ export function Meter({ output, name }: { readonly output: number; readonly name
       levels.watch(output, (peaks) => {
         if (meter.current !== null) meter.current.value = Math.max(0, ...peaks);
         for (const [channel, bar] of [...(bars.current?.children ?? [])].entries()) {
-          // A third bar would say what the first two do: rooms are heard in stereo.
+          // Two bars are enough, because rooms are heard in stereo.
           const peak = peaks[channel] ?? peaks[0] ?? 0;
           if (bar instanceof HTMLElement) bar.style.setProperty('--level', barOf(peak).toFixed(3));
         }

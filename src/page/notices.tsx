@@ -1,5 +1,5 @@
-// What went wrong: whose trouble it is in the page's language, and the problem's own words behind "Details". It goes when it is mended
-// or old, and stands where no hand is.
+// Notices of failures: a title in the page's language, and the problem's own text behind "Details". A notice disappears when its cause
+// is over or after some time, and is placed away from the last pressed control.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -8,15 +8,15 @@ import { Icon } from './icons.js';
 import { say } from './language.js';
 import { reasonFor } from './reasons.js';
 
-/** More would hide the page; the newest count. */
+/** More would hide the page; the newest are kept. */
 const NOTICES_MAX = 3;
-/** So long one is shown that nobody reads; while a hand or the focus is on it, longer. */
+/** Each is shown this long; longer while the pointer or the focus is on it. */
 const SHOWN_MS = 10_000;
 
 export interface Reporter {
-  /** `title` says what did not work, as "MPD could not start": the same trouble has the same title. */
+  /** `title` names what failed, for instance "MPD could not start"; the same failure has the same title. */
   failed(title: string, error: unknown): void;
-  /** It works now. */
+  /** It works again. */
   mended(title: string): void;
 }
 
@@ -27,7 +27,7 @@ interface ShownNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
-  /** Where the hand or the focus was, which it must not cover. */
+  /** At the top, because it must not cover the focused control below. */
   readonly isAbove: boolean;
 }
 
@@ -39,7 +39,7 @@ export function useNotices(): {
   const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
   const reporter = useRef<Reporter>({
     mended: (title) =>
-      // The same list draws nothing again.
+      // The same list causes no redraw.
       setNotices((before) => (before.some((each) => each.title === title) ? without(before, title) : before)),
     failed: (title, error) => {
       const problem = error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
@@ -49,7 +49,7 @@ export function useNotices(): {
         const said = reason === undefined ? title : say('because', { what: title, reason });
         const detail = [problem.title, problem.detail].filter(Boolean).join(': ');
         const notice = { id, title, reason: said, detail, isAbove: isBusyBelow() };
-        // Said twice it is no more true, and a slider may be refused ten times.
+        // A repeated failure is shown once; a slider may be refused ten times.
         return [...without(before, title), notice].slice(-NOTICES_MAX);
       });
     },
@@ -64,7 +64,7 @@ function without(notices: readonly ShownNotice[], title: string): readonly Shown
   return notices.filter((notice) => notice.title !== title);
 }
 
-/** Whether what has the focus, which is what was pressed last, is in the lower half of the screen. */
+/** True if the focused element, which is the one pressed last, is in the lower half of the screen. */
 function isBusyBelow(): boolean {
   const { activeElement, body } = document;
   if (activeElement === null || activeElement === body) return false;
@@ -77,7 +77,7 @@ interface NoticesProps {
   readonly dismiss: (id: number) => void;
 }
 
-/** Always there, so that a screen reader hears what comes into it. */
+/** Always in the document, so that screen readers announce what is added to it. */
 export function Notices({ notices, dismiss }: NoticesProps) {
   const isAbove = notices.at(-1)?.isAbove ?? false;
   return (
@@ -122,7 +122,7 @@ function Notice({ id, reason, detail, dismiss }: ShownNotice & Pick<NoticesProps
   );
 }
 
-/** The trouble named `title` is over as soon as `isMended`, whoever has mended it. */
+/** Removes the notice `title` as soon as `isMended`, whoever has solved the problem. */
 export function useMended(title: string, isMended: boolean): void {
   const reporter = useContext(Reporting);
   useEffect(() => {

@@ -1,10 +1,10 @@
-// What plays, told to the browser: the tab's title, and the keys and lock screens that it gives pages.
+// Shows the current track outside the page: in the tab's title and on the browser's media keys and lock screens.
 
 import { useEffect } from 'preact/hooks';
 import type { PlayerRecord, Tonearm } from '../client/client.js';
 import { hasTrack, isPlaying, titleOf } from './transport.js';
 
-/** `node` is its name. */
+/** `node` is the node's name. */
 export function useTabTitle(node: string, player: PlayerRecord | undefined): void {
   const artist = player?.metadata?.['xesam:artist'];
   const track = player === undefined || !isPlaying(player) ? [] : [titleOf(player), artist];
@@ -16,11 +16,11 @@ export function useTabTitle(node: string, player: PlayerRecord | undefined): voi
 
 const NO_TRACK = { metadata: null, playbackState: 'none' } as const;
 
-/** Where the browser has such keys, they work the player. */
+/** Media keys control the player, if the browser supports them. */
 export function useMediaKeys(node: Tonearm, player: PlayerRecord | undefined): void {
   useEffect(() => {
     const { mediaSession: session } = navigator;
-    // Safari before 15, and pages without https in some browsers, have none.
+    // Missing in Safari before 15, and in some browsers for pages without https.
     if (session === undefined) return;
     if (player === undefined || !hasTrack(player)) {
       Object.assign(session, NO_TRACK);
@@ -40,7 +40,7 @@ export function useMediaKeys(node: Tonearm, player: PlayerRecord | undefined): v
       ['previoustrack', can.can_go_previous, node.previous],
     ] as const;
     for (const [key, isAble, send] of keys) {
-      // A key has no place for an error; the page shows what is.
+      // A media key cannot show an error; the page shows the real state.
       const press = (): void => void send(bus_name).catch(() => undefined);
       session.setActionHandler(key, isAble ? press : null);
     }

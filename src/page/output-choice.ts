@@ -1,8 +1,8 @@
-// What the node's configuration wants of outputs on a page: what each is called, and which are left out. Pure.
+// Applies the node's configuration of outputs to the page: labels and hidden outputs. Pure.
 
 import type { NodeState, OutputRecord } from '../client/client.js';
 
-/** The configured label, else what the sound server calls it. A device's own nick would stand among the properties as well. */
+/** The configured label, else the sound server's name. A `nick` that is also in the properties is the device's own, not a label. */
 export function outputName({ nick, props, description, name }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
   return (isLabel && nick) || description || name;

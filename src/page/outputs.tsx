@@ -1,4 +1,4 @@
-// The outputs: volume, mute, level, which one is the default, port and balance.
+// The outputs: volume, mute, level, default, port and balance.
 
 import type { OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, Toggle, useControl } from './controls.js';
@@ -14,7 +14,7 @@ interface OutputsProps {
   readonly outputs: readonly OutputRecord[];
 }
 
-/** In the sound server's order, also when another becomes the default: what is pressed does not move. */
+/** In the sound server's order, also when the default changes, so that a card does not move while it is used. */
 export function Outputs({ node, outputs }: OutputsProps) {
   const sorted = [...outputs].sort((a, b) => a.id - b.id);
   if (sorted.length === 0) return <Empty>{say('noOutputs')}</Empty>;
@@ -80,7 +80,7 @@ interface OutputPartProps {
 function DefaultButton({ node, output, name }: OutputPartProps) {
   const label = say('makeDefaultOf', { name });
   const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
-  // One button in both states: it keeps the focus.
+  // One button for both states, so that it keeps the focus.
   return (
     <button
       type="button"
@@ -94,7 +94,7 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
   );
 }
 
-/** What is set once and left alone. */
+/** Settings that are rarely changed. */
 function OutputMore({ node, output, name }: OutputPartProps) {
   const { id, ports = [], active_port, balance } = output;
   return (

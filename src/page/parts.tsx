@@ -1,5 +1,5 @@
-// The parts that every section is made of: names that are only text, sections with their reasons, lists that grow without a
-// long task, views that are drawn again only when what they show has changed.
+// Components for all sections: text lines, sections with the reason why they are away, lists that are drawn without a
+// long task, and components that are redrawn only if their props have changed.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useLayoutEffect, useState } from 'preact/hooks';
@@ -8,12 +8,12 @@ import type { TextKey } from './english.js';
 import { say } from './language.js';
 import { Turns } from './turns.js';
 
-/** Which turns a part's pieces are drawn in. */
+/** The scheduler for pieces of a part. */
 export const Pacing = createContext(new Turns((call) => requestAnimationFrame(call)));
 
 /**
- * A text from elsewhere on a line of its own: whatever it holds, it is text, in the direction of its own letters, so that its beginning is
- * what is seen of it.
+ * One line of foreign text. It is always shown as text, and in the direction of its own letters, so that its beginning is
+ * visible.
  */
 export function Line({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
   return (
@@ -26,9 +26,9 @@ export function Line({ children, class: of = '' }: { readonly children: string; 
 interface SectionProps {
   readonly title: string;
   readonly id: string;
-  /** Among all sections, where they are one column. */
+  /** Its position among all sections, for the layout with one column. */
   readonly place: number;
-  /** The backend that it shows, when that is away. */
+  /** The section's backend, if that is not up. */
   readonly away?: BackendInfo | undefined;
   readonly children: ComponentChildren;
 }
@@ -53,11 +53,11 @@ export function sayState(state: BackendInfo['state']): string {
 }
 
 interface AwayProps extends BackendInfo {
-  /** Which part of the node, where the section has other things too. */
+  /** The part of the node, if the section shows other things too. */
   readonly what?: string;
 }
 
-/** In the place of what cannot be shown: that it is away, and why. */
+/** Shown in place of something unavailable: its state and the reason. */
 export function Away({ what, state, detail }: AwayProps) {
   return (
     <div class="card away" role="status">
@@ -69,7 +69,7 @@ export function Away({ what, state, detail }: AwayProps) {
   );
 }
 
-/** One card after another. */
+/** Draws the cards one after another. */
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
   const drawn = useGrowing({ wanted: children.length, step: 1, isNext: true });
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
@@ -79,11 +79,11 @@ export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
 }
 
-/** Draws `View` again only for other props; records that did not change are the same objects. */
+/** Redraws `View` only if a prop has changed; unchanged records are the same objects. */
 export function still<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Still extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {
-      // Asked for each row of a list at each drawing: nothing is made.
+      // Runs for each row of a list at each drawing, so it allocates nothing.
       for (const name in next) if (!Object.is(this.props[name], next[name])) return true;
       return false;
     }
@@ -97,16 +97,16 @@ export function still<P extends object>(View: (props: P) => JSX.Element | null) 
 interface Growing {
   readonly wanted: number;
   readonly step: number;
-  /** Before what else is still to be drawn: nothing below is pushed down by it. */
+  /** Draw it before other pending pieces, so that it does not push down anything below it later. */
   readonly isNext?: boolean;
 }
 
-/** How many of `wanted` things to draw now: more and more, as there is time. All at once is a task that a hand feels. */
+/** The number of `wanted` things to draw now; it grows as time allows. Drawing all at once would be a task long enough to be noticed. */
 export function useGrowing({ wanted, step, isNext = false }: Growing): number {
   const turns = useContext(Pacing);
   const [drawn, setDrawn] = useState(0);
   useLayoutEffect(() => {
-    // What comes back grows again.
+    // If they return after a decrease, they are drawn step by step again.
     if (drawn > wanted + step) setDrawn(wanted + step);
     return drawn < wanted ? turns.later(() => setDrawn(drawn + step), isNext) : undefined;
   }, [turns, drawn, wanted, step, isNext]);

@@ -1,4 +1,4 @@
-// The media players: what each plays, how far it is, and its transport.
+// The media players: the track, the position and the transport of each.
 
 import type { ClientRecord, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
@@ -19,7 +19,7 @@ interface PlayersProps {
 }
 
 export function Players({ node, players, streams, outputs, now }: PlayersProps) {
-  // One order for ever, also when another plays: what is pressed does not move.
+  // The order does not depend on what plays, so that a card does not move while it is used.
   const sorted = [...players].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   return (
     <Cards>
@@ -38,7 +38,7 @@ export function Players({ node, players, streams, outputs, now }: PlayersProps) 
   );
 }
 
-/** A text, so that it is the same one while they are. */
+/** One text, so that it compares equal while the names are the same. */
 function namesOf(streams: readonly ClientRecord[]): string {
   return streams.map(({ name }) => `\u2068${name}\u2069`).join(', ');
 }
@@ -47,10 +47,10 @@ interface PlayerProps {
   readonly node: Tonearm;
   readonly player: PlayerRecord;
   readonly own: string;
-  /** Where it is heard. */
+  /** The output that it plays to. */
   readonly output: OutputRecord | undefined;
   readonly now: () => number;
-  /** Else its buttons say whose they are. */
+  /** With several players, button labels contain the player's name. */
   readonly isAlone: boolean;
 }
 
@@ -97,7 +97,7 @@ const PlayerCard = still(({ node, player, own, output, now, isAlone }: PlayerPro
   );
 });
 
-/** What is seldom wanted. Stop is here where it can be paused: some players forget their list at it. */
+/** Rarely needed controls. Stop is here if the player can pause, because some players forget their list when stopped. */
 function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' | 'own'>) {
   const { bus_name, identity, volume, capabilities } = player;
   if (volume === undefined && !capabilities.can_pause && own === '') return null;

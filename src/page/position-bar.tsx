@@ -1,4 +1,4 @@
-// How far a track is, as a slider that runs by itself.
+// The position in the track, as a slider that moves by itself.
 
 import { useEffect, useState } from 'preact/hooks';
 import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
@@ -8,7 +8,7 @@ import { Slider } from './slider.js';
 import { isPlaying } from './transport.js';
 
 const US_PER_S = 1_000_000;
-/** Twice in each second that it shows. */
+/** Twice per second shown. */
 const TICK_MS = 500;
 
 interface PositionProps {

@@ -1,10 +1,10 @@
-// How far a track is, as people read it. Pure.
+// Length and position of a track as text. Pure.
 
 import type { PlayerRecord } from '../client/client.js';
 
 const US_PER_S = 1_000_000;
 
-/** Microseconds; undefined where it is not known, as of a radio. */
+/** Microseconds; undefined if not known, for instance of a radio station. */
 export function lengthOf({ metadata }: PlayerRecord): number | undefined {
   const length = Number(metadata?.['mpris:length']);
   return length > 0 ? length : undefined;

@@ -1,30 +1,30 @@
-// Whether the node still answers: a cable that is pulled tells nobody, and the stream's own silence is noticed only after 15 s.
-// Asks often only while a hand is at the page and nothing else comes. While the connection is lost it asks whether the node is back.
+// Checks whether the node still answers: a pulled cable causes no event, and the stream detects silence only after 15 s.
+// Asks often only while the page is in use and nothing else arrives. While the connection is lost it asks whether the node is back.
 
-/** `resting`: nobody looks, or no hand has been here for a while; the stream's own keep-alive has to do. */
+/** `resting`: the page is hidden or without input for a while; the stream's own keep-alive must do. */
 export type Attention = 'watched' | 'resting' | 'lost';
 
 export interface PulseOptions {
-  /** One question; rejects, or does not settle, when there is no answer. */
+  /** One request; rejects, or does not settle, if there is no answer. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
   readonly attention: () => Attention;
-  /** Each time that it changes. */
+  /** Called at each change. */
   readonly onChange: (isBeating: boolean) => void;
-  /** While the connection is lost: the node answers, and did not before. */
+  /** Called when the node answers again while the connection is lost. */
   readonly onReturn: () => void;
 }
 
 const LOOK_MS = 100;
-/** After a silence of so long it is asked. */
+/** Asks after this much silence. */
 const ASK_MS = 350;
-/** Without an answer for so long it has stopped: with two looks, within a second of its last sign. */
+/** Without an answer for this long the node has stopped: with two looks, within a second of its last sign of life. */
 const ANSWER_MS = 450;
-/** Between two questions to a node that is lost; each has as long. */
+/** Between two requests while the connection is lost, and the time-out of each. */
 const RETURN_MS = 1000;
-/** A page without a hand for so long rests. */
+/** Without input for this long the page is not in use. */
 export const HAND_MS = 60_000;
 
-/** How long, in ms, no hand has been at the page; the first load counts as one. */
+/** Returns the time in ms since the last input; loading the page counts as input. */
 export function watchHands(page: EventTarget): () => number {
   let at = performance.now();
   const note = (): void => {
@@ -35,14 +35,14 @@ export function watchHands(page: EventTarget): () => number {
   return () => performance.now() - at;
 }
 
-/** Goes on for as long as the page lives. The answer is to be called at each sign of life. */
+/** Runs as long as the page lives. Call the returned function at each sign of life of the node. */
 export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions): () => void {
   let isBeating = true;
   let heardAt = performance.now();
   let askedAt = 0;
-  /** Of the first question since the last sign of life: a page that stood still itself has heard nothing, but has not asked. */
+  /** First unanswered request since the last sign of life. Silence alone does not count: the page itself may have been suspended. */
   let openSince: number | undefined;
-  /** While it is lost: whether the last question had an answer. */
+  /** While the connection is lost: true if the last request was answered. */
   let isBack = false;
   const tell = (now: boolean): void => {
     if (now === isBeating) return;
@@ -60,7 +60,7 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
     if (now - Math.max(heardAt, askedAt) < ASK_MS) return;
     askedAt = now;
     openSince ??= now;
-    // That there was no answer shows in the time that passes.
+    // A missing answer is detected by the time that passes.
     ask(AbortSignal.timeout(2 * ANSWER_MS)).then(heard, () => undefined);
   };
   const awaitReturn = (now: number): void => {

@@ -1,4 +1,4 @@
-// A question before what cannot be taken back: it names what will happen, and its first button does nothing.
+// A confirmation dialog for actions that cannot be undone: it names the effect, and its first button cancels.
 
 import type { RefObject } from 'preact';
 
@@ -6,7 +6,7 @@ import { say } from './language.js';
 
 interface QuestionProps {
   readonly dialog: RefObject<HTMLDialogElement | null>;
-  /** Of its texts. */
+  /** Prefix of the ids of its texts. */
   readonly id: string;
   readonly ask: string;
   readonly tell: string;

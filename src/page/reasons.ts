@@ -1,5 +1,5 @@
-// Why something did not work, in few words; and why a backend is away: events tell it, and the snapshot with which a stream begins does
-// not, so that it is asked for.
+// Short reasons for failed actions, and for backends that are away: events contain these, but the snapshot at the start of a stream does
+// not, so they are fetched from `/health`.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, ProblemError, Tonearm } from '../client/client.js';
@@ -21,10 +21,10 @@ const REASONS: Readonly<Record<string, TextKey>> = {
   bye: 'becauseLost',
 };
 
-/** As systemd says it of a process: `code=exited, status=1/FAILURE`. */
+/** In systemd's texts about a process: `code=exited, status=1/FAILURE`. */
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
-/** Undefined where only the problem's own words say more. */
+/** Undefined if only the problem's own text says more. */
 export function reasonFor({ code, problem }: ProblemError): string | undefined {
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
   if (status !== undefined) return say('exitStatus', { status });
@@ -47,7 +47,7 @@ export function useReasons(node: Tonearm, backends: BackendStates): BackendState
         });
         setKnown({ of: backends, with: new Map(explained) });
       },
-      // That it is away is said all the same.
+      // Its state is shown anyway, without a reason.
       () => undefined,
     );
   }, [node, backends]);

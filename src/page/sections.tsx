@@ -1,4 +1,4 @@
-// A section for each thing that the node has, in columns.
+// The sections of the page, in columns.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
@@ -15,8 +15,8 @@ import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
 import type { SectionId, View } from './view.js';
 
-/** In the order in which they stand on a phone, and in which they are drawn: a section is there when its backend is enabled. What is long stands
- * beside what is long.
+/** In the order of a phone's page, which is also the order of drawing. A section exists if its backend is enabled. Long sections are
+ * placed beside long ones.
  */
 const SECTIONS: readonly {
   readonly id: SectionId;
@@ -60,7 +60,7 @@ const SECTIONS: readonly {
   },
 ];
 
-/** The players; without any, what sounds. */
+/** The players; without any, the streams that play. */
 function drawNow(live: Live, state: NodeState, now: () => number): ComponentChildren {
   const players = [...state.players.values()];
   const [streams, outputs] = [[...state.clients.values()], [...state.outputs.values()]];
@@ -85,7 +85,7 @@ export function awayIn({ backends }: NodeState, name: string): BackendInfo | und
 function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
   const names: readonly string[] = [...state.backends.keys()];
   const isSilent = !names.includes('audio') || awayIn(state, 'audio') !== undefined;
-  // Where the sound server is away its outputs say so, and nobody knows what would sound.
+  // If the sound server is away, the outputs show that, and it is unknown what plays.
   if (id === 'now') return !isSilent || names.includes('players');
   if (id === 'streams') return !isSilent;
   return backend === undefined || names.includes(backend);
@@ -104,7 +104,7 @@ export function Sections({ live, state: told, view: { only } }: SectionsProps) {
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));
   const names: readonly string[] = [...state.backends.keys()];
-  /** Also while its backend is away: nothing else moves into its place. */
+  /** A column keeps its place while its backend is away, so that nothing else moves there. */
   const isKept = (column: number): boolean =>
     SECTIONS.some(
       (each) => each.column === column && only === undefined && names.includes(each.backend ?? ''),

@@ -1,5 +1,5 @@
-// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled, those of the system are
-// shown.
+// The units of both scopes, one line each: units of the user can be started, stopped, restarted and enabled, units of the system are
+// only shown.
 
 import { useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
@@ -15,7 +15,7 @@ interface ServicesProps {
   readonly services: readonly ServiceRecord[];
 }
 
-/** Before what is only watched stands what can be set. */
+/** Units that can be controlled come first. */
 export function Services({ node, services }: ServicesProps) {
   if (services.length === 0) return <Empty>{say('noServices')}</Empty>;
   const sorted = [...services].sort((a, b) => Number(isMine(b)) - Number(isMine(a)));
@@ -37,7 +37,7 @@ type ActiveState = NonNullable<ServiceRecord['active_state']>;
 interface Shown {
   readonly text: TextKey;
   readonly tone: 'good' | 'bad' | 'busy' | 'off';
-  /** What the one button does; without one nothing can be done now. */
+  /** The action of the button; undefined if nothing can be done now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
@@ -46,14 +46,14 @@ const STATES: Readonly<Record<ActiveState, Shown>> = {
   reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
   inactive: { text: 'stopped', tone: 'off', verb: 'start' },
   failed: { text: 'failed', tone: 'bad', verb: 'start' },
-  // It may hang there.
+  // It may hang in this state, so stop is offered.
   activating: { text: 'starting', tone: 'busy', verb: 'stop' },
-  // What is asked for now would wait until it has ended.
+  // A command would wait until the unit has stopped.
   deactivating: { text: 'stopping', tone: 'busy' },
   maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
 };
 
-/** What a unit is on its way to, until systemd tells. */
+/** Shown after a command, until systemd reports the change. */
 const WAYS: Readonly<Record<Verb, Shown>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
@@ -125,7 +125,7 @@ interface MoreProps {
   readonly service: ServiceRecord;
   readonly title: string;
   readonly restart: () => void;
-  /** Nothing can be begun now. */
+  /** No command can be sent now. */
   readonly isStill: boolean;
 }
 
@@ -164,7 +164,7 @@ function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
 }
 
 interface StateProps extends Shown {
-  /** It can only be watched here. */
+  /** It cannot be controlled from here. */
   readonly isWatched: boolean;
 }
 
@@ -180,7 +180,7 @@ function State({ tone, text, isWatched }: StateProps) {
   );
 }
 
-/** Whoever wrote the configuration may have written anything: only addresses of pages are links. */
+/** The configuration may contain any text, so only http and https addresses become links. */
 function ServiceLink({ service: { url }, name }: { readonly service: ServiceRecord; readonly name: string }) {
   if (url === undefined || !/^https?:\/\//i.test(url)) return null;
   return (

@@ -1,5 +1,5 @@
-// A slider. Keys and screen readers have the browser's own; what a hand means is found out here, since browsers set a value wherever a
-// finger that scrolls comes down.
+// A slider. Keys and screen readers use the native one; pointers are handled here, because browsers set a value even where a
+// scrolling finger comes down.
 
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
@@ -13,17 +13,17 @@ interface SliderProps {
   readonly min?: number;
   readonly max?: number;
   readonly step?: number;
-  /** What stands beside it and is read out. */
+  /** The text beside the slider, also for screen readers. */
   readonly text: (value: number) => string;
   readonly send: (value: number) => Promise<unknown>;
   readonly class?: string;
   readonly disabled?: boolean;
   readonly dim?: boolean;
-  /** It moves by itself: who listens to the page hears it when asked for, and not each second. */
+  /** It moves by itself; a screen reader must not announce that each second, but only on request. */
   readonly runs?: boolean;
-  /** What one notch of a mouse's wheel changes; without it the wheel scrolls. */
+  /** The change per notch of a mouse wheel; if undefined, the wheel scrolls the page. */
   readonly wheel?: number;
-  /** Sent when the hand lets go, and a tap goes there at once: each value on the way would be heard as a jump. */
+  /** Sent only on release, and a tap sets its value at once: values in between would be heard as jumps. */
   readonly late?: boolean;
 }
 
@@ -99,7 +99,7 @@ export function Slider(props: SliderProps) {
 
 interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
   readonly input: RefObject<HTMLInputElement | null>;
-  /** In steps from its least value, as all that follows. */
+  /** In steps from the minimum, like the following members. */
   readonly at: number;
   readonly end: number;
   readonly text: (at: number) => string;
@@ -110,7 +110,7 @@ interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
   readonly onDone: (at: number) => void;
 }
 
-/** The browser's own, for keys and screen readers; what a hand on it means is found out elsewhere. */
+/** The native slider, for keys and screen readers. */
 function Keyed(props: KeyedProps) {
   const { input, label, disabled, at, end, text, runs, hasHand, onStep, onDone } = props;
   const spoken = useSpoken(input, at, runs);
@@ -125,7 +125,7 @@ function Keyed(props: KeyedProps) {
       value={spoken}
       disabled={disabled}
       onKeyDown={({ currentTarget }) => {
-        // A key goes on from where it is; the next one, which may come before a drawing, from where that has led.
+        // A key starts from the current value; the next one, which may come before a redraw, from the result.
         if (runs && currentTarget.valueAsNumber === spoken) currentTarget.valueAsNumber = at;
       }}
       onInput={({ currentTarget }) => {
@@ -141,7 +141,7 @@ function clamp(value: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, value));
 }
 
-/** What the browser's own slider says; while it `runs` and has the focus, what it said as it got it. */
+/** The value that screen readers announce; while the slider `runs` and has the focus, the value at the time of focusing. */
 function useSpoken(input: { readonly current: Element | null }, value: number, runs: boolean): number {
   const kept = useRef(value);
   const isHeard = input.current !== null && input.current === document.activeElement;
@@ -149,7 +149,7 @@ function useSpoken(input: { readonly current: Element | null }, value: number, r
   return kept.current;
 }
 
-/** Sets one value after another; another call, or that the slider goes, ends it. */
+/** Sets values one after another, until it is called again or the slider is removed. */
 function useRamp(set: (value: number) => void): (steps: readonly number[]) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const setter = useRef(set);

@@ -1,4 +1,4 @@
-// Where there is no media player: which streams sound, in one sentence.
+// The current streams in one sentence, for nodes without a media player.
 
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { HeardVolume, heardOutput } from './heard.js';
@@ -12,7 +12,6 @@ interface SoundingProps {
   readonly outputs: readonly OutputRecord[];
 }
 
-/** One sentence: what sounds, and where. */
 export function Sounding({ node, streams, outputs }: SoundingProps) {
   const sounding = streams.filter(({ corked }) => !corked);
   const [first] = sounding;

@@ -1,4 +1,4 @@
-// Dragging a stream to an output, by finger, pen or mouse. It knows where the hand is and over which output; what a drop does is given.
+// Dragging a stream to an output, by finger, pen or mouse. It finds the output under the pointer; the caller decides what a drop does.
 
 import { useRef } from 'preact/hooks';
 
@@ -6,18 +6,18 @@ export interface StreamDrag {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Name of the output under the hand. */
+  /** Name of the output under the pointer. */
   readonly over: string | undefined;
 }
 
 interface DragOptions {
   readonly name: string;
-  /** Undefined: it has ended. */
+  /** Gets undefined when the drag has ended. */
   readonly onDrag: (drag: StreamDrag | undefined) => void;
   readonly onDrop: (output: string) => void;
 }
 
-/** Pixels; less is a hand that trembles. */
+/** Pixels; an unsteady hand moves less. */
 const BEGINS_AFTER = 6;
 
 function outputAt(x: number, y: number): string | undefined {
@@ -25,7 +25,7 @@ function outputAt(x: number, y: number): string | undefined {
   return target instanceof HTMLElement ? target.dataset['output'] : undefined;
 }
 
-/** What the handle's `onPointerDown` shall do. */
+/** Returns the handle's `onPointerDown`. */
 export function useStreamDrag({ name, onDrag, onDrop }: DragOptions): (event: PointerEvent) => void {
   const drop = useRef(onDrop);
   drop.current = onDrop;
@@ -39,7 +39,7 @@ export function useStreamDrag({ name, onDrag, onDrop }: DragOptions): (event: Po
       ended.abort();
       onDrag(undefined);
     };
-    // All that follows comes to the handle, wherever the hand goes.
+    // The handle gets all further events, wherever the pointer moves.
     handle.setPointerCapture(down.pointerId);
     handle.addEventListener(
       'pointermove',

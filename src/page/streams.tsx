@@ -1,5 +1,5 @@
-// The clients of the sound server, each a stream: volume, mute, and the output that it plays to, by a menu or by dragging it there.
-// Of many the first few, and a button for the others: what stands below them on a phone is not far.
+// The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by dragging.
+// If there are many, the others are behind a button, so that the sections below are not far away on a phone.
 
 import { createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -14,10 +14,10 @@ import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
 const ROWS_AT_ONCE = 2;
 const CHANGES_AT_ONCE = 4;
-/** So many stand before the button. One alone is not put behind it. */
+/** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
-/** Whether the others are shown, and how to change that: whoever provides it keeps it while the sound server is away. */
+/** State and setter for the streams behind the button; the provider keeps the state while the sound server is away. */
 export const Unfolding = createContext<readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void]>([
   false,
   () => undefined,
@@ -44,7 +44,7 @@ export function Streams({ node, streams, outputs }: StreamsProps) {
   );
 }
 
-/** Where many change at once they are drawn a few in each turn, who waits longest first: all together are a task that a hand feels. */
+/** Draws many changes a few per turn, longest waiting first: all at once would be a task long enough to be noticed. */
 function usePaced(streams: StreamsProps['streams']): ClientRecord[] {
   const turns = useContext(Pacing);
   const [, draw] = useState(0);
@@ -69,7 +69,7 @@ interface ListProps extends Omit<RowProps, 'stream'> {
   readonly unfold: (wanted: boolean) => void;
 }
 
-/** One list of all, so that a row that comes out from behind the button is still the same one. */
+/** One list for all, so that a row keeps its identity when it appears from behind the button. */
 function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
   const { length } = streams;
   const first = length > FIRST_ROWS + 1 ? FIRST_ROWS : length;
@@ -96,7 +96,7 @@ function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
   return <ul class="cards">{rows}</ul>;
 }
 
-/** The same value while it looks the same: what is drawn of it is not drawn again. */
+/** Keeps the old object while the new one has equal content, which avoids redrawing. */
 function useAlike<T>(value: T): T {
   const kept = useRef(value);
   if (JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value;
@@ -165,7 +165,7 @@ const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
   );
 });
 
-/** While a stream is dragged every output is within reach, wherever the page is scrolled to. */
+/** Shows all outputs within reach during a drag, wherever the page is scrolled to. */
 function DropTray({ drag, options }: { readonly drag: StreamDrag; readonly options: readonly Option[] }) {
   const { name, x, y, over } = drag;
   return (

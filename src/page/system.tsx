@@ -1,4 +1,4 @@
-// The node itself: what it is, how each of its parts is, and its power, behind a question that names the node.
+// The node itself: system facts, the health of its parts, and power actions behind a confirmation that names the node.
 
 import { useRef, useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
@@ -38,7 +38,7 @@ export const System = still(({ node, server, backends, power }: SystemProps) => 
   );
 });
 
-/** One line while all is well. */
+/** Collapsed to one line while all is well. */
 function Health({ backends }: Pick<SystemProps, 'backends'>) {
   const isWell = [...backends.values()].every(({ state }) => state === 'up');
   return (

@@ -1,4 +1,4 @@
-// The page's texts in the language that the browser wants. Pure: that is given.
+// The page's texts in the best language for the browser. Pure: the browser's languages are an argument.
 
 import { ENGLISH, type TextKey } from './english.js';
 import { GERMAN } from './german.js';
@@ -12,7 +12,7 @@ export interface Texts {
   say(key: TextKey, values?: Readonly<Record<string, string | number>>): string;
 }
 
-/** `wanted` are language tags, the dearest first; English where none of them is here. */
+/** `wanted` are language tags, most wanted first; English if none of them is available. */
 export function textsIn(wanted: readonly string[]): Texts {
   const language =
     wanted
@@ -21,7 +21,7 @@ export function textsIn(wanted: readonly string[]): Texts {
   const table: Readonly<Record<TextKey, string>> = LANGUAGES[language];
   return {
     language,
-    // One pass: what is filled in is not looked into again.
+    // One pass, so that placeholders in inserted values are not replaced.
     say: (key, values = {}) => table[key].replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
   };
 }

@@ -1,4 +1,4 @@
-// A player's transport: previous, play or pause, next, repeat; and what it can be asked for.
+// A player's transport: previous, play or pause, next, repeat; and which of these are possible.
 
 import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
@@ -9,7 +9,7 @@ export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
 }
 
-/** Without one nothing can be skipped or ended, whatever the player says. */
+/** Without a track nothing can be skipped or stopped, whatever the player reports. */
 export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
   return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
 }
@@ -27,14 +27,14 @@ export function streamsOf({ pid }: PlayerRecord, streams: readonly ClientRecord[
 
 type LoopStatus = NonNullable<PlayerRecord['loop_status']>;
 
-/** What a press makes of each, and how it looks. */
+/** For each mode its look, and the mode after a press. */
 const LOOPS = {
   None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
   Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
   Track: { text: 'loopTrack', icon: 'loopOne', next: 'None' },
 } as const;
 
-/** A button's name, with its player's where there are several. */
+/** A button's label, with the player's name if there are several. */
 export type Label = (what: string) => string;
 
 interface LoopProps {
@@ -69,7 +69,7 @@ interface TransportProps {
   readonly label: Label;
 }
 
-/** Play or pause: one button, which keeps its place and the focus. */
+/** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ node, player, label }: TransportProps) {
   const { bus_name, capabilities: can, tracklist_supported, identity } = player;
   const playing = useControl(
@@ -77,7 +77,7 @@ export function PlayButton({ node, player, label }: TransportProps) {
     (wanted) => (wanted ? node.play(bus_name) : node.pause(bus_name)),
     identity,
   );
-  // One with a list begins it; others would take the command and do nothing.
+  // A player with a track list starts it; others would accept the command and do nothing.
   const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
   return (

@@ -1,37 +1,37 @@
-// When something is drawn: what has changed meanwhile together, at most once per frame, and in a task of its own. The browser lays out
-// and paints in the next one; as one task they would keep a hand waiting twice as long. What has time is drawn in small pieces.
+// Schedules drawing: collects changes, draws at most once per frame, and in a separate task. Layout and paint follow in the next task; as
+// one task they would delay input twice as long. Less urgent parts are drawn in small pieces.
 
-/** At 60 Hz: so long is left to the browser between two turns. */
+/** A frame at 60 Hz: the time for the browser between two turns. */
 const FRAME_MS = 1000 / 60;
-/** When a turn has taken so long, the pieces that are left wait for the next one: to lay out and paint them takes several times as long. */
+/** If a turn has taken this long, the other pieces wait for the next turn: their layout and paint takes several times as long. */
 const TURN_MS = 1;
 
 export class Turns {
   readonly #atFrame: (call: () => void) => unknown;
   readonly #behind: () => void;
   readonly #now = new Set<() => void>();
-  /** What is to be drawn first, and what has more time. */
+  /** Urgent pieces first, then the others. */
   readonly #pieces = [new Set<() => void>(), new Set<() => void>()] as const;
-  /** The last turn had no time for a piece. */
+  /** True if the last turn had no time for a piece. */
   #isOwed = false;
   #isComing = false;
   #endedAt = 0;
 
-  /** `atFrame` calls when the browser is about to lay out and paint; `behind` is called at the end of each turn. */
+  /** `atFrame` calls back when the browser is about to lay out and paint; `behind` is called at the end of each turn. */
   constructor(atFrame: (call: () => void) => unknown, behind: () => void = () => undefined) {
     this.#atFrame = atFrame;
     this.#behind = behind;
   }
 
-  /** In the next turn, once, however often it is asked for until then. */
+  /** Runs in the next turn, and only once however often it is requested before that. */
   soon(work: () => void): void {
     this.#now.add(work);
     this.#come();
   }
 
   /**
-   * When there is time: one piece at least in each turn that has nothing else, and in each second one; `isNext`: before those that are
-   * not. The answer takes it back.
+   * Runs when there is time: at least one piece in each turn without other work, and in every second turn otherwise. `isNext` puts it
+   * before pieces without it. The returned function cancels it.
    */
   later(piece: () => void, isNext = false): () => void {
     const pieces = this.#pieces[isNext ? 0 : 1];
@@ -62,13 +62,13 @@ export class Turns {
       }
       this.#behind();
     } finally {
-      // Also behind a work that has thrown.
+      // Also after work that has thrown.
       this.#endedAt = performance.now();
       this.#isComing = false;
       const isWaiting = this.#pieces.some(({ size }) => size > 0);
       this.#isOwed &&= isWaiting;
       if (this.#now.size > 0) this.#come();
-      // Behind a frame: what several turns have drawn would be laid out as one.
+      // After a frame, because the browser would lay out the work of several turns as one.
       else if (isWaiting) this.#atFrame(() => this.#come());
     }
   }
@@ -83,7 +83,7 @@ export class Turns {
     return undefined;
   }
 
-  /** Also what is asked for meanwhile. */
+  /** Includes work that is added meanwhile. */
   #draw(): void {
     for (const work of this.#now) {
       this.#now.delete(work);

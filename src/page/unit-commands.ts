@@ -1,4 +1,4 @@
-// What a unit has been told by this page: shown until systemd tells of it. A newer command never waits behind an older one.
+// The commands that this page has sent to a unit: shown until systemd reports the change. A newer command never waits for an older one.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
@@ -15,11 +15,11 @@ const FAILED: Readonly<Record<Verb, TextKey>> = {
   restart: 'couldNotRestart',
 };
 
-/** For so long it is said that a unit was restarted: else nothing would tell. */
+/** How long a restart is confirmed, as nothing else would show it. */
 const SAID_MS = 2000;
 
 export interface UnitCommands {
-  /** Under way, or accepted just now. */
+  /** The command in progress, or accepted just now. */
   readonly verb: Verb | undefined;
   readonly hasRestarted: boolean;
   readonly run: (verb: Verb) => void;
@@ -30,7 +30,7 @@ export function useUnitCommands(node: Tonearm, unit: ServiceRecord, title: strin
   const reporter = useContext(Reporting);
   const [verb, setVerb] = useState<Verb>();
   const [hasRestarted, setRestarted] = useState(false);
-  /** Counts commands: what an older one comes to is of no interest, as the newer one may have cancelled it. */
+  /** Counts commands: the result of an older one is ignored, as the newer one may have cancelled it. */
   const turn = useRef(0);
   const isAccepted = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -39,7 +39,7 @@ export function useUnitCommands(node: Tonearm, unit: ServiceRecord, title: strin
   useMended(say('couldNotStop', { name: title }), active_state === 'inactive');
   useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => {
-    // It is as it was told to be, or as it has become.
+    // The unit has reached the wanted state, or another one.
     if (isAccepted.current) setVerb(undefined);
   }, [active_state]);
   const run = (wanted: Verb): void => {

@@ -1,4 +1,4 @@
-// The node's upgrade: which version runs, which one could, the way to it while it is under way, and how the last one ended.
+// The node's upgrade: installed and available version, progress while it runs, and the result of the last run.
 
 import { useRef } from 'preact/hooks';
 import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
@@ -41,7 +41,7 @@ export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
   );
 });
 
-/** Within a sentence: the marks that `bdi` stands for. */
+/** Isolates the text's direction within a sentence, like `bdi`. */
 function bidi(text: string): string {
   return `\u2068${text}\u2069`;
 }
@@ -129,7 +129,7 @@ function LastRun({ run: { state, step, finished_at } }: { readonly run: UpgradeR
   );
 }
 
-/** With the last step that was told of this run: a service that restarts meanwhile, or fails, does not know it any more. */
+/** Adds the last known step of this run, which a service that has restarted or failed no longer knows. */
 export function useSteps(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
   const last = useRef<UpgradeRun | undefined>(undefined);
   const run = upgrade?.run;

@@ -1,15 +1,15 @@
-// What of the page an address wants: `?view=now` for a wall or a television, `?only=outputs,players` for a card in another page. Pure.
+// The parts of the page that an address shows: `?view=now` for a wall or a television, `?only=outputs,players` inside another page. Pure.
 
 export type SectionId = 'now' | 'outputs' | 'streams' | 'services' | 'upgrade' | 'system';
 
 export interface View {
-  /** What plays, as large as it can be. */
+  /** The current track, as large as possible. */
   readonly isWall: boolean;
-  /** Undefined: all. */
+  /** Undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
-/** As people call them who know the interface. */
+/** By the names of the HTTP interface too. */
 const NAMES: Readonly<Record<string, SectionId>> = {
   now: 'now',
   players: 'now',
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, SectionId>> = {
   power: 'system',
 };
 
-/** `query` as in an address. What nothing is called is left out; where nothing is left, all is shown. */
+/** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */
 export function viewOf(query: string): View {
   const asked = new URLSearchParams(query);
   const names = (asked.get('only') ?? '').split(',').map((name) => name.trim());

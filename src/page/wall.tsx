@@ -1,4 +1,4 @@
-// What plays, as large as it can be, for a wall or a television; dimmed while nobody is at it.
+// The current track, as large as possible, for a wall or a television; dimmed while nobody uses it.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
@@ -10,7 +10,7 @@ import { PositionBar } from './position-bar.js';
 import { watchHands } from './pulse.js';
 import { TransportButtons, titleOf } from './transport.js';
 
-/** Without a hand for so long it is dimmed. */
+/** Dimmed after this time without input. */
 const REST_MS = 15_000;
 const LOOK_MS = 1000;
 

@@ -1,4 +1,4 @@
-// A text that is cut shows whole at a touch, and cut again at the next: a finger cannot hover.
+// Shows a shortened text in full after a tap, and short again after the next, because a finger cannot hover.
 
 export function showWholeAtTouch(page: HTMLElement): void {
   page.addEventListener('click', ({ target }) => {
