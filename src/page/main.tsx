@@ -36,7 +36,7 @@ function open(place: Element, turns: Turns): void {
   const live = connect(node, {
     levels: !document.hidden,
     onChange: ({ connection, levels: told }, changed) => {
-      if (changed.includes('levels')) for (const [output, peaks] of told) levels.put(output, peaks);
+      if (changed.includes('levels')) levels.show(told);
       const isLive = connection.status === 'live';
       // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
       if (isLive && !wasLive) {

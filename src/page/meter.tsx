@@ -20,8 +20,9 @@ export class Levels {
     };
   }
 
-  put(output: number, peaks: Peaks): void {
-    for (const meter of this.#meters.get(output) ?? []) meter(peaks);
+  /** `known`: the peaks of each output. Meters of outputs that are missing there show nothing. */
+  show(known: ReadonlyMap<number, Peaks>): void {
+    for (const [output, meters] of this.#meters) for (const meter of meters) meter(known.get(output) ?? []);
   }
 }
 

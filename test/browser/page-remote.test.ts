@@ -33,6 +33,16 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
   const kitchen = { kind: 'output', ref: '1' };
 
+  test('a level is shown, and none while nobody knows it', async () => {
+    await open();
+    const meter = page.getByRole('meter', { name: 'Level of Living room' });
+    const level = (): Promise<number> => meter.evaluate((each: { value: number }) => each.value);
+    node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [0.5, 0.25] }] }));
+    await until('the level', async () => (await level()) === 0.5);
+    await node.close();
+    await until('no level', async () => (await level()) === 0);
+  });
+
   test('an output has its label, its slider ends at its limit, and what is hidden is not there', async () => {
     const label = { nick: 'Radio', props: {}, volume_limit: 0.5, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
