@@ -15,10 +15,12 @@ import { isRow, KEYS, type KeyTable } from '../src/supervisor/config/keys.js';
 
 // build/test/docs.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const DOCS = readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`);
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 /** Where comments cite. */
-const HELD = ['src', 'test', 'packaging', 'bench'];
+const HELD = ['src', 'test', 'packaging', 'bench', 'examples'];
 
 /** `GET /server` and so on. */
 function routesOfTheSource(): readonly string[] {
@@ -251,7 +253,7 @@ function citingTexts(): readonly (readonly [file: string, text: string])[] {
 
 test('what comments cite of docs/ exists', () => {
   const cited = citingTexts().flatMap(([file, text]) =>
-    [...text.matchAll(/\b(docs\/[\w-]+\.md)(?:, "([^"]+)")?/g)].map(
+    [...text.matchAll(/\b(docs\/[\w/-]+\.md)(?:, "([^"]+)")?/g)].map(
       ([, document = '', title]) => [file, document, title] as const,
     ),
   );

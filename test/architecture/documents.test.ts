@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 
 // build/test/architecture/documents.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const HELD = ['src', 'test', 'bench', 'packaging', 'docs'];
+const HELD = ['src', 'test', 'bench', 'packaging', 'docs', 'examples'];
 /** A path below one of the folders, or below one of src's, anywhere; a file or a folder in backticks. */
 const NAMED =
-  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
+  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|examples|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
 
 const PATHS = HELD.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map((entry) => {
@@ -24,7 +24,9 @@ const PATHS = HELD.flatMap((folder) =>
 const exists = (name: string): boolean =>
   ['', '.ts', '/'].some((end) => PATHS.some((path) => path.endsWith(`/${name}${end}`)));
 
-const DOCS = readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name));
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join('docs', name));
 
 for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...DOCS]) {
   test(`${document} names files that exist`, () => {

@@ -1,4 +1,4 @@
-// The built client in a real browser: README's page, from another origin, through cuts, a restart and a time without network.
+// The built client in a real browser: the example of a page, from another origin, through cuts, a restart and a time without network.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startAudio } from '../contract/audio-node.js';
-import { PROJECT, readmeExample } from '../contract/readme-example.js';
+import { exampleFile, PROJECT } from '../contract/documented.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
@@ -21,7 +21,7 @@ const serve = (nodePort: () => number): Promise<Site> =>
   serveSite((path) =>
     path === '/client.js'
       ? readFileSync(join(PROJECT, 'dist-client/client.js'), 'utf8')
-      : readmeExample('html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`),
+      : exampleFile('volumes.html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`),
   );
 
 /** What the page shows: its status, and the sliders as `title volume`. */
@@ -42,7 +42,7 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
-test("README's page in Chromium is live, comes back from every loss, and sets volumes", {
+test('examples/volumes.html in Chromium is live, comes back from every loss, and sets volumes', {
   skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
 }, async (t) => {
   const site = await serve(() => proxy.port);

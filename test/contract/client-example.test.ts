@@ -1,4 +1,4 @@
-// README's program does what it says, on the built daemon and a real sound server.
+// The example for Node does what it says, on the built daemon and a real sound server.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { startProgram } from '../sound/program.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
-import { PROJECT, readmeExample } from './readme-example.js';
+import { exampleFile, PROJECT } from './documented.js';
 
-test("README's program keeps volumes down, tells what plays, and outlives the daemon", {
+test('examples/limit.mjs keeps volumes down, prints what plays, and outlives the daemon', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
@@ -19,7 +19,7 @@ test("README's program keeps volumes down, tells what plays, and outlives the da
   const { sound, daemon } = await startAudio(t);
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(join(PROJECT, 'dist-client'), join(folder, 'node_modules/tonearm-client'));
-  writeFileSync(join(folder, 'limit.mjs'), readmeExample('js'));
+  writeFileSync(join(folder, 'limit.mjs'), exampleFile('limit.mjs'));
   const log = join(folder, 'log');
   const args = [join(folder, 'limit.mjs'), `http://127.0.0.1:${daemon.port}`];
   const program = startProgram(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '' }, log });

@@ -1,5 +1,5 @@
-// README's reverse proxies, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the event stream
-// comes through at once; also below a path of the proxy.
+// The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the
+// event stream comes through at once; also below a path of the proxy.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,15 +14,16 @@ import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { audioForAll } from './audio-node.js';
-import { readmeExample } from './readme-example.js';
+import { documentedBlock } from './documented.js';
 
 /** To Chromium every name below localhost is this machine; to the node it is none of its own. */
 const NAME = 'music.localhost';
 const PATH = '/kitchen/';
+const PAGE = 'docs/security.md';
 
 interface Proxy {
   readonly programs: readonly string[];
-  /** README's lines, and the same below a path. */
+  /** The lines of docs/security.md, "Behind a reverse proxy", and the same below a path. */
   readonly lines: string;
   readonly below: (lines: string) => string;
   /** What they stand in, at a port and in a folder. */
@@ -33,7 +34,7 @@ interface Proxy {
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     programs: ['nginx', 'openssl'],
-    lines: readmeExample('nginx'),
+    lines: documentedBlock(PAGE, 'nginx'),
     below: (lines) =>
       lines.replace(
         / location .*? {2}\}\n/s,
@@ -50,7 +51,7 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
   },
   caddy: {
     programs: ['caddy'],
-    lines: readmeExample('caddy'),
+    lines: documentedBlock(PAGE, 'caddy'),
     below: (lines) => lines.replace(/ +reverse_proxy.*/, (at) => `${at}\n handle_path ${PATH}* {\n${at}\n}`),
     whole: (lines, port) => `{
   admin off

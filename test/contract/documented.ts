@@ -1,0 +1,24 @@
+// What users are given to copy, as it stands there: the files of examples/, and blocks of docs/.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// build/test/contract/documented.js -> the project's root
+export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The only block of a document in that language. */
+export function documentedBlock(document: string, language: string): string {
+  const text = readFileSync(join(PROJECT, document), 'utf8');
+  const [block, ...others] = [
+    ...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
+  ];
+  assert.ok(block?.[1] !== undefined && others.length === 0, `one block in ${language} in ${document}`);
+  return block[1];
+}
+
+/** The text of a file in examples/. */
+export function exampleFile(name: string): string {
+  return readFileSync(join(PROJECT, 'examples', name), 'utf8');
+}
