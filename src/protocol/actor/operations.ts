@@ -1,6 +1,6 @@
 // Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT names. Routes, the OpenAPI
-// document, the client, bridges and README are generated from it. It contains only data and functions that build commands. It names
-// schemas but loads none, because their values take megabytes.
+// document, the client, bridges and the commands in docs/http-api.md are generated from it. It contains only data and functions that
+// build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import type { AudioTarget, Command, PlayersCommand, SystemdCommand } from './commands.js';

@@ -1,4 +1,4 @@
-// README's list of routes is the table of operations: a line each, with a command to try that the route takes.
+// A command for each route in docs/http-api.md, made of the table of operations, that the route takes.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,8 +8,11 @@ import { ROUTES, type Route } from '../../src/gateway/routes.js';
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName, type BodyOf } from '../../src/protocol/actor/schemas.js';
 
-const README = new URL('../../../README.md', import.meta.url);
-const [BEGIN, END] = ['<!-- routes: made of the table of operations -->\n\n', '\n<!-- end of routes -->\n'];
+const DOCUMENT = new URL('../../../docs/http-api.md', import.meta.url);
+const [BEGIN, END] = [
+  '<!-- commands: made of the table of operations -->\n\n',
+  '\n<!-- end of commands -->\n',
+];
 
 /** As they stand in a path. */
 const NAMES: Readonly<Record<ParameterName, string>> = {
@@ -52,31 +55,22 @@ function commandOf(route: Route): string {
   return `curl ${OPTIONS[route.kind] ?? ''}${body}${whole}`;
 }
 
-/** The page is for browsers, and has a section of its own. */
+/** The page is for browsers. */
 const LISTED = ROUTES.filter(({ kind }) => kind !== 'page');
 
-/** The OpenAPI document calls itself "this". */
-const summaryOf = ({ kind, summary }: Route): string =>
-  kind === 'openapi' ? 'All of this, as an OpenAPI document' : summary;
+const list = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');
 
-function list(): string {
-  const rows = LISTED.map(
-    (route) => `| \`${route.method} ${route.path}\` | ${summaryOf(route)} | \`${commandOf(route)}\` |\n`,
-  );
-  return `| Route | What it does | Try it |\n|---|---|---|\n${rows.join('')}`;
-}
-
-test('README lists every route as the table has it; TONEARM_UPDATE_GOLDEN=1 writes it down anew', () => {
-  const readme = readFileSync(README, 'utf8');
-  const [before, rest = '', ...more] = readme.split(BEGIN);
+test('the document has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them down anew', () => {
+  const document = readFileSync(DOCUMENT, 'utf8');
+  const [before, rest = '', ...more] = document.split(BEGIN);
   const [listed, after, ...others] = rest.split(END);
   assert.deepEqual([more, others], [[], []], 'one list');
   if (process.env['TONEARM_UPDATE_GOLDEN'] === '1')
-    writeFileSync(README, `${before}${BEGIN}${list()}${END}${after}`);
+    writeFileSync(DOCUMENT, `${before}${BEGIN}${list()}${END}${after}`);
   else assert.equal(listed, list());
 });
 
-test('what README sends fits the schemas, and names every parameter that there is', () => {
+test('what they send fits the schemas, and names every parameter that there is', () => {
   for (const [name, example] of Object.entries(EXAMPLES))
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));
