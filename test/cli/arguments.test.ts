@@ -58,7 +58,7 @@ refused(['--config', '--allow-root'], "'--config'");
 refused(['--version=1'], "'--version'");
 refused(['--allow-root='], "'--allow-root'");
 
-/** Of the README's table, those that a shell can see. */
+/** Of docs/configuration.md, "Exit statuses", those that a shell can see. */
 const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
 
 test('the help names every option and every exit status, and fits a terminal', () => {
