@@ -211,7 +211,7 @@ function anchorOf(title: string): string {
   return plain.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
 }
 
-for (const document of [...DOCS, ...MANUALS]) {
+for (const document of [...DOCS, ...MANUALS, 'bench/FIGURES.md']) {
   test(`the links of ${document}`, () => {
     const broken = linesOf(document).flatMap((line, index) =>
       [...line.matchAll(/\]\(([^)\s]+)\)/g)]

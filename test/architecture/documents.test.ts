@@ -28,7 +28,7 @@ const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8'
   .filter((name) => name.endsWith('.md'))
   .map((name) => join('docs', name));
 
-for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...DOCS]) {
+for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', 'bench/FIGURES.md', ...DOCS]) {
   test(`${document} names files that exist`, () => {
     const lines = readFileSync(join(ROOT, document), 'utf8').split('\n');
     const vain = lines.flatMap((line, index) =>

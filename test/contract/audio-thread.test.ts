@@ -10,7 +10,7 @@ import { until } from '../until.js';
 import { type Client, startAudio } from './audio-node.js';
 import { SABOTEUR } from './daemon.js';
 
-/** A ping each 30 s, 10 s for the answer (ARCHITECTURE.md, "Supervision"), and room for a busy machine. */
+/** A ping each 30 s, 10 s for the answer (docs/development/parts.md, "The supervisor"), and room for a busy machine. */
 const HUNG_DEADLINE_MS = 90_000;
 /** As in text-cache.ts: what is shown of a text, in bytes. */
 const SHOWN_BYTES = 1024;

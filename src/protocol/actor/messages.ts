@@ -20,7 +20,7 @@ export type Change =
     }
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
 
-/** One item from an actor. The items of one turn of its loop are sent as one array (measured: facts in ARCHITECTURE.md). */
+/** One item from an actor. The items of one turn of its loop are sent as one array (measured). */
 export type Item =
   | Change
   /** The newest reading of the meters, while somebody watches them. */
