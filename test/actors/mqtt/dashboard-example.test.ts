@@ -1,0 +1,44 @@
+// The example of a dashboard names entities that the node of its first lines has.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
+import { health, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+
+const EXAMPLE = new URL('../../../../examples/home-assistant.yaml', import.meta.url);
+
+/** As Home Assistant makes an id of names in plain letters. */
+const slugOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '');
+
+/** All texts within, however deep. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return value instanceof Object ? Object.values(value).flatMap(textsIn) : [];
+}
+
+test('the dashboard names entities that there are, one of every kind at least', () => {
+  const node = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    health('players', 'up'),
+    put('players', PLAYER.bus_name, PLAYER),
+  ]);
+  const { device, components } = node.message();
+  const entities = Object.values(components).map(
+    ({ platform, name }) => `${platform}.${slugOf(`${device['name']} ${name}`)}`,
+  );
+  const platforms = [...new Set(Object.values(components).map(({ platform }) => platform))];
+  const named = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
+  const dashboard = textsIn(parse(readFileSync(EXAMPLE, 'utf8'))).flatMap((text) => text.match(named) ?? []);
+  assert.deepEqual(
+    dashboard.filter((name) => !entities.includes(name)),
+    [],
+  );
+  const shown = new Set(dashboard.map((name) => name.split('.')[0]));
+  assert.deepEqual([...shown].sort(), platforms.sort());
+});

@@ -1,0 +1,82 @@
+// examples/alarm.sh does what it says, on the built daemon with a real sound server and a real player.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Mpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
+import { Session, TONES } from '../players/session.js';
+import { lacks } from '../tools/requirements.js';
+import type { Output } from './audio-node.js';
+import { PROJECT } from './documented.js';
+
+const MPV = 'org.mpris.MediaPlayer2.mpv';
+
+interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function alarm(...args: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(join(PROJECT, 'examples/alarm.sh'), args, (error, stdout, stderr) => {
+      resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}
+
+describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'curl'] }) }, () => {
+  let node: PlayersNode;
+  let mpv: Mpv;
+  let url: string;
+  const living = async (): Promise<Output | undefined> =>
+    (await node.daemon.read<readonly Output[]>('/audio/outputs')).find(({ name }) => name === 'living');
+
+  before(async () => {
+    node = await PlayersNode.start(await Session.start());
+    url = `http://127.0.0.1:${node.daemon.port}`;
+    mpv = await Mpv.start(
+      node.session,
+      TONES.map(({ title }) => node.session.tone(title)),
+    );
+    await node.player(MPV);
+  });
+  after(async () => {
+    await mpv.program.end();
+    await node.stop();
+  });
+
+  test('starts the player on a silent output, which rises to the volume', async () => {
+    await node.change('mpv', 'pause');
+    await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
+    await node.daemon.post('/audio/outputs/living/mute', { muted: true });
+    const earlier = node.stream.events.length;
+    assert.deepEqual(await alarm(url, 'living', 'mpv', '0.4', '2'), { status: 0, stdout: '', stderr: '' });
+    await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
+    const { volume, muted } = (await living()) ?? assert.fail('the output has gone');
+    assert.deepEqual({ volume, muted }, { volume: 0.4, muted: false });
+    const volumes = node.stream.events
+      .slice(earlier)
+      .filter(({ type }) => type === 'audio.output.updated')
+      .flatMap(({ data }) => JSON.parse(data) as readonly Output[])
+      .filter(({ name }) => name === 'living')
+      .map((output) => output.volume);
+    const rising = volumes.slice(volumes.indexOf(0));
+    assert.deepEqual(
+      rising,
+      rising.toSorted((a, b) => a - b),
+    );
+    assert.ok(new Set(rising).size > 2, `in steps: ${rising}`);
+  });
+
+  test("ends with the node's reason where that refuses, and with its usage where names are missing", async () => {
+    const refused = await alarm(url, 'nowhere', 'mpv');
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.stdout, /There is no output \\"nowhere\\"/);
+    const { status, stderr } = await alarm(url);
+    assert.equal(status, 64);
+    assert.match(stderr, /^Usage: /);
+  });
+});
