@@ -205,6 +205,11 @@ export const RULES = {
   'no words of unfinished work': never(/\b(?:TODO|FIXME|XXX|HACK)\b|\bas any\b/, 'say it in an issue', {
     in: 'text',
   }),
+  'comments begin with a subject': never(
+    /(?:\/\/|\/\*\*|^\s*\*) (?:Of|What|Whose|Who|Whether|As) .*/,
+    'a reader in a hurry needs a sentence',
+    { in: 'text' },
+  ),
   size,
   header,
   names,
