@@ -111,7 +111,10 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     });
     assert.equal(said.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
     for (const command of said.commands) {
-      const { stdout } = await promisify(execFile)('sh', ['-ec', command.replace('10', '1')]).catch(
+      const { stdout } = await promisify(execFile)('sh', [
+        '-ec',
+        command.replace('--max-time 10 ', '--max-time 1 '),
+      ]).catch(
         // Listening to events ends by the time that it is given.
         (error: { code: number; stdout: string }) => (error.code === 28 ? error : Promise.reject(error)),
       );
