@@ -19,7 +19,7 @@ const CHANGES = 400;
 const EVERY_MS = 50;
 const CAUGHT_UP_MS = 20_000;
 const START_ROUNDS = 5;
-/** Of four backends. */
+/** One for each of four backends. */
 const THREADS = 4;
 /** While it listens and has nothing to say yet, each question costs it CPU, of which it has little. */
 const POLL_MS = 25;

@@ -38,7 +38,7 @@ interface Work {
 
 const { ours, theirs } = CODECS;
 
-/** Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time says little. */
+/** Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time by the clock means little. */
 function time(times: number, parts: number, act: () => void): number {
   const begun = ownCpu();
   for (let left = times; left > 0; left -= 1) act();
@@ -86,7 +86,7 @@ function listWork(list: List, place: number): readonly Work[] {
   return [whole, inChunks];
 }
 
-/** As a refresh is when each stream says something else of itself, and as the first reading is. */
+/** Decoding at a refresh where a property of each stream has changed, and at the first reading. */
 function newsWork(list: List): readonly Work[] {
   const name = `${list.count} sink inputs of ${list.server}`;
   const again = decoding(theirs, [list.bytes], list.count);
@@ -141,7 +141,7 @@ async function timed(work: readonly Work[], program: LibPulse | undefined, conte
   });
 }
 
-/** What libpulse takes is what a record takes while its callback runs: it keeps nothing. */
+/** libpulse's figure is what a record takes while its callback runs: it keeps nothing. */
 async function heap(
   list: List,
   place: number,

@@ -128,7 +128,7 @@ function ordered(crowd: Forked): Crowd {
   return { begin: () => crowd.order({ do: 'begin' }), end: () => crowd.order({ do: 'end' }) };
 }
 
-/** Who is asked, and what it is beside. */
+/** A server that is measured, and the crowd that is connected to it. */
 interface Side {
   readonly port: number;
   readonly pid: number;

@@ -25,7 +25,7 @@ interface Side {
   readonly said: number;
 }
 
-/** Of each round: microseconds of CPU for an event, and what its way took in ms. */
+/** Values of each round: microseconds of CPU per event, and the delay of an event in ms. */
 interface Taken {
   readonly cpu: number[];
   readonly p50: number[];

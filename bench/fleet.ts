@@ -20,7 +20,7 @@ async function allUp(forked: Forked, count: number): Promise<void> {
   await until(`${count} are up`, async () => (await forked.order({ do: 'up' })) === count, UP_DEADLINE_MS);
 }
 
-/** What a whole fleet has retained. */
+/** The number of retained messages of the whole fleet. */
 async function size(broker: Broker): Promise<number> {
   return (await retained(broker.url)).size;
 }

@@ -14,7 +14,7 @@ import { measurement } from './support/measurement.js';
 const ROUNDS = 5;
 const ROUND_MS = 3000;
 const STREAMS = 20;
-/** What docs/http-api.md, "Host and Origin", bodies and conditional requests make a server look at. */
+/** Headers that a server must read for docs/http-api.md, "Host and Origin", for bodies and for conditional requests. */
 const READ = ['host', 'origin', 'sec-fetch-site', 'transfer-encoding', 'content-length', 'if-none-match'];
 /** uWebSockets.js adds these itself. */
 const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];

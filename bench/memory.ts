@@ -1,6 +1,6 @@
-// What memory the daemon has a minute after 500 streams and a storm of changes, against its own at rest: streams come on a real
-// PulseAudio, their volumes change while some listen, and all go. The same of the bare program that makes JSON of each record and
-// keeps none: what Node holds on to when it has only done that. Each has a sound server of its own, and all run at once.
+// Memory of the daemon one minute after 500 streams of a real PulseAudio have changed their volumes, with some listeners, and have gone;
+// compared with its memory at rest, and with the bare program, which makes JSON of each record and keeps none: what Node itself retains.
+// Each has its own sound server, and all run at the same time.
 //   node build/bench/memory.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// What meters cost: CPU of the daemon with nobody and with one who listens, while two outputs play what gets louder and quieter, and
-// while they play silence; how soon the level is the true one; and what a command takes meanwhile.
+// The cost of meters: CPU of the daemon without a listener and with one, while two outputs play a tone that gets louder and quieter, and
+// while they play silence; how soon the shown level is the true one; and the time of a command meanwhile.
 //   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -81,7 +81,7 @@ async function cost(
   ];
 }
 
-/** From the answer to a mute of the only stream to the level that says so, in ms (goal 150). */
+/** From the answer to a mute of the only stream to the event with the new level, in ms (goal 150). */
 async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing): Promise<readonly number[]> {
   const taken: number[] = [];
   for (let toggle = 0; toggle < TOGGLES; toggle += 1) {
@@ -95,7 +95,7 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
   return taken;
 }
 
-/** A recorder in a hurry, which begins now, and tells when it has been given a sample that is not silence. */
+/** A recorder with low latency, which begins now and calls `onLoud` at the first sample that is not silence. */
 function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): ChildProcess {
   const format = ['--raw', '--format=s16le', '--rate=8000', '--channels=1', `--latency-msec=${latencyMs}`];
   const parec = spawn('parec', ['--device=living.monitor', ...format], {
@@ -123,7 +123,7 @@ const isHeard = ({ model }: EventConsumer): boolean =>
   [...model.levels.values()].some(([peak = 0]) => peak > 0);
 const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
 
-/** From the last sound that a recorder is given to the level that says silence, in ms. */
+/** From the last sound that a recorder is given to the level of silence, in ms. */
 async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
   const taken: number[] = [];
   const playing = await sound.play({ sink: 'living', samples: soundFile(sound.directory, falling) });
@@ -142,7 +142,7 @@ async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonl
     parec.kill('SIGKILL');
     await playing.stop();
   }
-  // The first may be the time before anything was heard.
+    // The first value may cover the time before any sound.
   return taken.slice(1);
 }
 

@@ -1,7 +1,5 @@
-// The page with 64 streams, of which one changes 20 times a second: its tasks of more than 50 ms (those that a hand feels) with the
-// CPU slowed six times, and how old a change is when it is shown. By the clock, which other programs on the machine lengthen; and by
-// the CPU time of the same at full speed, six times: that says what a task is. Beside them an empty page, served by the same gateway: what
-// the browser does for any. Its full collections of garbage, which it begins when it likes, have rows of their own. Then how soon a second browser shows what a hand does.
+// The page with 64 streams, one of which changes 20 times a second: its tasks of more than 50 ms (a user notices these) with the CPU
+// slowed six times, beside those of an empty page; garbage collections; and how old a change is when it is shown, also in a second browser.
 //   node build/bench/page.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,7 +22,7 @@ const TASK_MS_MAX = 50;
 const SHOWN_MS_MAX = 300;
 const FOLLOWED_MS_MAX = 100;
 const FLOOR = 'an empty page, before its script';
-/** Of all parts together: each has one now and then, longer with more on the page. */
+/** A row for all parts together: the browser begins one when it likes, now and then in each part, longer with more on the page. */
 const COLLECTIONS = 'full collections of garbage';
 /** All at once, so often. */
 const TURNS = 5;
@@ -48,7 +46,7 @@ const EMPTY_PAGE = new Map([
 
 const AUDIO = [...(ORDINARY['audio'] ?? []).slice(0, 4), ...IDS.map((id) => stream(id))];
 
-/** In the page: notes each text of the first `within` that says a volume, and when it was shown. */
+/** Runs in the page: notes each text of the first `within` that shows a volume, and when it was shown. */
 const watchText = (within: string): string => `
   window.shown = [];
   new MutationObserver(() => window.shown.push([document.querySelector('${within} .slider-text').textContent, Date.now()]))
@@ -62,7 +60,7 @@ interface Part {
   readonly run: () => Promise<unknown>;
 }
 
-/** What the browser does for a page with nothing in it, until its script begins. */
+/** The browser's tasks for an empty page of the same gateway, until its script begins: it has these for any page. */
 async function navigate(slowed: number): Promise<readonly Task[]> {
   const node = new NodeWithPage({}, EMPTY_PAGE);
   const browser = await openChromium();
@@ -81,7 +79,10 @@ async function navigate(slowed: number): Promise<readonly Task[]> {
   }
 }
 
-/** Of one page at one speed. */
+/**
+ * Measures one page at one speed. Tasks are timed by the clock, which other programs on the machine lengthen, and at full speed by their
+ * CPU time, which is a task's own work; six times that stands for the slowed CPU.
+ */
 async function measure(
   slowed: number,
   context: Context,
@@ -134,10 +135,10 @@ function withoutCollections(parts: ReadonlyMap<string, readonly Task[]>): Map<st
   return new Map([...others, [COLLECTIONS, collections]]);
 }
 
-/** `told` is filled with what the first stream's volume is told to be, and when. */
+/** `told` is filled with the volumes that the first stream is set to, and the time of each change. */
 async function change(node: NodeWithPage, changes: number, told: Map<string, number>): Promise<void> {
   for (let count = 0; count < changes; count += 1) {
-    // Each another one, so that what is shown says which change it is of.
+        // Each volume is different, so that the text on the page identifies the change.
     const volume = count / 100;
     told.set(`${count}%`, Date.now());
     node.change('audio', stream(100, { volume }), stream(101 + (count % (STREAMS - 1)), { volume }));

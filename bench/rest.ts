@@ -26,7 +26,7 @@ const WINDOW_MS = 60_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
-/** What is enabled beyond them, and its settings; each daemon has a branch of its own. */
+/** The backend that is enabled besides these, and its settings; each daemon has its own branch of topics. */
 const MORE: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',
   players: () => '',
@@ -115,7 +115,7 @@ function bare({ what, flags, env }: Launch, ...loaded: readonly string[]): BareN
   return { resting: { what: name, node: what, pid: child.pid ?? 0 }, child };
 }
 
-/** What a process took in each window. */
+/** Figures of one process in each window. */
 interface Watched {
   readonly of: Resting;
   readonly wakeUps: number[];
@@ -177,7 +177,7 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
   await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
   const all: Resting[] = [];
   for (const more of [...Object.keys(MORE), FEWER]) {
-    // What differs from the four is of interest as it is shipped.
+        // Variants are measured only the way they are shipped.
     for (const launch of more === '' ? LAUNCHES : LAUNCHES.slice(1))
       all.push(await ours(node, launch, more, FIRST_PORT + all.length));
   }

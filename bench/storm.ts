@@ -1,6 +1,6 @@
 // GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100 open streams.
-// GETs are asked at a steady rate, whatever the answers take; storm, streams and GETs have a process each. Beside it uWebSockets.js with a
-// constant answer, which hears nothing of the storm: what it takes longer is what the storm takes of the machine.
+// GETs are sent at a steady rate, however long the answers take; storm, streams and GETs have a process each. Beside it runs uWebSockets.js
+// with a constant answer, which does not listen to the storm: its delay is what the storm costs the machine.
 //   node build/bench/storm.js [--quick] [--json]
 
 import { connect } from 'node:net';
@@ -81,7 +81,7 @@ await measurement(async ({ rounds, ms }) => {
   const bare = { rest: none(), blown: none() };
   const [rates, cores, events] = [[] as number[], [] as number[], [] as number[]];
   const roundMs = ms(ROUND_MS);
-  /** Of both at once: one request each in `GET_EVERY_MS` is nothing to the other. */
+    /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
   const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
     const ports = [daemon.port, constant.said];
     const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));

@@ -1,7 +1,5 @@
-// Measured against by change.ts and memory.ts: what no program of two threads can do without when a stream changes. A thread hears the sound
-// server's event, makes one request and posts 600 bytes of the reply; the main thread writes them to its listeners. It decodes
-// nothing, compares nothing and remembers nothing. With `record` for a second argument it does besides what JSON and events with ids
-// take, and nothing to know what they were before: decodes the reply, posts the record's text, and frames that. Argument: the server's socket.
+// The bare program of change.ts and memory.ts: the least that a program of two threads must do when a stream changes. Argument: the
+// server's socket; with `record` as the second one it also does what JSON and events with ids need.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
@@ -30,9 +28,14 @@ const COMMAND = {
 const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
+/**
+ * `bytes`: one thread receives the sound server's event, makes one request and posts 600 bytes of the reply; the main thread writes them to
+ * its listeners. Nothing is decoded, compared or remembered. `record`: the thread decodes the reply and posts the record's text, and the
+ * main thread frames it as an event; neither knows the earlier values.
+ */
 type Telling = 'bytes' | 'record';
 
-/** What is posted of a reply: a packet's end, or the text of the record in it. */
+/** Makes the text that is posted for a reply: the end of the packet, or its record as JSON. */
 function wordsOf(telling: Telling): (packet: Buffer) => string {
   if (telling === 'bytes')
     return (packet) => packet.toString('latin1', Math.max(0, packet.length - POSTED_BYTES));
@@ -41,7 +44,7 @@ function wordsOf(telling: Telling): (packet: Buffer) => string {
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (packet) => {
     const reader = new Reader(packet.subarray(HEADER_BYTES), PROTOCOL_VERSION, texts);
-    // A refusal says that the stream has gone.
+        // A refusal means that the stream no longer exists.
     if (reader.u32() !== COMMAND.reply) return '';
     // The tag; without more it is the answer to the subscription.
     reader.u32();
@@ -51,7 +54,7 @@ function wordsOf(telling: Telling): (packet: Buffer) => string {
   };
 }
 
-/** What listeners are sent of it. */
+/** Makes the bytes that are sent to listeners. */
 function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
   if (telling === 'bytes') return (words) => words;
   let sequence = 0;

@@ -6,9 +6,9 @@ import { recordStarts } from '../../test/protocol/pulse/record-starts.js';
 /** Both servers had 150 streams at most. */
 const CAPTURED = [1, 30, 150];
 const HEADER_BYTES = 20;
-/** Of the payload: command and tag of the reply. */
+/** Bytes at the beginning of the payload: command and tag of the reply. */
 const BEGINNING_BYTES = 10;
-/** Of a record: the tag of its number. */
+/** Offset in a record: the type tag of its index. */
 const INDEX_AT = 1;
 const CHUNK_BYTES = 64;
 const MOST_CAPTURED = 150;

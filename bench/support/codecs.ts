@@ -10,19 +10,19 @@ import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { NEWEST_VERSION } from '../../src/protocol/pulse/wire.js';
 import { Writer } from '../../src/protocol/pulse/writer.js';
 
-/** What codecs encode: a volume of one stream, and the name of a client with its properties. */
+/** Commands to encode: the volume of one stream, and the name of a client with its properties. */
 export type Encoded = 'volume' | 'name';
 
 export interface Codec {
   readonly name: string;
   decode(chunks: readonly Buffer[]): readonly object[];
-  /** What is written to the socket. */
+    /** The chunks to write to the socket. */
   encode: Readonly<Record<Encoded, () => readonly Uint8Array[]>>;
 }
 
 const INDEX = 5;
 const VOLUMES = [32_768, 32_768];
-/** As libpulse-codec.c has them. */
+/** The same values stand in libpulse-codec.c. */
 const PROPS = {
   'application.name': 'Music Player Daemon',
   'application.version': '1.2.3',
@@ -96,7 +96,7 @@ class Theirs implements Codec {
     return this.#list(whole.subarray(0, HEADER_BYTES), whole.subarray(HEADER_BYTES));
   }
 
-  /** As its client does it: the socket puts the chunks together. */
+    /** Decodes like its client does: the socket joins the chunks. */
   #decodeStream(chunks: readonly Buffer[]): readonly object[] {
     const socket = new Readable({ read: () => undefined });
     for (const chunk of chunks) socket.push(chunk);

@@ -1,4 +1,4 @@
-// What measurements have in common: order statistics, and what the kernel says of a process.
+// Shared by measurements: order statistics, and figures that the kernel has about a process.
 
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -33,9 +33,9 @@ const BARE = `
 /** All four backends are enabled; those that need a bus find none here, and nobody waits for them. */
 export interface Startable {
   readonly port: number;
-  /** What Node is given to run the daemon on this port. */
+    /** Arguments for Node that run the daemon on this port. */
   readonly ours: readonly string[];
-  /** What it is given to run the least program on it, with at least one thread. */
+    /** Arguments for Node that run the least program on this port, with at least one thread. */
   barely(threads: number): readonly string[];
   remove(): void;
 }
@@ -46,7 +46,7 @@ export async function startable(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-  // As the daemon loads it.
+    // The daemon loads the same file.
   const uws = join(dirname(ENTRY), `uws_linux_${process.arch}_${process.versions.modules}.node`);
   return {
     port,
@@ -60,12 +60,12 @@ export interface Started {
   readonly pid: number;
   /** From spawn to the answer. */
   readonly ms: number;
-  /** Of its threads until then. */
+    /** CPU time of its threads until then. */
   readonly cpuMs: number;
   end(): Promise<void>;
 }
 
-/** Whether `GET /audio` is answered with 200 now. */
+/** Resolves with true when `GET /audio` is answered with 200 now. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// A measured process and how its measurer talks to it: forked, told to do one thing at a time, asked for its CPU time.
+// A process to be measured, and its measurer's side of the channel: forks it, sends one order at a time, asks for its CPU time.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,12 +19,12 @@ export class Forked {
     this.pid = child.pid ?? -1;
   }
 
-  /** Resolves with the process and the number that it says first, such as its port. */
+    /** Resolves with the process and the number that it sends first, such as its port. */
   static start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
     return Forked.launch({ flags: [], env: {} }, module, ...args);
   }
 
-  /** As `start`, on a Node that is started in a certain way. */
+    /** Like `start`, on a Node that is started in a certain way. */
   static async launch(
     { flags, env }: Pick<Launch, 'flags' | 'env'>,
     module: URL,
@@ -49,7 +49,7 @@ export class Forked {
   }
 }
 
-/** The other side: says `first`, then carries out orders by name; each may answer with a number. */
+/** The process's side: sends `first`, then carries out orders by name; each may answer with a number. */
 export function obey(
   first: number,
   orders: Readonly<Record<string, (value: number) => number | undefined | Promise<number>>>,

@@ -31,7 +31,7 @@ app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
   obey(us_socket_local_port(socket), { cpu: ownCpu });
 });
 
-/** As whoever trusts nobody: each header's name, once, and the values of these. */
+/** Reads what a server reads that trusts no client: each header's name once, and the values of `names`. */
 function read(request: HttpRequest, names: readonly string[]): void {
   request.getCaseSensitiveMethod();
   request.getUrl();
@@ -42,7 +42,7 @@ function read(request: HttpRequest, names: readonly string[]): void {
   for (const name of names) request.getHeader(name);
 }
 
-/** It is said that a connection has closed, not which: of those that were never answered, one that has no address any more. */
+/** uWebSockets.js reports that a connection has closed, but not which: it is one without an address among those never answered. */
 function closeBeyond(most: number): void {
   const held = new Set<HttpResponse>();
   let isClosing = false;
@@ -71,7 +71,7 @@ function closeBeyond(most: number): void {
   app.filter(onChange);
 }
 
-/** Of IPv4; '' once it is closed. */
+/** The IPv4 address; '' after the connection has closed. */
 function addressOf(response: HttpResponse): string {
   return Buffer.from(response.getRemoteAddress()).join('.');
 }

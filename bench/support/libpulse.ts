@@ -1,5 +1,5 @@
-// libpulse's codec in a process of its own (libpulse-codec.c), compiled when it is wanted. Where there is no C compiler or no
-// libpulsecommon, it says so.
+// libpulse's codec in a process of its own (libpulse-codec.c), compiled when it is needed. It reports a missing C compiler or
+// libpulsecommon.
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ export class LibPulse {
     this.#directory = directory;
     this.#program = program;
     this.#lines = createInterface({ input: program.stdout });
-    // What it says is passed on; its answers then fail to come.
+        // Its error messages are passed on; its answers are then missing.
     program.stderr.pipe(process.stderr);
   }
 

@@ -1,5 +1,5 @@
-// A program that tells one listener of a stream's changes: the daemon, or the bare program of two threads that only does what cannot be
-// done without. Each has a sound server of its own, with streams whose volumes another program changes, which hears the server's own event too.
+// A program that sends a stream's changes to one listener: the daemon, or the bare program of two threads that does only the
+// indispensable work. Each has its own sound server, with streams whose volumes another program changes, which also gets the event.
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,12 +12,12 @@ import { cpuMs } from './figures.js';
 import { Forked } from './fork.js';
 import type { Launch } from './launch-flags.js';
 
-/** A level differs from the one before, or nothing would be told. */
+/** Each level differs from the one before, because without a change no event is sent. */
 const LEVELS = 97;
 const HEARD_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
-/** What a player on the desktop says of itself. */
+/** Properties that a desktop player typically sets. */
 const PROPS = {
   'media.role': 'music',
   'application.id': 'org.example.Player',
@@ -34,14 +34,14 @@ const PROPS = {
 };
 
 export interface Changes {
-  /** Of the program, for each change. */
+    /** CPU time of the program for each change. */
   readonly cpuMs: number;
   /** From the server's event, as the other program gets it, to the listener's bytes. */
   readonly delaysMs: readonly number[];
 }
 
 export interface Listened {
-  /** Makes changes one after another, each when the one before was heard, and no sooner than `everyMs` after it. */
+    /** Makes the changes one after another: each when the event of the one before has arrived, and no sooner than `everyMs` after it. */
   change(count: number, everyMs: number): Promise<Changes>;
   end(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
   return { pid: daemon.pid, port: daemon.port, end: () => daemon.stop() };
 }
 
-/** `tells`: the end of what the server said, or the record in it as JSON. */
+/** `tells` selects what the bare program sends: the last bytes of the server's reply, or its record as JSON. */
 export async function startBare(
   sound: SoundServer,
   launch: Launch,

@@ -1,4 +1,4 @@
-// What a measurement was taken on: without it, a figure says nothing.
+// The machine on which a measurement was taken: a figure means nothing without it.
 
 import { spawnSync } from 'node:child_process';
 import { cpus, loadavg, release } from 'node:os';
@@ -8,9 +8,9 @@ export interface Machine {
   readonly cores: number;
   readonly node: string;
   readonly kernel: string;
-  /** Of each sound server that is installed. */
+    /** The version of each sound server that is installed. */
   readonly sound: readonly string[];
-  /** Of the last minute, when the measurement began. */
+    /** The load average of the last minute, when the measurement began. */
   readonly load: number;
   /** Others took more than half a core of each two: compare nothing but ratios, and those with care. */
   readonly busy: boolean;

@@ -19,13 +19,13 @@ export interface Context {
   rounds(usual: number): number;
   /** How long to watch of so many ms: with `--quick` a tenth. */
   ms(usual: number): number;
-  /** Whether the row was asked for: its name has one of the parts that were given, or none was. */
+    /** True when the row was requested: its name contains one of the given parts, or no part was given. */
   wants(row: string): boolean;
-  /** Says what was left out, and why. */
+    /** Reports what was left out, and why. */
   note(text: string): void;
 }
 
-/** What a measurement found, as JSON. */
+/** The result of a measurement, as JSON. */
 export interface Report {
   readonly name: string;
   readonly machine: Machine;
@@ -36,8 +36,8 @@ export interface Report {
 }
 
 /**
- * What the caller's environment tells Node would be measured with every Node that inherits it, and not with the daemon, whose environment
- * is made anew: certificates to trust beyond Node's own (NODE_EXTRA_CA_CERTS) are 40 ms of its start (measured).
+ * Removes the caller's NODE_ variables. The daemon has an environment of its own, but every other Node would inherit them, and their
+ * cost would be measured: certificates to trust beyond Node's own (NODE_EXTRA_CA_CERTS) are 40 ms of its start (measured).
  */
 function forgetNodeVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('NODE_')) delete process.env[name];

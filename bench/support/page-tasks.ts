@@ -1,5 +1,5 @@
-// What the main thread of a page does, from Chromium's own trace: its tasks, with the CPU time of each, which other programs on the
-// machine do not lengthen as they do the time by the clock.
+// Tasks of a page's main thread, from Chromium's own trace, with the CPU time of each: unlike the time by the clock, other programs on the
+// machine do not lengthen it.
 
 import type { CDPSession } from 'playwright-core';
 

@@ -1,4 +1,4 @@
-// RESULTS.md: what one run of all measurements said. Pure.
+// RESULTS.md: the results of one run of all measurements. Pure.
 
 import { machineLine } from './machine.js';
 import type { Report } from './measurement.js';

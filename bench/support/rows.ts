@@ -3,7 +3,7 @@
 
 import { median, quantile } from './figures.js';
 
-/** What is to be reached; by the comparison unless it says otherwise. */
+/** The goal of a row: a bound on the comparison, or with `of` on the result itself. */
 interface Goal {
   readonly of?: 'result';
   readonly atMost?: number;
@@ -13,10 +13,10 @@ interface Goal {
 /** One thing that was measured, a figure per round. */
 export interface Row {
   readonly what: string;
-  /** Of each figure, such as `ms`. */
+    /** The unit of each figure, such as `ms`. */
   readonly unit: string;
   readonly taken: readonly number[];
-  /** What it is compared with, measured in the same turns. */
+    /** The figures to compare with, measured in the same turns. */
   readonly against?: { readonly what: string; readonly taken: readonly number[] };
   /** Ours divided by theirs unless given. */
   readonly compare?: 'ours / theirs' | 'theirs / ours' | 'ours - theirs';

@@ -1,5 +1,4 @@
-// A record of an output as it is, but that its nick tells when it was made: so that a stream's reader in another process
-// knows how long it took.
+// An ordinary output record whose nick contains the time at which it was made, so that a reader in another process can compute the delay.
 
 const STAMP_DIGITS = 16;
 const STAMP_MARK = Buffer.from('"nick":"');

@@ -1,6 +1,5 @@
-// Reads streams for storm.ts in a process of its own, so that they do not delay its measurements: the first argument is the
-// port, the second their number. On order it says how many of them spoke last of a volume (in hundredths), and how many
-// events they have heard together.
+// Reads streams for storm.ts in a process of its own, so that they do not delay its measurements. Arguments: the port, and the number of
+// streams. On order it answers how many streams show a given volume (in hundredths) last, and how many events all have received.
 
 import { obey } from './fork.js';
 import { StreamReaders } from './stream-readers.js';
