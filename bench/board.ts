@@ -1,6 +1,6 @@
 // The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it answers, how fast it
-// answers, and into how many events many changes go; the last state must be the true one, else it ends with an error. Beside the start
-// uWebSockets.js with one bare thread, which the first answer waits for as ours waits for the sound server's, and with as many as there are backends.
+// answers, and how many events many changes cause; when the last state is not the true one, it ends with an error. The start is compared
+// with uWebSockets.js and one bare thread, for which the first answer waits as ours waits for the sound server, and a thread per backend.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';

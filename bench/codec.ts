@@ -1,6 +1,6 @@
-// The codec of the sound server's protocol against two others, on the same bytes: the npm package pulseaudio.js, and libpulse's own. Lists of 1, 30,
-// 150 (captured) and 500 sink inputs (composed of those of the 150), whole and in chunks of 64 bytes, into objects; two commands into
-// bytes; and what a decoded record takes of the heap. A list is read again and again, as it is with every change; once for the first time.
+// The codec of the sound server's protocol against two others, on the same bytes: the npm package pulseaudio.js, and libpulse's own. Lists
+// of 1, 30, 150 (captured) and 500 sink inputs (composed of those of the 150), whole and in chunks of 64 bytes, into objects; two
+// commands into bytes; and the heap of a decoded record. A list is read again and again, as with every change, and once for the first time.
 //   node build/bench/codec.js [--quick] [--json] [PARTS OF ROWS, such as encoding]
 
 import assert from 'node:assert/strict';

@@ -142,7 +142,7 @@ async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonl
     parec.kill('SIGKILL');
     await playing.stop();
   }
-    // The first value may cover the time before any sound.
+  // The first value may cover the time before any sound.
   return taken.slice(1);
 }
 

@@ -138,7 +138,7 @@ function withoutCollections(parts: ReadonlyMap<string, readonly Task[]>): Map<st
 /** `told` is filled with the volumes that the first stream is set to, and the time of each change. */
 async function change(node: NodeWithPage, changes: number, told: Map<string, number>): Promise<void> {
   for (let count = 0; count < changes; count += 1) {
-        // Each volume is different, so that the text on the page identifies the change.
+    // Each volume is different, so that the text on the page identifies the change.
     const volume = count / 100;
     told.set(`${count}%`, Date.now());
     node.change('audio', stream(100, { volume }), stream(101 + (count % (STREAMS - 1)), { volume }));

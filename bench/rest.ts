@@ -177,7 +177,7 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
   await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
   const all: Resting[] = [];
   for (const more of [...Object.keys(MORE), FEWER]) {
-        // Variants are measured only the way they are shipped.
+    // Variants are measured only the way they are shipped.
     for (const launch of more === '' ? LAUNCHES : LAUNCHES.slice(1))
       all.push(await ours(node, launch, more, FIRST_PORT + all.length));
   }

@@ -20,7 +20,7 @@ const sound = await startPulseAudio();
 const program = await startable();
 
 interface Start {
-    /** The program's name, when it is not the daemon. */
+  /** The program's name, when it is not the daemon. */
   readonly whose?: string;
   readonly launch: Launch;
   readonly args: readonly string[];

@@ -81,7 +81,7 @@ await measurement(async ({ rounds, ms }) => {
   const bare = { rest: none(), blown: none() };
   const [rates, cores, events] = [[] as number[], [] as number[], [] as number[]];
   const roundMs = ms(ROUND_MS);
-    /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
+  /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
   const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
     const ports = [daemon.port, constant.said];
     const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));

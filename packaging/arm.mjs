@@ -13,7 +13,7 @@ import { CACHE, mirror } from './debian13.mjs';
 const MAKING_DEADLINE_MS = 8 * 60_000;
 const DEFAULT_MIRROR = 'http://deb.debian.org/debian';
 
-/** Of Debian 13, whose QEMU is linked statically and whose Node is one that the package runs on. */
+/** Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on. */
 const MAKE = `
 set -eu
 umask 022

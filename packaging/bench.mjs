@@ -13,7 +13,7 @@ import { FOR, installDebian } from './debian.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, 'bench/RESULTS.md');
 
-/** Runs one measurement, which prints its table. Its report; undefined when it failed, and has said why. */
+/** Runs one measurement, which prints its table. Returns its report; undefined when it failed, in which case it has printed why. */
 function measure(name, quick) {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-bench-'));
   try {

@@ -63,7 +63,7 @@ function sources(...folders) {
 
 /**
  * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves the last good
- * one, and whoever reads the folder meanwhile never sees it half written. Its package.json, `manifest`, says which modules it
+ * one, and whoever reads the folder meanwhile never sees it half written. Its package.json, `manifest`, lists the modules that it
  * holds and carries the time at which reading the sources began.
  */
 async function replaceFolder(outdir, manifest, fill) {
@@ -106,7 +106,7 @@ const nativeUws = {
 };
 
 /**
- * What the main thread loads late (the schemas, the YAML reader) becomes a file of its own: a bundle is compiled whole when it
+ * The main thread loads the schemas and the YAML reader late, so each becomes a file of its own: a bundle is compiled whole when it
  * is loaded, and main.js is 250 kB without them instead of 740 kB, which is a third of its time to listen (measured).
  */
 function lateParts(found) {
@@ -125,9 +125,9 @@ function lateParts(found) {
 }
 
 /**
- * What dbus-next and mqtt load and never run in our hands, and what stands in its place. Of dbus-next: introspection's XML (the constructor
- * of a bus makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11; more than half of each
- * bundle, in each of three threads. Of mqtt: web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
+ * Modules that dbus-next and mqtt load and that never run here, each with its replacement. dbus-next loads introspection's XML (the
+ * constructor of a bus makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11; more than half of each
+ * bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
  * quarters of its bundle.
  */
 const UNUSED = {
@@ -156,8 +156,8 @@ const unused = {
 };
 
 /**
- * What each bundle begins with. As globals, Node's Buffer and performance are getters, which no compiler sees through: under their own
- * names here they cost a hundredth of a change of volume less (by profile).
+ * The beginning of each bundle. As globals, Node's Buffer and performance are getters, which the JIT compiler cannot optimize: as local
+ * names they make a change of volume cost a hundredth less (by profile).
  */
 const BANNER = [
   'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
@@ -205,7 +205,7 @@ async function buildDist(outdir) {
   const architecture = ownArchitecture();
   if (architecture === undefined) throw new Error(`tonearm is not built for ${process.arch}`);
   for (const file of nativeFiles(architecture)) cpSync(join(NATIVE, file), join(outdir, file));
-  // What package.json's `bin` names; the line that says how is the source's own first.
+  // package.json's `bin` names main.js, so it must be executable; the `#!` line comes from the source.
   chmodSync(join(outdir, 'main.js'), 0o755);
 }
 

@@ -1,4 +1,4 @@
-// Puts what src/client/paths.ts comes to in its place, as literals: the table of operations that it is read off weighs more than the client.
+// Replaces src/client/paths.ts by its result, as literals: the table of operations, from which it is computed, is larger than the client.
 
 import { build } from 'esbuild';
 

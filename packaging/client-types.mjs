@@ -1,5 +1,5 @@
-// The declarations of `tonearm-client`, which need nothing but themselves: the compiler's for the client's own files; for the records of
-// the daemon, which are declared as schemas, types that are printed from these; and for its functions, what the table of operations says.
+// Writes the declarations of `tonearm-client`, which import nothing else: the compiler's for the client's own files, types printed from
+// the schemas for the daemon's records, and function types from the table of operations.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ function compile(root, outDir) {
     throw new Error(`The client does not compile: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
 }
 
-/** What src/client/records.ts passes on. */
+/** Names of the records that src/client/records.ts re-exports. */
 function recordNames(root) {
   const source = readFileSync(join(root, 'src/client/records.ts'), 'utf8');
   return [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap((match) => match[1].match(/\w+/g) ?? []);
@@ -78,7 +78,7 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
   return `// Made from the schemas of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
 }
 
-/** What src/client/operations.ts derives, written out. */
+/** The function types that src/client/operations.ts derives, written out. */
 function functionTypes(names, { schemas, OPERATIONS, parametersOf, wordsOf, PARAMETERS }) {
   const known = namedSchemas(names, schemas);
   const argument = (name) => {
@@ -128,7 +128,7 @@ const union = (values) => values.map((value) => `'${value}'`).join(' | ');
 
 const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
 
-/** As much of JSON Schema as the schemas use; anything else throws. `whole`: the declaration itself, and no reference to it. */
+/** Supports only the JSON Schema that the schemas use; throws on other parts. `whole`: the declaration itself, not a reference to it. */
 function typeOf(schema, known, indent, whole = false) {
   const name = whole ? undefined : known.get(schema);
   if (name !== undefined) return name;

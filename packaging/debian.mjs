@@ -42,10 +42,10 @@ const PACKAGES = {
   xvfb: '/usr/bin/Xvfb',
 };
 
-/** Whose sound is PipeWire's keeps it, and the tests take that. */
+/** A machine whose sound server is PipeWire keeps it, and the tests use it. */
 const SERVER = existsSync(PACKAGES['pipewire-pulse']) ? [] : ['pulseaudio'];
 
-/** What each purpose needs. */
+/** The packages for each purpose. */
 export const FOR = {
   start: ['pulseaudio', 'pulseaudio-utils', 'curl'],
   test: [...SERVER, 'pulseaudio-utils', 'dbus', 'iproute2'],

@@ -11,7 +11,7 @@ const MAKING_DEADLINE_MS = 15 * 60_000;
 const MIRROR_DEADLINE_MS = 30_000;
 const SUITE = 'trixie';
 
-/** What a node has, and what the tests themselves call. */
+/** The packages that a node has, and those that the tests themselves call. */
 const PACKAGES = [
   ...['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'dbus-user-session', 'polkitd', 'nodejs'],
   ...[

@@ -1,5 +1,5 @@
-// What a test run leaves behind: files, mounts, processes. A run marks all it starts with a directory of its own, given as
-// TMPDIR, so that what is found is this run's, however many runs share the machine.
+// Finds and removes what a test run leaves behind: files, mounts, processes. A run marks all it starts with its own directory, given as
+// TMPDIR, so that only its own leftovers are found, however many runs share the machine.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -51,7 +51,7 @@ function look(directory) {
 const isClean = ({ processes, mounts, files }) => processes.length + mounts.length + files.length === 0;
 
 /**
- * A directory for one run. `close` removes it with all that was left, and tells what that was, one line each; processes
+ * Makes a directory for one run. `close` removes it with all leftovers, and returns these, one line each; processes
  * that are still ending get a moment.
  * @returns {{ directory: string, close: () => Promise<string[]> }}
  */

@@ -65,13 +65,13 @@ export function node22(root, arch = process.arch) {
   return { node, licence: join(folder, 'LICENSE') };
 }
 
-/** Whether uWebSockets.js has a binary for the Node that runs this. */
+/** True when uWebSockets.js has a binary for the running Node. */
 export function thisNodeFits() {
   return NODE_MODULE_VERSIONS.includes(Number(process.versions.modules));
 }
 
 /**
- * The Node to go on with: this one, or where it does not fit, Node 22; says so in one line.
+ * The Node to continue with: this one, or where it does not fit, Node 22, which it reports in one line.
  * @returns {{ node: string } | { trouble: string }}
  */
 export function fittingNode(root) {

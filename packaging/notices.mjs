@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)/i;
-/** Of the path of a package's file, the package's folder. */
+/** Matches the package's folder at the beginning of a file's path. */
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 /**

@@ -12,7 +12,7 @@ function readJson(file) {
 }
 
 /**
- * Whether node_modules holds what package-lock.json asks for. npm writes down what it installed
+ * True when node_modules holds what package-lock.json asks for. npm records what it installed
  * (node_modules/.package-lock.json), so an installation by hand counts too, and one without dev dependencies does not.
  */
 function npmPackagesComplete(root) {
@@ -29,7 +29,7 @@ function npmPackagesComplete(root) {
   });
 }
 
-/** npm's environment: it is told which Node the packages are for, where that is not its own. */
+/** npm's environment: names the Node that the packages are for, where npm runs on another one. */
 function npmEnvironment(root) {
   if (thisNodeFits()) return process.env;
   const preload = join(root, 'packaging/npm-for-node22.cjs');

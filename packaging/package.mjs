@@ -92,7 +92,7 @@ function regularFilesBelow(folder) {
   return filesBelow(folder).filter((path) => lstatSync(join(folder, path)).isFile());
 }
 
-/** What may never be shipped: tests, maps, sources, natives of other machines. */
+/** Lists files that may never be shipped: tests, maps, sources, natives of other machines. */
 function foreign(tree, architecture) {
   return regularFilesBelow(tree).filter((path) => {
     if (/\.(?:map|ts|mts|test\.js)$|(?:^|\/)(?:test|tests|node_modules)\//.test(path)) return true;
@@ -103,7 +103,7 @@ function foreign(tree, architecture) {
   });
 }
 
-/** As Debian Policy counts (5.6.20): each file rounded up to KiB, and one for everything else. */
+/** Counted like Debian Policy does (5.6.20): each file rounded up to KiB, and one for everything else. */
 function installedKiB(tree) {
   const all = readdirSync(tree, { recursive: true }).map((path) => lstatSync(join(tree, path)));
   return all.reduce((sum, stat) => sum + (stat.isFile() ? Math.ceil(stat.size / KIB) : 1), 0);
@@ -151,7 +151,7 @@ function wanted(arch, { architectures }) {
   throw new Error(`--arch is one of ${architectures.join(', ')}, all`);
 }
 
-/** Of several architectures each has a folder: `apt install ./tonearm_*.deb` takes all that it finds in one. */
+/** With several architectures each has its own folder: `apt install ./tonearm_*.deb` takes all that it finds in one. */
 function folderOf(architecture, { arch, out }) {
   const folder = arch === 'all' ? resolve(out, architecture) : resolve(out);
   mkdirSync(folder, { recursive: true });

@@ -80,7 +80,7 @@ async function take(url) {
 const directory = mkdtempSync(join(tmpdir(), 'tonearm-picture-'));
 const config = join(directory, 'config.yaml');
 const port = await freePort();
-// What of a node a checkout has.
+// A checkout has no systemd units of a node, but it has players.
 writeFileSync(config, `api: {port: ${port}}\nsystemd: {enabled: false}\nplayers: {enabled: true}\n`);
 const named = 'hostname "$1" && shift && exec "$@"';
 const start = [process.execPath, join(ROOT, 'packaging/start.mjs'), '--config', config];

@@ -1,4 +1,4 @@
-// What a test run says: lines that stay, and on a terminal one line below them that moves.
+// Output of a test run: lines that stay, and on a terminal one line below them that changes.
 
 const IS_TERMINAL = process.stdout.isTTY === true;
 const ERASE_LINE = '\r\x1b[K';

@@ -1,18 +1,18 @@
-// Reporter for node --test: one line of JSON for each test that has ended and for each file, for packaging/test-run.mjs, which tells
-// people. Node's own reporters say neither why a test was left out nor how long a file took.
+// Reporter for node --test: one line of JSON for each test that has ended and for each file, which packaging/test-run.mjs prints for
+// people. Node's own reporters show neither why a test was left out nor how long a file took.
 
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
 /** Only its end is kept of what a file has printed. */
 const KEPT_OUTPUT_CHARS = 8000;
-/** As test/remark.ts prints it. */
+/** A line printed by test/remark.ts. */
 const REMARK = /^# (.*)$/gm;
-/** One that a pattern of names leaves out was not asked for. Node 20 tells of it as skipped, later ones do not. */
+/** The reason of a test that was left out by a pattern of names. Node 20 reports it as skipped, later versions do not report it. */
 const NOT_ASKED_FOR = 'test name does not match pattern';
 
 function errorText(error) {
-  // The runner wraps what a test threw; the wrapper says nothing of its own.
+  // The runner wraps what a test threw; the wrapper itself has no information.
   const thrown = error?.code === 'ERR_TEST_FAILURE' && error.cause !== undefined ? error.cause : error;
   if (typeof thrown === 'string') return thrown;
   return thrown?.stack === undefined ? inspect(thrown) : inspect(thrown, { depth: 5 });
@@ -35,7 +35,7 @@ export default async function* report(events) {
       printed.set(file, text.slice(-KEPT_OUTPUT_CHARS));
       for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
-    // A file has ended long before what it printed, and its failure, are told in the order of files.
+    // A file ends long before its output and its failure are reported, because these come in the order of files.
     const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
     const isTold = type === 'test:complete' || (of === 'file' && type === 'test:fail');
     if (!isTold || skip === NOT_ASKED_FOR) continue;

@@ -18,7 +18,7 @@ function soundSocketPaths(env, uid) {
   ];
 }
 
-/** A socket file outlives its server, and socket activation answers without one: only connecting tells. */
+/** A socket file outlives its server, and socket activation answers without one: only a connection shows whether a server is there. */
 function answers(path) {
   return new Promise((resolve) => {
     const socket = connect({ path, timeout: CONNECT_DEADLINE_MS });

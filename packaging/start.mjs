@@ -22,7 +22,7 @@ const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (docs/configuration.md, "Command line"); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** Arguments with which main.js says something and exits, or is a client of another daemon, a measurement, or a tool. */
+/** Arguments with which main.js prints something and exits, or is a client of another daemon, a measurement, or a tool. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
@@ -39,7 +39,7 @@ function buildIfStale() {
   process.exit(1);
 }
 
-/** What the daemon says it would do; undefined when its configuration is faulty, which it will say itself. */
+/** The settings that the daemon would use; undefined when its configuration is faulty, which the daemon itself reports. */
 async function effectiveSettings(args) {
   const check = spawnSync(process.execPath, [MAIN, ...args, '--check-config'], {
     encoding: 'utf8',
@@ -68,7 +68,7 @@ function toTry(place, { api: { ui } }) {
   return [`start: ${page}`, ...commands.map((command) => `    curl ${command}`)].join('\n');
 }
 
-/** Whether the daemon finds a configuration (docs/configuration.md, "Where files are looked for"). */
+/** True when the daemon finds a configuration (docs/configuration.md, "Where files are looked for"). */
 function isConfigured(args) {
   const folder = process.env.XDG_CONFIG_HOME || join(process.env.HOME || '/', '.config');
   const files = [join(folder, 'tonearm/config.yaml'), '/etc/tonearm/config.yaml'];
@@ -152,7 +152,7 @@ async function end(daemon) {
   return signal === null ? code : 128 + os.signals[signal];
 }
 
-/** Whether it answers, and has found, or not found, what it looks for: what is said then stays below what it logs as it starts. */
+/** True when the daemon answers and no backend is still starting or connecting: the hints then stay below its first log lines. */
 const isSettled = async (place) => {
   try {
     const signal = AbortSignal.timeout(SETTLED_DEADLINE_MS);

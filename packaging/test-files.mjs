@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 
 const ENDING = '.test.ts';
 
-/** The first that fits says what a file needs around it; units need nothing but Node. */
+/** The kinds of tests by what a file needs around it; the first match wins. Units need nothing but Node. */
 const KINDS = {
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
@@ -51,7 +51,7 @@ async function imports(files) {
 /** A title may be put together: of such a template this many letters stand in it, one piece at least. */
 const PIECE_LEAST = 4;
 
-/** Whether a source may hold a title that contains `name`, put together of pieces. */
+/** True when a source may hold a title that contains `name` and is composed of pieces. */
 function mayMake(source, name) {
   const templates = [...source.matchAll(/`([^`\n]*\$\{[^`\n]*)`/g)];
   const pieces = templates.flatMap(([, template]) =>

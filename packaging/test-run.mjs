@@ -1,5 +1,5 @@
-// Runs test files with node --test: tells of each failure as it comes, and answers with what was counted. Whatever the tests leave
-// behind, and where nothing may be left out each test that was, is a failure as well.
+// Runs test files with node --test: prints each failure as it comes, and answers with the counts. Whatever the tests leave behind
+// is a failure as well, and so is each test that was left out, where none may be.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,10 +16,10 @@ const shown = (file) => relative(process.cwd(), file);
 const TEST_FILE = /\.test\.[a-z]+$/;
 const indent = (text) => text.trimEnd().replace(/^/gm, '    ');
 
-/** What Node's pattern of names would not take for the letter. */
+/** Escapes characters that have a meaning in Node's pattern of names. */
 const literally = (title) => title.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
-/** What has ended so far, of one run. */
+/** Results of one run so far. */
 class Tally {
   passed = 0;
   failed = 0;
@@ -31,7 +31,7 @@ class Tally {
   files = [];
   /** Where it runs. */
   place;
-  /** Files of which a failure has been told. */
+  /** Files of which a failure has been printed. */
   #failing = new Set();
 
   constructor(place) {
@@ -41,7 +41,7 @@ class Tally {
   add({ of, file, line, name, ms, skip, failed }) {
     if (of === 'remark') say(`remark - ${name} (${shown(file)}, ${this.place})`);
     if (of === 'end') this.files.push({ file: relative('build/test', file), ms });
-    // A suite or a file fails because a test in it did, which has been told already.
+    // A suite or a file fails because a test in it did, which has been printed already.
     if (failed?.kind === 'subtestsFailed') return;
     if (failed?.kind === 'cancelledByParent') this.cancelled.push({ file, line, name, failed });
     else if (failed !== undefined) this.#tell({ file, line, name, failed });
@@ -50,8 +50,8 @@ class Tally {
   }
 
   /**
-   * Of each file in which nothing but that has failed, one that was cancelled is told. Of a file that holds only what test files take from
-   * it, nobody knows for which of them: of all those together one is told, where nothing else is.
+   * Prints one cancelled test of each file that has no other failure. A helper file that test files import may belong to any of them:
+   * from all such files one cancelled test is printed, if the run has no other failure.
    */
   tellCancelled() {
     const untold = [];

@@ -33,7 +33,7 @@ const { values: asked, positionals: names } = parseArgs({
 const isWhole = process.env.TONEARM_REQUIRE_ALL === '1' || (asked.all === true && process.env.CI === 'true');
 const isChosen = asked.changed === true || asked.debian13 === true || names.length > 0;
 
-/** What was counted in each run of tests. */
+/** The counts of each run of tests. */
 const tallies = [];
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
@@ -121,7 +121,7 @@ const CHECKS = [
   ],
   ['checks', 'dead code', bin('knip', '--no-progress', '--cache')],
 ];
-/** What follows needs the build. */
+/** These stages need the build. */
 const QUICK = [
   ['units', 'unit tests', tests(3, 'unit')],
   ['daemon', 'daemon', tests(3, 'daemon')],
@@ -150,7 +150,7 @@ async function chosen() {
   return [['tests', 'tests', run]];
 }
 
-/** Whether it went well. */
+/** Resolves with true when the stage went well. */
 async function stage(name, work) {
   const begunMs = Date.now();
   show(name, '');

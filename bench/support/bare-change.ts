@@ -44,7 +44,7 @@ function wordsOf(telling: Telling): (packet: Buffer) => string {
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (packet) => {
     const reader = new Reader(packet.subarray(HEADER_BYTES), PROTOCOL_VERSION, texts);
-        // A refusal means that the stream no longer exists.
+    // A refusal means that the stream no longer exists.
     if (reader.u32() !== COMMAND.reply) return '';
     // The tag; without more it is the answer to the subscription.
     reader.u32();

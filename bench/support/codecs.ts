@@ -16,7 +16,7 @@ export type Encoded = 'volume' | 'name';
 export interface Codec {
   readonly name: string;
   decode(chunks: readonly Buffer[]): readonly object[];
-    /** The chunks to write to the socket. */
+  /** The chunks to write to the socket. */
   encode: Readonly<Record<Encoded, () => readonly Uint8Array[]>>;
 }
 
@@ -96,7 +96,7 @@ class Theirs implements Codec {
     return this.#list(whole.subarray(0, HEADER_BYTES), whole.subarray(HEADER_BYTES));
   }
 
-    /** Decodes like its client does: the socket joins the chunks. */
+  /** Decodes like its client does: the socket joins the chunks. */
   #decodeStream(chunks: readonly Buffer[]): readonly object[] {
     const socket = new Readable({ read: () => undefined });
     for (const chunk of chunks) socket.push(chunk);

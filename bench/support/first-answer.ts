@@ -33,9 +33,9 @@ const BARE = `
 /** All four backends are enabled; those that need a bus find none here, and nobody waits for them. */
 export interface Startable {
   readonly port: number;
-    /** Arguments for Node that run the daemon on this port. */
+  /** Arguments for Node that run the daemon on this port. */
   readonly ours: readonly string[];
-    /** Arguments for Node that run the least program on this port, with at least one thread. */
+  /** Arguments for Node that run the least program on this port, with at least one thread. */
   barely(threads: number): readonly string[];
   remove(): void;
 }
@@ -46,7 +46,7 @@ export async function startable(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-    // The daemon loads the same file.
+  // The daemon loads the same file.
   const uws = join(dirname(ENTRY), `uws_linux_${process.arch}_${process.versions.modules}.node`);
   return {
     port,
@@ -60,7 +60,7 @@ export interface Started {
   readonly pid: number;
   /** From spawn to the answer. */
   readonly ms: number;
-    /** CPU time of its threads until then. */
+  /** CPU time of its threads until then. */
   readonly cpuMs: number;
   end(): Promise<void>;
 }

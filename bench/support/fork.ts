@@ -19,12 +19,12 @@ export class Forked {
     this.pid = child.pid ?? -1;
   }
 
-    /** Resolves with the process and the number that it sends first, such as its port. */
+  /** Resolves with the process and the number that it sends first, such as its port. */
   static start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
     return Forked.launch({ flags: [], env: {} }, module, ...args);
   }
 
-    /** Like `start`, on a Node that is started in a certain way. */
+  /** Like `start`, on a Node that is started in a certain way. */
   static async launch(
     { flags, env }: Pick<Launch, 'flags' | 'env'>,
     module: URL,

@@ -23,7 +23,7 @@ export class LibPulse {
     this.#directory = directory;
     this.#program = program;
     this.#lines = createInterface({ input: program.stdout });
-        // Its error messages are passed on; its answers are then missing.
+    // Its error messages are passed on; its answers are then missing.
     program.stderr.pipe(process.stderr);
   }
 

@@ -34,14 +34,14 @@ const PROPS = {
 };
 
 export interface Changes {
-    /** CPU time of the program for each change. */
+  /** CPU time of the program for each change. */
   readonly cpuMs: number;
   /** From the server's event, as the other program gets it, to the listener's bytes. */
   readonly delaysMs: readonly number[];
 }
 
 export interface Listened {
-    /** Makes the changes one after another: each when the event of the one before has arrived, and no sooner than `everyMs` after it. */
+  /** Makes the changes one after another: each when the event of the one before has arrived, and no sooner than `everyMs` after it. */
   change(count: number, everyMs: number): Promise<Changes>;
   end(): Promise<void>;
 }

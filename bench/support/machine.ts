@@ -8,9 +8,9 @@ export interface Machine {
   readonly cores: number;
   readonly node: string;
   readonly kernel: string;
-    /** The version of each sound server that is installed. */
+  /** The version of each sound server that is installed. */
   readonly sound: readonly string[];
-    /** The load average of the last minute, when the measurement began. */
+  /** The load average of the last minute, when the measurement began. */
   readonly load: number;
   /** Others took more than half a core of each two: compare nothing but ratios, and those with care. */
   readonly busy: boolean;

@@ -1,5 +1,5 @@
-// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and its rows as a table for people or as
-// one JSON object.
+// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and its rows as a table for people
+// or as one JSON object.
 //   node build/bench/NAME.js [--quick] [--json] [--report FILE] [PARTS OF ROWS' NAMES]
 // `--json` prints the object instead of the table, `--report` writes it as well.
 
@@ -19,9 +19,9 @@ export interface Context {
   rounds(usual: number): number;
   /** How long to watch of so many ms: with `--quick` a tenth. */
   ms(usual: number): number;
-    /** True when the row was requested: its name contains one of the given parts, or no part was given. */
+  /** True when the row was requested: its name contains one of the given parts, or no part was given. */
   wants(row: string): boolean;
-    /** Reports what was left out, and why. */
+  /** Reports what was left out, and why. */
   note(text: string): void;
 }
 

@@ -13,10 +13,10 @@ interface Goal {
 /** One thing that was measured, a figure per round. */
 export interface Row {
   readonly what: string;
-    /** The unit of each figure, such as `ms`. */
+  /** The unit of each figure, such as `ms`. */
   readonly unit: string;
   readonly taken: readonly number[];
-    /** The figures to compare with, measured in the same turns. */
+  /** The figures to compare with, measured in the same turns. */
   readonly against?: { readonly what: string; readonly taken: readonly number[] };
   /** Ours divided by theirs unless given. */
   readonly compare?: 'ours / theirs' | 'theirs / ours' | 'ours - theirs';

@@ -39,7 +39,7 @@ export class SmallBoard {
   /** To be put before a program and its arguments: the program starts inside. */
   readonly launcher: readonly string[];
 
-    /** `name` distinguishes it from others of this process. @throws when there are no cgroups. */
+  /** `name` distinguishes it from others of this process. @throws when there are no cgroups. */
   constructor(name: string) {
     const settings = existsSync(join(CGROUPS, 'cgroup.controllers')) ? VERSION_2 : VERSION_1;
     const folderOf = (hierarchy: string): string =>

@@ -8,7 +8,7 @@ const GROUP = 100;
 
 interface Reader {
   readonly socket: Socket;
-    /** The last bytes read; they stay here until the next read. */
+  /** The last bytes read; they stay here until the next read. */
   readonly buffer: Buffer;
   length: number;
 }
@@ -30,7 +30,7 @@ export class StreamReaders {
     return this.#chunks;
   }
 
-    /** Opens `count` streams; resolves when each has received something. */
+  /** Opens `count` streams; resolves when each has received something. */
   async open(port: number, count: number): Promise<void> {
     while (this.#readers.length < count) {
       const missing = Math.min(GROUP, count - this.#readers.length);
@@ -45,7 +45,7 @@ export class StreamReaders {
     return taken;
   }
 
-    /** The last text read from each stream. */
+  /** The last text read from each stream. */
   last(): readonly string[] {
     return this.#readers.map(({ buffer, length }) => buffer.toString('utf8', 0, length));
   }

@@ -1,4 +1,4 @@
-// What dpkg is told about the package: control file, Debian changelog, maintainer scripts, checksums. Texts; writes nothing.
+// Texts that the Debian package needs for dpkg: control file, changelog, maintainer scripts, checksums. Writes nothing.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 
 const DEPENDS = ['systemd', 'dbus-user-session'];
-/** It says whether the node may be restarted: 16 MB with all that it brings. */
+/** polkitd decides whether the node may be restarted: 16 MB with all its dependencies. */
 const RECOMMENDS = ['polkitd'];
 /** A node has a sound server already; recommended, one brings half a gigabyte of codecs and drivers of screens. */
 const SUGGESTS = ['pipewire-pulse | pulseaudio', 'avahi-daemon', 'sudo'];

@@ -25,7 +25,7 @@ export const FORMS = {
     architectures: ['amd64', 'arm64'],
     node: '@PREFIX@/lib/tonearm/node',
     moduleVersions: [127],
-    // What Node is linked with; its newest symbol of the third is GLIBCXX_3.4.21.
+    // The libraries that Node is linked with; the newest symbol that it needs from libstdc++ is GLIBCXX_3.4.21.
     depends: [LIBC, 'libgcc-s1', 'libstdc++6 (>= 5)'],
     lintianOverrides: 'packaging/deb/lintian-overrides',
     relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],

@@ -100,7 +100,7 @@ function layOutProgram({ dist, root, architecture, form, put }) {
     put(`lib/tonearm/${file}`, readFileSync(join(natives, file)));
 }
 
-/** Of what is in the bundles, and of the Node that is shipped along. */
+/** The licence texts of the bundled packages and, where Node is in the package, of Node. */
 function rights(dist, ownNode, prefix) {
   const bundled = readFileSync(join(dist, NOTICES), 'utf8');
   if (ownNode === undefined) return bundled;
