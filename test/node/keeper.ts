@@ -19,7 +19,7 @@ export class Keeper {
   readonly #reports: Readable;
   readonly #orders: Writable;
   readonly #failure: Promise<never>;
-  /** Of an end that somebody waits for. */
+  /** Set while somebody waits for an end. */
   #onEnded: ((status: number) => void) | undefined;
 
   constructor(settings: Readonly<Record<string, string>>) {

@@ -1,6 +1,6 @@
 // The shell half of the test node: what holds mounts, namespaces and the cgroup, and gives them back. Text only: node.ts runs it.
 //
-// What is needed to boot, and why (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and no systemd of its own):
+// Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and no systemd of its own):
 // - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the kernel (cgroup2 need
 //   not be mounted: it is mounted here). The whole system on one file system: overlayfs does not see through mounts.
 // - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root. The group is mounted
@@ -9,12 +9,12 @@
 // - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us nor meet another nspawn.
 // - CAP_SYS_RESOURCE is not needed: systemd in a container ignores that it may not lower OOM scores.
 //
-// Who ends whom: the test process holds the keeper's standard input. Its end, however it comes about (close, crash, SIGKILL,
+// Order of the ends: the test process holds the keeper's standard input. Its end, however it comes about (close, crash, SIGKILL,
 // Ctrl-C), is the end of that pipe; then the keeper kills the PID namespace and removes the cgroup. If the keeper itself is
 // killed, the parent-death signal takes the PID namespace along, and with the last process all mounts vanish; then, and only
 // then, an empty folder and an empty cgroup stay.
 
-/** Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, says `ended STATUS` on descriptor 3. */
+/** Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to descriptor 3. */
 const BOOT_LOOP = String.raw`
 set -eu
 mount -t cgroup2 cgroup2 /sys/fs/cgroup

@@ -26,7 +26,7 @@ export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/nod
 /** It takes 2 s on a quiet machine. */
 const BOOT_DEADLINE_MS = 60_000;
 const SETTLE_S = 20;
-/** What a node that does not come up is asked. */
+/** Commands that show the state of a node that does not come up. */
 const STATE =
   'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
 const STATE_S = 5;
@@ -115,7 +115,7 @@ export class Node {
     );
   }
 
-  /** What its systemd says of itself, of a node that does not come up. */
+  /** The report of systemd in a node that does not come up. */
   async state(): Promise<string> {
     if (this.#leader === 0) return '(it does not run)';
     const { stdout, stderr } = await this.root(

@@ -1,10 +1,10 @@
-// Follows a child process to its end and collects what it said. Never without a deadline.
+// Follows a child process to its end and collects its output. Never without a deadline.
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
 /** Unpacking a package took two minutes on a machine where thirty processes wanted two cores. */
 const COMMAND_DEADLINE_MS = 300_000;
-/** What a command says beyond this is cut: a test that prints more is wrong. */
+/** Longer output of a command is cut: a test that prints more is wrong. */
 const OUTPUT_LIMIT_BYTES = 8 << 20;
 
 export interface Ran {
@@ -36,7 +36,7 @@ export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string |
       clearTimeout(timer);
       resolve({ status, ...said });
     });
-    // A command that ends without reading its input closes the pipe: its status says what matters.
+    // A command that ends without reading its input closes the pipe: only its status matters.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
   });

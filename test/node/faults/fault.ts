@@ -1,4 +1,4 @@
-// What a row of the table of faults is, and what rows are made of.
+// The rows of the table of faults: their type, and the parts to make them of.
 
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
@@ -19,14 +19,14 @@ export type Step = (scene: Scene) => Promise<unknown>;
 
 export interface Fault {
   readonly name: string;
-  /** Whose fault it is. `npm test` takes one of each part, chosen by the seed. */
+  /** The part that has the fault. `npm test` takes one fault of each part, chosen by the seed. */
   readonly part: string;
   /** Resolves when it has taken effect, and, where nothing is to be undone, when it is over. */
   readonly do: Step;
   readonly undo?: Step;
   /** Which may go away for it; `all`: the daemon's process itself ends. Nobody else may. */
   readonly mayGo: readonly Child[] | 'all';
-  /** Whose threads die, once each. */
+  /** Children whose threads die, once each. */
   readonly threads?: readonly Child[];
   /** Until all is up again, after the undoing; default 30 s. */
   readonly upWithinMs?: number | undefined;
@@ -115,5 +115,5 @@ export function together(one: Fault, other: Fault): Fault {
   };
 }
 
-/** What is away for longer is tried less often. */
+/** The longer a part is away, the less often it is tried. */
 const PAIR_UP_WITHIN_MS = 60_000;

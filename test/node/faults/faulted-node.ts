@@ -18,7 +18,7 @@ export const STATE = '/home/pi/.local/state/tonearm';
 const RUNTIME = '/etc/faults';
 const SABOTAGE = '/run/sabotage';
 
-/** What brings a unit of the system to each boot. */
+/** Makes a unit of the system start at each boot. */
 const AT_BOOT = '[Install]\nWantedBy=multi-user.target\n';
 const ONESHOT = '[Service]\nType=oneshot\nRemainAfterExit=yes\n';
 
@@ -32,7 +32,7 @@ const SYSTEM_UNITS: Readonly<Record<string, string>> = {
   'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${RUNTIME}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
 };
 
-/** As pi's, with what was on it kept over a reboot. */
+/** A small file system that belongs to pi, and whose content is kept over a reboot. */
 const smallDisk = (uid: number): string => `[Unit]
 Before=user@${uid}.service
 ${ONESHOT}ExecStart=/bin/sh -ec 'mount -t tmpfs -o size=128k,mode=700,uid=${uid},gid=${uid} small-disk ${STATE}; cp -a /var/kept/. ${STATE}'
@@ -53,7 +53,7 @@ const RESULT =
   '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}\n';
 
 const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
-/** It has a default output, and who listens is told what another has written. */
+/** Succeeds when there is a default output, and a listener is sent what another client has written. */
 const PIPEWIRE_TELLS = `${PIPEWIRE_ANSWERS}
 stdbuf -oL pw-metadata -m 0 > ~/told & listener=$!
 until grep -q default.audio.sink ~/told; do sleep 0.1; done
@@ -123,7 +123,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     await this.#way?.close();
   }
 
-  /** As a person would, from the page. */
+  /** Restarts the node by a request, as a person does from the page. */
   async restart(): Promise<void> {
     await this.node.reboot(() =>
       this.asRoot('curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot'),
@@ -162,14 +162,14 @@ systemd-run --user --quiet --collect --unit=${WITNESS} --setenv=HOME=$HOME sh -c
   }
 
   /**
-   * A PipeWire that is locked up or deaf is restarted where that helps; whether it had to be. Neither is the daemon's doing, and one
-   * that answers and tells is left as it is. Seen with PipeWire's and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
+   * Restarts a PipeWire that is locked up or deaf, where that helps; resolves with whether it had to. Neither is the daemon's doing, and a
+   * healthy one is left alone. Seen with PipeWire's and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
    * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager until that has answered, and
-   *   nothing of a session manager that sets up a stream until the stream's connection has. From then on it answers nobody, pw-cli
-   *   neither: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
-   * - Deaf: once a client has gone before the session manager has answered for it, nobody is told of another default output any more,
-   *   and only who comes anew knows it: after 40 pw-metadata that were killed, 5 of 8 times.
-   * - Forgetful: only those who listened at that time were not told; seen by a witness that has listened since `watchSound`.
+   *   nothing of a session manager that sets up a stream until the stream's connection has answered. From then on it answers nobody, not
+   *   even pw-cli: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
+   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a change of the default output any
+   *   more, and only new clients learn of it: after 40 pw-metadata that were killed, 5 of 8 times.
+   * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has listened since `watchSound`.
    */
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;

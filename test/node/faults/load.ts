@@ -1,5 +1,5 @@
-// What goes on while there are faults: requests, other hands at the sound server and at units, commands over MQTT. Nothing that it
-// does must succeed then; what requests answer is written down.
+// The load during faults: requests, other programs that use the sound server and units, commands over MQTT. None of them must succeed
+// then; the answers to requests are recorded.
 
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';

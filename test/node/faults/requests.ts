@@ -31,7 +31,7 @@ export class Requests {
     return asked;
   }
 
-  /** What has been asked since the last call of this. */
+  /** The requests since the last call of this. */
   taken(): readonly Asked[] {
     const asked = this.#asked;
     this.#asked = [];

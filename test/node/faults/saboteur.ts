@@ -1,7 +1,8 @@
-// Loaded into the installed daemon by `--import`, for tests only; its threads inherit it. What the file $SABOTAGE says is done when the
-// process gets SIGUSR2: `exit audio` and the like ends that actor's thread as a defect of its own would, and `clock 86400000`
-// sets what the whole daemon takes for the time of the day: no machine's clock is touched. `collect` has the main thread collect its garbage, so
-// that what is kept can be told from what V8 has not looked at. It stands alone: no file of ours is with it.
+// Loaded into the installed daemon by `--import`, for tests only; its threads inherit it. It imports no file of the project.
+//
+// SIGUSR2 makes the process carry out the order in the file $SABOTAGE: `exit audio` and the like end that actor's thread as a defect of
+// its own would; `clock 86400000` sets the time of day for the whole daemon, but no machine's clock; `collect` makes the main thread
+// collect its garbage, so that retained memory can be distinguished from memory that V8 has not collected yet.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -17,10 +17,10 @@ const UP_WITHIN_MS = 30_000;
 const RUN_WITHIN_MS = 30_000;
 const WARM_WITHIN_MS = 60_000;
 
-/** What may be answered while something is away; never a 500. What is commanded may be gone, and what is read never. */
+/** The statuses that are allowed while something is away; never a 500. A command may be for something that has gone, a GET never is. */
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
 
-/** What a process takes of the machine. */
+/** Resources that a process uses. */
 interface Taken {
   readonly pid: number;
   readonly residentMb: number;
@@ -71,7 +71,7 @@ export class Series {
   }
 
   async step(fault: Fault, t: TestContext): Promise<void> {
-    // What follows a failure would fail for its reasons.
+    // Later steps would fail for the same reason.
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
@@ -98,13 +98,13 @@ export class Series {
     } finally {
       await this.#load.end();
     }
-    // What the load has killed since may have made it deaf again.
+    // The load may have killed something meanwhile that made PipeWire deaf again.
     if (await freed()) await this.#allIsUp(RTKIT_MS);
     await this.#endUpgrade();
     try {
       await this.#truth();
     } catch (error) {
-      // What asked for the truth may have made PipeWire deaf, too; and of an mpv that hangs there is none.
+      // The check itself may have made PipeWire deaf, too; and the true state of an mpv that hangs cannot be read.
       const isFreed = [await freed(), await this.#on.freePlayer()];
       if (!isFreed.includes(true)) throw error;
       remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);
@@ -121,7 +121,7 @@ export class Series {
     this.#hasFailed = false;
   }
 
-  /** As before the first step of this process: some faults make another. */
+  /** Waits until all is as before the first step of this process: some faults make another process. */
   async isBackWhereItWas(): Promise<void> {
     const before = this.#before ?? assert.fail('nothing was measured');
     await until(

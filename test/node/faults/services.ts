@@ -21,15 +21,15 @@ interface ServiceRow {
   readonly scope: Scope;
   readonly unit: string;
   readonly mayGo: readonly Child[];
-  /** Who notices when it stands still for long. */
+  /** The child that notices when the unit is halted for long. */
   readonly noticedBy?: Child;
-  /** Who may go when it stands still, besides. */
+  /** Further children that may go when it is halted. */
   readonly mayGoStill?: readonly Child[];
-  /** Who may go when it is restarted, besides. */
+  /** Further children that may go when it is restarted. */
   readonly mayGoRestarted?: readonly Child[];
   /** Nobody else starts it after a kill. */
   readonly stays?: boolean;
-  /** What others need after its restart, who do not find it again by themselves. */
+  /** Repairs other programs that do not reconnect by themselves after its restart. */
   readonly mend?: Step;
   readonly upWithinMs?: number;
 }

@@ -11,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>;
 const BACK_WITHIN_MS = 120_000;
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** What the routes say, as records. */
+/** The records that the routes answer with. */
 export interface Routes {
   readonly outputs: readonly Json[];
   readonly clients: readonly Json[];
@@ -20,7 +20,7 @@ export interface Routes {
   readonly upgrade: Json;
 }
 
-/** A player's position runs on: what is told of it is not what it was when its record was. */
+/** A player's position runs on, so an event and a later answer differ in it. */
 export function still(players: readonly Json[]): readonly Json[] {
   return players.map(({ position, position_updated_at: at, ...rest }) => rest);
 }
@@ -31,7 +31,7 @@ const sorted = (records: Iterable<Json>): readonly string[] =>
 const same = (what: string, told: Iterable<Json>, true_: readonly Json[]): void =>
   assert.deepEqual(sorted(told), sorted(true_), what);
 
-/** What each part of the state is compared by. */
+/** The comparison of each part of the state. */
 const PARTS = {
   outputs: (model: StateModel, { outputs }: Routes) => same('outputs', model.outputs.values(), outputs),
   clients: (model: StateModel, { clients }: Routes) => same('clients', model.clients.values(), clients),
@@ -57,7 +57,7 @@ const FILTERS: readonly (readonly [query: string, parts: readonly Part[]])[] = [
   ['&backend=mpris,upgrade&types=audio.level', ['players', 'upgrade']],
 ];
 
-/** What a backend was told to be. */
+/** A backend's state in an event. */
 export interface ToldState {
   readonly backend: string;
   readonly state: string;
@@ -89,12 +89,12 @@ export class KeptStreams {
     this.#kept[3]?.[0].resume();
   }
 
-  /** How many events have been told so far. */
+  /** The number of events received so far. */
   get mark(): number {
     return this.#first.events.length;
   }
 
-  /** What backends were told to be since then, snapshots apart. */
+  /** States of backends in the events since then, without snapshots. */
   states(mark: number): readonly ToldState[] {
     const told = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
     return told

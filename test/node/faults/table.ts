@@ -23,7 +23,7 @@ import {
 import { LAN_ADDRESS, PLUG_IN, STATE } from './faulted-node.js';
 import { CUT_MS, ofServices } from './services.js';
 
-/** What the rows of a group say themselves. */
+/** The fields that each row of a group has itself. */
 type Deed = Pick<Fault, 'name' | 'do' | 'undo' | 'slow'>;
 
 const threadDies =
@@ -185,7 +185,7 @@ const MANAGER_STANDS_STILL: Fault = {
 const NODE: Deed = {
   name: 'the node is restarted over the API',
   do: async ({ on, load }) => {
-    // What enters the node meanwhile would hold it up, and is no part of it.
+    // Other commands in the node would delay the restart, and are no part of it.
     await load.end();
     await on.restart();
     load.begin();

@@ -1,5 +1,5 @@
-// Whether everybody who can ask or listen knows the truth: the routes against the node itself, and then streams, the page, the
-// broker's retained topics and the announcement on the network against the routes.
+// Checks that all clients know the true state: the routes are compared with the node itself, and then streams, the page, the broker's
+// retained topics and the announcement on the network with the routes.
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -23,7 +23,7 @@ export interface Everybody {
   readonly streams: KeptStreams;
 }
 
-/** The page comes back after half a minute at the most; the broker's topics are told one per 110 ms. */
+/** The page comes back after half a minute at the most; the broker's topics are published one per 110 ms. */
 const TRUE_WITHIN_MS = 60_000;
 
 function bodyOf({ what, end, text }: Asked): unknown {
@@ -35,7 +35,7 @@ export async function read<T>(requests: Requests, path: string): Promise<T> {
   return bodyOf(await requests.ask('GET', path)) as T;
 }
 
-/** What the routes say besides what is on streams. */
+/** Answers of the routes that are not on streams. */
 interface Rest {
   readonly health: Health;
   readonly server: Json;
@@ -55,7 +55,7 @@ async function ask(requests: Requests): Promise<Routes & Rest> {
 
 const inNeighbour = (script: string): string => `ip netns exec neighbour ${script}`;
 
-/** What the broker retains below the node's topic. */
+/** Messages that the broker retains below the node's topic. */
 async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
   const asked = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
   const lines = (await on.asRoot(asked)).split('\n').filter((line) => line.startsWith(TOPIC));

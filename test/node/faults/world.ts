@@ -1,4 +1,4 @@
-// What is true on the node, read without the daemon: by pactl, systemctl, busctl and the files; and what of it the routes must say.
+// The true state of the node, read without the daemon by pactl, systemctl, busctl and from files; and the part that the routes must show.
 
 import assert from 'node:assert/strict';
 import type { Listed } from '../../sound/pactl.js';
@@ -20,7 +20,7 @@ const SHOWN = 'ActiveState,SubState,UnitFileState,LoadState,Description';
 const CAN =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
-/** Everything in one script, as entering the node is what takes time. A part is `=== NAME` and what was said. */
+/** Everything in one script, because entering the node takes time. A part is `=== NAME` and the output. */
 const LOOK = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
 echo '=== default'; timeout -s KILL 5 pactl get-default-sink
@@ -46,7 +46,7 @@ interface ListedSink extends Listed {
 interface ListedInput extends Listed {
   readonly corked: boolean;
 }
-/** As `busctl -j` prints what is in a variant. */
+/** The form in which `busctl -j` prints a variant. */
 type Variants = Readonly<Record<string, { readonly data: unknown }>>;
 
 export interface World {
@@ -59,7 +59,7 @@ export interface World {
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
   readonly result: Readonly<Record<string, unknown>>;
   readonly runState: 'idle' | 'running' | 'failed';
-  /** What a daemon that is started now would believe. */
+  /** The state that a daemon started now would load. */
   readonly savedState: string;
 }
 

@@ -22,7 +22,7 @@ export async function read<T = unknown>(node: Node, path: string): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** As far as scenarios look at it. */
+/** The part of the answer that scenarios read. */
 export interface Health {
   readonly backends: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
 }

@@ -1,4 +1,4 @@
-// What a node leaves behind: nothing, however its test process ends; and what one that does not come up says.
+// A node leaves nothing behind, however its test process ends; and one that does not come up reports why.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

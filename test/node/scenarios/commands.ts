@@ -20,7 +20,7 @@ export function userShell(node: Node, script: string): Promise<string> {
   return said(node.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
 }
 
-/** Of pi's manager. */
+/** Runs systemctl for pi's manager. */
 export async function systemctl(node: Node, ...args: readonly string[]): Promise<string> {
   return (await said(node.user('systemctl', '--user', ...args), `systemctl ${args.join(' ')}`)).trim();
 }
@@ -30,15 +30,15 @@ export function property(node: Node, name: string, unit = 'tonearm.service'): Pr
   return systemctl(node, 'show', '-P', name, unit);
 }
 
-/** Whether there is such a file. */
+/** True when there is such a file. */
 export async function isThere(node: Node, path: string): Promise<boolean> {
   return (await node.root('test', '-e', path)).status === 0;
 }
 
-/** Who holds a lock on the shutdown, and what is done once it is held. */
+/** The user that holds a lock on the shutdown, and the script to run while it is held. */
 export interface Lock {
   readonly by?: 'root' | 'pi';
-  /** A script that says something first, and goes on until its input ends. */
+  /** A script that prints something first, and goes on until its input ends. */
   readonly script?: string;
 }
 

@@ -74,7 +74,7 @@ export class DiscoveryDaemon extends HeldDaemon {
     return this.backendIs('discovery', state, detail);
   }
 
-  /** What the network is told by us: not the neighbour's. avahi-browse waits for ever for what goes while it is resolved (seen). */
+  /** Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes while it is resolved (seen). */
   async found(): Promise<readonly Found[]> {
     const lines = (await this.root('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
     return lines

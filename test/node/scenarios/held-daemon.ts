@@ -1,4 +1,4 @@
-// What all scenarios that hold the daemon on the node have in common: it is started, asked, listened to, ended.
+// Shared by all scenarios that run the daemon on the node: start, requests, events, end.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -80,7 +80,7 @@ export class HeldDaemon {
       .then((found) => found.detail);
   }
 
-  /** Of the user's manager. */
+  /** Runs systemctl for the user's manager. */
   systemctl(...args: readonly string[]): Promise<string> {
     return systemctl(this.node, ...args);
   }

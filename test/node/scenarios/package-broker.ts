@@ -1,5 +1,4 @@
-// A broker that lies behind a network of its own, in the node: asked, told and listened to with mosquitto's own clients. For the scenarios
-// of MQTT.
+// A broker behind its own network in the node, for the scenarios of MQTT: requests, messages and subscriptions by mosquitto's own clients.
 
 import assert from 'node:assert/strict';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
@@ -100,7 +99,7 @@ export class BrokerOnNode {
     );
   }
 
-  /** What a topic that is not retained says of something that is done once. The retained status tells that the listener is there. */
+  /** The message on a topic that is not retained, after one act. The retained status shows that the subscription is there. */
   async told(topic: string, act: () => Promise<unknown>): Promise<string> {
     const heard = ['-C', '2', '-W', String(HEARD_WITHIN_S), ...this.#filters(['status', topic])];
     const { stdout } = this.#node().spawnRoot(...SUBSCRIBE, ...heard);

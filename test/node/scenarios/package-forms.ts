@@ -23,7 +23,7 @@ async function installed(node: Node): Promise<string> {
   return [...list.matchAll(/^ii +(\S+)/gm)].map(([, name]) => name).join();
 }
 
-/** What tonearm-setup has made and recorded. */
+/** Prints the files that tonearm-setup has made and recorded. */
 const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 
 export function formScenarios(node: () => Node): void {

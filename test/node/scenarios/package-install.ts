@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit', 'a.service'], 64, /--uninstall ta/],
 ];
 
-/** What no run may read, as a script makes it in pi's configuration. */
+/** Paths that no run may read, and the script that makes each in pi's configuration. */
 const NO_FILES: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
   ['a FIFO in conf.d', 'conf.d/20-pipe.yaml', 'mkfifo conf.d/20-pipe.yaml'],

@@ -13,7 +13,7 @@ import { CONFIG, restartService, setUpPi } from './package-shell.js';
 /** Until a cut is noticed by what the broker does not acknowledge, and until the next attempt after it. */
 const CUT_DEADLINE_MS = 60_000;
 
-/** What tonearm-setup has asked for and written down. */
+/** Files in which tonearm-setup keeps the answers to its questions. */
 const KEPT = `${CONFIG}/conf.d/50-setup.yaml /var/lib/tonearm/setup/pi`;
 const UNIT = '[Service]\nExecStart=/usr/bin/sleep infinity\n[Install]\nWantedBy=default.target\n';
 const ONESHOT = '[Service]\nType=oneshot\nExecStart=';

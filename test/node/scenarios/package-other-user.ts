@@ -1,4 +1,4 @@
-// What a process of another user on the node can do to the service, tried: ask over HTTP, as everybody in the trusted network may
+// Attempts of another user's process on the node against the service: it may send HTTP requests, as everybody in the trusted network
 // (docs/security.md, "What whoever reaches the node can do"), and nothing else.
 
 import assert from 'node:assert/strict';
@@ -19,7 +19,7 @@ players: {enabled: true}
 mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: ${PASSWORD}}
 `;
 
-/** What the kernel or a bus refuses, with PID, RUN (pi's runtime directory) and TMP (a directory of nobody's) in its environment. */
+/** The kernel or a bus refuses these. Environment: PID, RUN (pi's runtime directory) and TMP (a directory of nobody's). */
 const REFUSED: readonly (readonly [what: string, script: string])[] = [
   ['reading its environment', 'cat /proc/$PID/environ'],
   ['listing its descriptors', 'ls /proc/$PID/fd'],

@@ -10,7 +10,7 @@ import { apt, CONFIG, setUp } from './package-shell.js';
 
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
 const INSTALL = '/opt/checkout/packaging/install.sh';
-/** What packaging does not read: half a gigabyte that would lie in the node's memory. The packages' own folders say that they are there. */
+/** Packaging does not read these: half a gigabyte in the node's memory. The packages' own folders show that they are installed. */
 const UNREAD = [
   ...['./.git', './build*', './dist*', './node_modules/.cache', '*_darwin_*.node', '*_win32_*.node'],
   ...['@biomejs/*', '@typescript/*', 'playwright-core'].map((name) => `./node_modules/${name}/*`),
@@ -112,7 +112,7 @@ async function installCheckout(node: Node): Promise<void> {
   try {
     await copyCheckout(folder.path, ...UNREAD);
     await node.install(folder.path, '/opt/checkout');
-    // As whoever has cloned it: what builds it is not root.
+    // The checkout belongs to the user who cloned it: the build does not run as root.
     await shell(node, 'chown -R pi: /opt/checkout');
   } finally {
     folder.remove();

@@ -8,7 +8,7 @@ import { ask, type Health, read } from './client.js';
 import { property, shell } from './commands.js';
 import { CONFIG, restartService } from './package-shell.js';
 
-/** As the kernel's table of sockets writes 9229. */
+/** The kernel's table of sockets writes 9229 this way. */
 const INSPECTOR_PORT_HEX = '240D';
 
 /** Adds this to the service's configuration; when the test ends it is taken away, and the service restarted. */
@@ -21,7 +21,7 @@ async function configure(t: TestContext, node: Node, text: string): Promise<void
   });
 }
 
-/** As `configure`; the service is restarted in vain. */
+/** Like `configure`, but the restart of the service must fail. */
 async function misconfigure(t: TestContext, node: Node, text: string): Promise<void> {
   await configure(t, node, text);
   const ran = await node.user('systemctl', '--user', 'restart', 'tonearm.service');

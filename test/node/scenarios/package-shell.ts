@@ -12,7 +12,7 @@ export function setUp(node: Node, ...args: readonly string[]): Promise<Ran> {
   return node.root('tonearm-setup', ...args);
 }
 
-/** Must succeed; answers with what was said. */
+/** Must succeed; resolves with the output. */
 export async function setUpPi(node: Node, ...args: readonly string[]): Promise<string> {
   const ran = await setUp(node, '--user', 'pi', ...args);
   assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
@@ -26,7 +26,7 @@ export function apt(node: Node, ...args: readonly string[]): Promise<string> {
   return shell(node, `cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
 }
 
-/** Installs the form that runs on the system's Node, which a package must have brought; answers with what was said. */
+/** Installs the form that runs on the system's Node, which a package must have brought; resolves with the output. */
 export async function installPlain(node: Node): Promise<string> {
   const present = await node.root('dpkg-query', '--show', 'nodejs');
   const standIn = present.status === 0 ? '' : './nodejs_20.0.0-1_all.deb';

@@ -42,12 +42,12 @@ const ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/
 /** Succeeds at once while no mpv is on the bus. */
 const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${ANSWERS} || ${ANSWERS}`;
 const PLAYER_COMES = `timeout 30 sh -c 'until ${ANSWERS}; do sleep 0.2; done'`;
-/** Of a unit that does nothing, and runs, as often as it is started. */
+/** A unit that does nothing but run, and that may be started any number of times. */
 export const sleeper = (description: string): string =>
   `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
 
 export class PageOnNode {
-  /** What a page has done that it may not. */
+  /** Faults of a page, which must stay empty. */
   readonly faults: string[] = [];
   readonly #node: () => Node;
   #browser: OpenBrowser | undefined;
@@ -79,7 +79,7 @@ export class PageOnNode {
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
     await shell(node, 'systemctl start lamp.service');
     await this.systemctl('enable', '--now', 'player.service');
-    // As apt would, which reads all of its lists before.
+    // apt would install the packages in the same way, but reads all of its lists first.
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await shell(node, `cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
@@ -130,12 +130,12 @@ export class PageOnNode {
     await this.page.evaluate('window.sameDocument = true');
   }
 
-  /** Of that name alone, on the page that is open all the time. */
+  /** The button with exactly that name, on the page that is open all the time. */
   button(name: string): Locator {
     return this.page.getByRole('button', { name, exact: true });
   }
 
-  /** What shows a unit there. */
+  /** The element that shows a unit there. */
   unit(name: string): Locator {
     return this.page.locator('.service').filter({ hasText: name });
   }
@@ -158,7 +158,7 @@ export class PageOnNode {
     await this.#proxy?.close();
   }
 
-  /** Of the user's manager. Gives what it prints. */
+  /** Runs systemctl for the user's manager. Resolves with the output. */
   systemctl(...args: readonly string[]): Promise<string> {
     return systemctl(this.node, ...args);
   }
@@ -167,7 +167,7 @@ export class PageOnNode {
     return property(this.node, name, unit);
   }
 
-  /** What mpv says of itself on its own socket. */
+  /** mpv's own socket, which shows its true state. */
   get mpvSocket(): string {
     return this.node.outside(`/run/user/${this.node.uid}/mpv.socket`);
   }

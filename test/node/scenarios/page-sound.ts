@@ -1,5 +1,5 @@
 // The page and the node's sound: outputs, the player and its stream are set by clicking, dragging and the keyboard, read by pactl and on
-// mpv's own socket; what others do is seen; a sound server that dies is told of, in place, until it is back.
+// mpv's own socket; changes by others are shown; a sound server that dies is shown as away, in place, until it is back.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -74,7 +74,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
   const mpv = (property: string): Promise<unknown> => askMpv(on.mpvSocket, 'get_property', property);
   const follows = (percent: number, page: Page = on.page): Promise<unknown> =>
     until(`${percent} %`, async () => {
-      // Of an output that has not been awake since the server began, PipeWire 1.4 tells nothing; this may be too short to wake it.
+      // PipeWire 1.4 sends no change of an output that has not been awake since the server began; this may be too short to wake it.
       await on.node.user('timeout', '0.3', 'parec', '-d', 'living.monitor');
       await pactl.run('set-sink-volume', 'living', `${percent}%`);
       const isShown = async () => (await volumeOf('Living', page).inputValue()) === `${percent}`;

@@ -11,7 +11,7 @@ case "$*" in
 *install*) until [ -s /home/pi/verdict ]; do sleep 0.02; done; exit "$(cat /home/pi/verdict)";;
 esac
 `;
-/** Of all that apt could upgrade, which takes it seconds to say. */
+/** Stands in for apt-get, which takes seconds to list what it could upgrade. */
 const APT_GET = '#!/bin/sh\necho Inst bash\n';
 /** It reads all of apt's lists, with the least of the processor (Nice=10). */
 const DETECTOR_MS = 120_000;
@@ -31,7 +31,7 @@ export function pageUpgradeScenarios(on: PageOnNode): void {
     const is = (name: string) => on.property('tonearm-detect.service', name);
     const before = await is('InvocationID');
     await on.page.getByRole('button', { name: 'Check now' }).click();
-    // What the one of the set-up has found is shown already.
+    // The page already shows the result of the detector that ran in the set-up.
     await until(
       'the detector has run anew',
       async () => (await is('InvocationID')) !== before && (await is('ActiveState')) === 'inactive',

@@ -9,7 +9,7 @@ import { holdShutdown, property, shell } from './commands.js';
 
 const DEADLINE_MS = 30_000;
 
-/** logind asks polkit as it is asked, and again as it is told: the second answer waits until the gate has been opened and shut. */
+/** logind asks polkit twice, at the question and at the command: the second answer waits until the gate has been opened and shut. */
 const GATE = '/run/gate';
 const GATE_RULE_FILE = '/etc/polkit-1/rules.d/40-test.rules';
 const GATE_RULE = `var asked = 0;

@@ -1,4 +1,4 @@
-// The daemon on the node with lists of units: asked for units, told to change them. For the scenarios of service units.
+// The daemon on the node with lists of units, and commands that read and change them. For the scenarios of service units.
 
 import assert from 'node:assert/strict';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
@@ -25,7 +25,7 @@ export class SystemdDaemon extends HeldDaemon {
     await this.node.root('chown', '-R', NODE_USER, `/home/${NODE_USER}/.config`);
   }
 
-  /** Takes a user unit's file away, which the manager is told. */
+  /** Removes a user unit's file, and has the manager reload. */
   async remove(name: string): Promise<void> {
     await this.shell(`rm ~/.config/systemd/user/${name}; systemctl --user daemon-reload`);
   }
@@ -59,7 +59,7 @@ export class SystemdDaemon extends HeldDaemon {
     return found ?? assert.fail(`${name} is not in the list`);
   }
 
-  /** Waits until the record in the list is as `like` says. */
+  /** Waits until the record in the list satisfies `like`. */
   async sees(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
     let last = '';
     return until(`the wanted record of ${name}`, async () => {
@@ -69,7 +69,7 @@ export class SystemdDaemon extends HeldDaemon {
     }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
   }
 
-  /** Everything that was said before this is heard when it resolves: a change of `marker.service` has come through. */
+  /** Resolves when all events sent before this have arrived: a change of `marker.service` has come through. */
   async barrier(heard: Heard): Promise<void> {
     const before = toldOf(heard, 'marker.service').length;
     const { active_state: state } = await this.service('marker.service');
@@ -79,7 +79,7 @@ export class SystemdDaemon extends HeldDaemon {
   }
 }
 
-/** What was told of one unit, oldest first. */
+/** The records of one unit in the events, oldest first. */
 export function toldOf(heard: Heard, name: string): readonly ServiceRecord[] {
   return heard
     .filter(({ type }) => type === 'service.updated')

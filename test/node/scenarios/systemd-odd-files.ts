@@ -12,7 +12,7 @@ const LONG = `'[Service]\\nEnvironment=A=%03000000d\\n' 1`;
 /** Killed before it could take it away. */
 const SOCKET = `require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
 
-/** Made in the folder of the user's units; whether the unit exists then, as systemd itself says, and whether it can be started. */
+/** Made in the folder of the user's units; `exists` and `starts` are what systemd itself reports for such a unit. */
 const ODD: readonly (readonly [what: string, script: string, exists: boolean, starts: boolean])[] = [
   ['a folder', 'mkdir $1.service', false, false],
   ['a link to a folder', 'ln -s / $1.service', true, false],
@@ -52,7 +52,7 @@ export function oddFileScenarios(daemon: SystemdDaemon): void {
   const remove = () => daemon.shell('cd ~/.config/systemd/user; rm -rf odd*; systemctl --user daemon-reload');
   after(remove);
 
-  /** What they do in it has no effect on the others. */
+  /** Checks each odd unit, and that none affects the other units. */
   async function areAsSystemdSays(): Promise<void> {
     for (const [at, [what, , exists, starts]] of ODD.entries()) {
       const name = `odd-${at}.service`;

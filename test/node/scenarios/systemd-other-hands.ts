@@ -1,4 +1,4 @@
-// Units that others change, with systemctl and by files, and what clients are told of it.
+// Units that others change, with systemctl and by files, and the events that clients are sent.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

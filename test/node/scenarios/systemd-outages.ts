@@ -53,7 +53,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     await away();
     const [status] = await daemon.post('away-one.service', 'stop');
     assert.equal(status, 503);
-    // Behind our back, over systemd's own socket; the directory tells.
+    // These commands use systemd's own socket, not the bus that the daemon watches; the directory shows them.
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
     await until('what the directory tells', () =>

@@ -1,4 +1,4 @@
-// System units: their state is told live, and no request changes them.
+// System units: their state is sent live, and no request changes them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -5,7 +5,7 @@ import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 export const SLEEP = 'ExecStart=sleep infinity\n';
 const INSTALL = '[Install]\nWantedBy=default.target\n';
 
-/** The user's units; the name says what is special about each. */
+/** The user's units; the name describes what is special about each. */
 export const UNITS: Readonly<Record<string, string>> = {
   // Started by most scenarios, more often than systemd's limit of five in ten seconds where the machine is quick.
   'plain.service': `[Unit]\nDescription=A plain one\nStartLimitIntervalSec=0\n[Service]\n${SLEEP}${INSTALL}`,
@@ -68,7 +68,7 @@ export const STOPPED = { active_state: 'inactive', sub_state: 'dead', running: f
 const RUNNING = { active_state: 'active', sub_state: 'running', running: true } as const;
 const FAILED = { active_state: 'failed', running: false } as const;
 
-/** What is asked of it: `start x` is of x.service. */
+/** `asked`: the verb and the unit; `start x` starts x.service. */
 function row(
   what: string,
   asked: string,

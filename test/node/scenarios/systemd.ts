@@ -1,5 +1,5 @@
-// Service units on the real node: what a client is answered and told when it changes units. What others change is in
-// systemd-other-hands.ts, and what cannot be changed in systemd-system-scope.ts.
+// Service units on the real node: the answers and events when a client changes units. Changes by others are in
+// systemd-other-hands.ts, and units that cannot be changed in systemd-system-scope.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -64,7 +64,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('dbus.service')).running, true);
   });
 
-  /** How many failures were told that come behind the job's end. */
+  /** The number of answers with a failure that came after the job's end. */
   let told = 0;
 
   /**

@@ -165,7 +165,7 @@ export class UpgradeDaemon extends HeldDaemon {
     await this.start();
   }
 
-  /** Waits until the answer of `GET /upgrade` is as `like` says. */
+  /** Waits until the answer of `GET /upgrade` satisfies `like`. */
   async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
     let last = '';
     return until(what, async () => {

@@ -37,7 +37,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n',
       '755',
     );
-    // Of all that apt could upgrade, which takes it seconds to say.
+    // Stands in for apt-get, which takes seconds to list what it could upgrade.
     await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
     await daemon.systemctl('daemon-reload');
   });

@@ -1,5 +1,5 @@
-// A disk of the network that does not answer, real: a FUSE file system whose server never says a word. The kernel lets everybody wait
-// who comes by, until the server is gone.
+// A network disk that does not answer, for real: a FUSE file system whose server never answers. The kernel lets every process that
+// accesses it wait until the server is gone.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ const content = (version: string) =>
   `{"current":"1","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
 export function hangScenarios(daemon: UpgradeDaemon): void {
-  /** What lies below `DISK` hangs; the answer ends that, and leaves an empty directory there. */
+  /** Makes accesses below `DISK` hang; the returned function ends that, and leaves an empty directory there. */
   const hang = async (t: TestContext): Promise<() => Promise<void>> => {
     const options = 'fd=3,rootmode=40000,user_id=0,group_id=0,allow_other';
     const server = daemon.node.spawnRoot(

@@ -1,4 +1,4 @@
-// What scripts and detectors write: progress lines, floods of them, and the result file in a read-only set-up.
+// Output of scripts and detectors: progress lines, floods of them, and the result file in a read-only set-up.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

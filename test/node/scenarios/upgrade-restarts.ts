@@ -71,7 +71,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     const state = '~/.local/state/tonearm/upgrade-run.json';
     await daemon.systemctl('stop', 'tonearm.service');
     await daemon.remember('up.service');
-    // As it would have been written behind that failure.
+    // The state file as it was when a run had been started after that failure.
     const queued = `sed -i 's/"failed"/"running"/; s/"invocation"/"before"/' ${state}`;
     for (const [script, verdict] of [
       ['', 'failed'],
@@ -120,7 +120,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.openGate();
     const after = await daemon.runs('idle', 'systemd');
     assert.equal(after.run.started_at, before.run.started_at);
-    // It was sat out: nobody was told that the backend is away.
+    // The daemon waited meanwhile: no event reports the backend as away.
     assert.deepEqual(
       heard.filter(({ type }) => type === 'backend.updated'),
       [],

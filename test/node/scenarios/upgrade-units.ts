@@ -113,7 +113,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.answers()).run.state, 'idle');
   });
 
-  /** Has the trigger fail for that reason: a 502 that says why, no event, and the run as it was. */
+  /** The trigger must fail for that reason: a 502 with the reason, no event, and the run as it was. */
   const isKeptFromRunning = async (why: RegExp) => {
     const before = (await daemon.answers()).run;
     const heard = await daemon.listen();
@@ -203,7 +203,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const heard = await daemon.listen();
     await daemon.systemctl('reload', 'up.service');
     await daemon.systemctl('stop', 'up.service');
-    // What was told before this is told by now.
+    // All earlier events have arrived by now.
     await daemon.start();
     await until('the end', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
