@@ -1,4 +1,4 @@
-// A bridge in a real thread under the real supervisor: what it is told and what it asks, and that its end is nobody else's trouble.
+// A bridge in a real thread under the real supervisor: it gets changes and makes requests, and its end disturbs nobody else.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

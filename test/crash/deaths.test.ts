@@ -1,4 +1,4 @@
-// Every way in which a thread can die: it is replaced, its health tells why, those who asked are answered, and its
+// Every way in which a thread can die: it is replaced, its health has the reason, pending requests are answered, and its
 // neighbour notices nothing.
 
 import assert from 'node:assert/strict';

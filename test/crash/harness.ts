@@ -1,4 +1,4 @@
-// Puts fixtures under a real supervisor in real threads, writes down what it says, and waits for what is to come.
+// Runs fixtures under a real supervisor in real threads, records what it reports, and waits for conditions.
 
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -17,8 +17,8 @@ import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 const ROOT = new URL('./', import.meta.url);
 
 /**
- * How a thread ends whose module throws at load. Node 20.19.2 forgets what was thrown when the module is an ES module, as the
- * fixtures are; of CommonJS, as the shipped actors are, every Node tells it.
+ * The end of a thread whose module throws at load. Node 20.19.2 loses the error when the module is an ES module, as the
+ * fixtures are; every Node reports it for CommonJS, as the shipped actors are.
  */
 export const THREW_AT_LOAD =
   /^thread ended: (?:no such luck|No handler function exported from .*throws-at-load\.js)(?=;|$)/;
@@ -29,7 +29,7 @@ const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_
 /** For what comes next: a thread takes a second to start where twenty processes want two cores (measured). */
 const DEADLINE_MS = 60_000;
 
-/** Of the product the first two are 30 s and 10 s; a healthy thread on a busy machine may be silent for seconds as it starts. */
+/** The product has 30 s and 10 s for the first two; a healthy thread on a busy machine may be silent for seconds as it starts. */
 export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /** Nobody is late where nobody is to be; of the product it is 5 s at most, which a thread that starts on a busy machine has taken. */
@@ -53,7 +53,7 @@ export interface Line {
   readonly fields: LogFields;
 }
 
-/** Everything that a supervisor said, and whoever waits for more. */
+/** Records everything that a supervisor reports, and wakes those who wait for more. */
 export class Witness implements ChildListener, Logger {
   readonly healths: [ChildName, BackendHealth][] = [];
   /** Changes and states in the order in which they came, as short words. */
@@ -82,7 +82,7 @@ export class Witness implements ChildListener, Logger {
     this.#look();
   }
 
-  /** What bridges ask is answered with itself. */
+  /** A bridge's request is answered with the request itself. */
   asked: ChildListener['asked'] = async (_child, { operation, body = '' }) => ({
     status: 200,
     body: `${operation} ${JSON.stringify(body)}`,
@@ -101,7 +101,7 @@ export class Witness implements ChildListener, Logger {
     return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
   }
 
-  /** Fulfils as soon as `condition` holds behind something that was said; rejects, saying what that was, when it does not in time. */
+  /** Fulfils as soon as `condition` holds after a report; rejects at the deadline, with the reports so far. */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {

@@ -75,7 +75,7 @@ test('a thread that has booted for a child, and that no child takes, ends', asyn
   await until('the thread has gone', () => !held());
 });
 
-/** What a descriptor of this process leads to; nothing when it has been closed meanwhile. */
+/** The path behind a descriptor of this process; '' when it has been closed meanwhile. */
 function linkOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);

@@ -1,4 +1,4 @@
-// What takes minutes in life, with a clock that the test turns: the rest after too many deaths, and how seldom it wakes.
+// Behaviour that takes minutes, with a clock that the test sets: the rest after too many deaths, and how seldom it wakes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Whether anybody watches the meters reaches the thread that reads them, whichever thread that is.
+// The thread that reads the meters learns whether anybody watches them, whichever thread that is.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

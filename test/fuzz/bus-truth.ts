@@ -1,5 +1,5 @@
-// What stands behind a bus that tells the truth: a manager of units, a logind, an Avahi and a player, all of one connection, and a player
-// of another; what they answer, and which signals are listened to.
+// The parties behind an honest bus: a manager of units, a logind, an Avahi and a player, all of one connection, and a player of
+// another; their answers, and the signals that clients subscribe to.
 
 import { type Value, Variant } from './dbus-values.js';
 
@@ -54,7 +54,7 @@ export const PLAYER_PROPERTIES = {
   CanControl: ['b', true],
 } as const;
 
-/** What an honest bus answers, by member. */
+/** The answers of an honest bus, by member. */
 export const TRUTH: Readonly<Record<string, (call: BusCall) => Reply>> = {
   AddMatch: () => [''],
   RemoveMatch: () => [''],

@@ -31,7 +31,7 @@ const ASKS: readonly Ask[] = [
   ['POST', '/players/two/position', { position: 5 }],
   ['POST', '/upgrade/check'],
 ];
-/** What changes something, by the request that asks for it. */
+/** Members that change something; a request must have asked for each. */
 const EFFECTS =
   /^(Reboot|PowerOff|StartUnit|StopUnit|RestartUnit|EnableUnitFiles|DisableUnitFiles|Reload|Play|Pause|PlayPause|Stop|Next|Previous|Seek|SetPosition|Set)$/;
 const ASKED_FOR = /^(RestartUnit|StopUnit|DisableUnitFiles|Reload|Play|SetPosition|StartUnit)$/;

@@ -1,4 +1,4 @@
-// Leads to a real server, of sound or of MQTT, and damages what that says while it lies: bytes changed, lost, doubled, cut, or held back.
+// A proxy of a real sound server or MQTT broker. While it lies it damages the server's bytes: changed, lost, doubled, cut, or held back.
 
 import { startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';

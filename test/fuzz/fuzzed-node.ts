@@ -25,9 +25,9 @@ export interface FuzzedNode {
   readonly survivor: Survivor;
   readonly sound: SoundServer;
   readonly spy: Spy;
-  /** What stands between the daemon and each. */
+  /** The proxies between the daemon and each of the two. */
   readonly liars: { readonly sound: DamagingProxy; readonly broker: DamagingProxy };
-  /** What has been asked of managers, logind and players since the last time. */
+  /** Calls that managers, logind and players have received since the last time. */
   takeCalls(): BusCall[];
   stop(): Promise<void>;
 }

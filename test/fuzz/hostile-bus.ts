@@ -57,9 +57,9 @@ export interface HostileBus {
   readonly path: string;
   /** Every call since the last time, but those of the bus itself. */
   takeCalls(): BusCall[];
-  /** Says signals to all connections, and lies from now on; it begins honest. */
+  /** Sends signals to all connections, and gives false answers from now on; it begins honest. */
   lie(signals: number): void;
-  /** Ends all connections, as a bus that is started anew, and tells the truth from now on. */
+  /** Ends all connections, as a bus that is started anew, and gives true answers from now on. */
   becomeHonest(): void;
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ const JOB_DONE = signalOf(
   [1, '/org/freedesktop/systemd1/job/1', 'player.service', 'done'],
 );
 
-/** What is said behind an answer, by member. */
+/** Signals that follow an answer, by member. */
 const SEQUELS: Readonly<Record<string, Buffer>> = {
   StartUnit: JOB_DONE,
   StopUnit: JOB_DONE,
@@ -129,7 +129,7 @@ function falseAnswer(answer: Reply, random: SeededRandom): Reply {
   return [signature, ...typesOf(signature).map((type) => anyValue(type, random))];
 }
 
-/** Of a dictionary: some entries have other values, of their type or of none, and some are missing. */
+/** Changes a dictionary: some entries have other values, of their type or of none, and some are missing. */
 function falseEntries(entries: readonly Value[], random: SeededRandom): Value[] {
   const changed = entries.flatMap((entry): Value[] => {
     const [key, variant] = entry as [string, Variant];

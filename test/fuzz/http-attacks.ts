@@ -6,7 +6,7 @@ import type { SeededRandom } from '../seeded-random.js';
 /** Never asked for but within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
-/** What is written at a time. */
+/** Each piece is one write. */
 export type Pieces = readonly string[];
 
 export interface Route {

@@ -154,7 +154,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
   assert.deepEqual([closed, settled], [1, 2]);
 }
 
-/** What the watching test hands in, and gets back. */
+/** The task from the watching test, and its result. */
 export interface FuzzTask {
   readonly seed: number;
   readonly rounds: number;

@@ -8,7 +8,7 @@ import { SEED } from '../seeded-random.js';
 import type { FuzzResult, FuzzTask } from './pulse-rounds.js';
 
 const ROUNDS = 1500;
-/** Of the processor's time, as a busy machine is no hang: the rounds take three seconds, and wait for nothing. */
+/** CPU time, because a busy machine is no hang: the rounds take three seconds, and wait for nothing. */
 const HANG_CPU_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 /** The inputs are small; what needs more has grown without bound, and ends the thread. */

@@ -15,7 +15,7 @@ const NUMBERS = [
   ...'0 -0 1 0.5 -1 00 1. NaN 1e999 1e-999 9007199254740993'.split(' '),
   '123456789012345678901234567890',
 ];
-/** What means something in JSON, or is not of it. */
+/** Pieces that have a meaning in JSON, or do not belong there. */
 const PIECES = [...'"{},:\\\n\r\0', '\\u0000', ...'0-e\u00e9\ufeff', 'x'.repeat(70_000)];
 
 /** Mostly well-formed. */

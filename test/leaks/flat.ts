@@ -1,5 +1,5 @@
-// Whether something can be done again and again without anything staying behind: it is done in rounds, and what the process holds behind
-// each is written down: heap and other memory after a collection, descriptors, timers and handles, listeners.
+// Checks that something can be repeated without leaving anything behind: it is done in rounds, and after each the process is measured:
+// heap and other memory after a collection, descriptors, timers and handles, listeners.
 
 import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
@@ -15,9 +15,9 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 /** The first quarter fills caches and has code compiled. The second quarter is compared with the last. */
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
-/** What V8 keeps or not by chance (up to 500 kB, measured). A leak is seen from twice this, divided by the times. */
+/** V8 keeps up to 500 kB or not by chance (measured). A leak is found from twice this, divided by the times. */
 const HEAP_SLACK_BYTES = 1024 * 1024;
-/** Of buffers outside of the heap: pools come in larger portions. */
+/** For buffers outside of the heap: pools come in larger portions. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
 /** Behind a round, connections are still being closed. */
 const SETTLED_WITHIN_MS = 30_000;
@@ -34,7 +34,7 @@ interface Held {
   readonly listeners: number;
 }
 
-/** Of whoever lives as long as the process. */
+/** Counts listeners of emitters that live as long as the process. */
 function listenersOf(emitters: readonly EventEmitter[]): number {
   return emitters.reduce(
     (sum, emitter) => sum + emitter.eventNames().reduce((all, name) => all + emitter.listenerCount(name), 0),
@@ -67,7 +67,7 @@ export interface Repeated {
   readonly part: number;
   /** Does it so many times. */
   readonly round: (times: number) => Promise<void>;
-  /** What else has listeners, and stays. */
+  /** Other emitters that have listeners, and stay. */
   readonly watched?: readonly EventEmitter[];
 }
 
@@ -88,7 +88,7 @@ export async function staysFlat(
         ? now
         : false;
     };
-    // What does not come to rest is judged below.
+    // If it does not come to rest, the checks below find that.
     all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(() => held(watched)));
   }
   const [early, late] = [all.slice(QUARTER, 2 * QUARTER), all.slice(-QUARTER)];

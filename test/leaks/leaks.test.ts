@@ -16,7 +16,7 @@ import { until } from '../until.js';
 import { staysFlat } from './flat.js';
 
 const HOST = 'Host: 127.0.0.1\r\n';
-/** Of every kind: records, what is made anew, what is asked of a backend, refusals, and 304. */
+/** Requests of every kind: records, computed answers, questions to a backend, refusals, and 304. */
 const REQUESTS = [
   'GET /audio',
   'GET /health',
@@ -80,7 +80,7 @@ describe('a gateway', () => {
   }
 
   test('listened to again and again', (t) => {
-    // What is kept for those who come back is full then.
+    // Now the buffer of events for clients that reconnect is full.
     for (let events = 0; events < 2000; events += 1) change();
     return staysFlat(t, {
       full: 10_000,
@@ -179,7 +179,7 @@ test('a thread dies again and again', async (t) => {
   });
 });
 
-/** As `until`, but as soon as it is so: a thousand times. */
+/** Like `until`, but polls in every turn of the event loop, because it is called a thousand times. */
 async function turnsUntil(condition: () => boolean): Promise<void> {
   const end = performance.now() + DEADLINE_MS;
   while (!condition()) {
