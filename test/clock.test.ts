@@ -1,4 +1,4 @@
-// The reconnect policy as a table (docs/http-api.md, "Backends that are away"), and what may be said in a second.
+// The reconnect policy as a table (docs/http-api.md, "Backends that are away"), and rate limits per second.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

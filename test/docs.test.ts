@@ -70,7 +70,7 @@ function rowsIn(lines: readonly string[], columns: number): readonly Cells[] {
   });
 }
 
-/** What of a cell stands in backticks. */
+/** The parts of a cell that stand in backticks. */
 const codesIn = (cell = ''): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
@@ -141,7 +141,7 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Errors: 'Problem',
 };
 
-/** As much of JSON Schema as fields are described by. */
+/** The part of JSON Schema that describes fields. */
 interface PlainSchema {
   readonly type?: string;
   readonly anyOf?: readonly PlainSchema[];
@@ -205,7 +205,7 @@ test('the functions of the client, and where each leads', async () => {
   assert.deepEqual([...asked, ...others].toSorted(), routesOfTheSource().toSorted());
 });
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes for a heading. */
 function anchorOf(title: string): string {
   const plain = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
   return plain.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');

@@ -88,7 +88,7 @@ describe('the start is done', () => {
 });
 
 describe('wait-listening', { timeout: 60_000 }, () => {
-  /** `meanwhile`: a script that stands in for its `sleep`. Its status, and what that script said. */
+  /** `meanwhile`: a script that stands in for its `sleep`. Resolves with the status, and the output of that script. */
   const waiting = async (directory: string, pid: number, meanwhile: string) => {
     writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
     const env = {

@@ -1,5 +1,5 @@
-// What the harness says of a real part that does wrong by itself: the run shows it, whether the test passes or fails. Only what
-// that part was asked for without tonearm between is said here.
+// Prints remarks of the harness about a real part that fails by itself, whether the test passes or fails. A remark is only allowed after
+// that part was asked directly, without tonearm between.
 
 export function remark(text: string): void {
   process.stdout.write(`# ${text}\n`);

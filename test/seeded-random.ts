@@ -35,6 +35,6 @@ export class SeededRandom {
 
 /**
  * The seed of every seeded test: the same in each `npm test`, another in each round of `npm run soak`, which runs the test files
- * that import this; TONEARM_FUZZ_SEED repeats one. What fails says it.
+ * that import this; TONEARM_FUZZ_SEED repeats one. A failure prints it.
  */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 25;
 /** Nobody waits for it where all is well, and a machine on which twenty processes want two cores needs most of it. */
 const DEADLINE_MS = 60_000;
-/** Of a probe's error. */
+/** Characters of a probe's error that are shown. */
 const SHOWN_CHARS = 500;
 
 /**

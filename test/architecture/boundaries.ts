@@ -1,4 +1,4 @@
-// Who may import whom, as tables. The reasons stand in ARCHITECTURE.md; the checking in rules.ts.
+// Tables of the allowed imports. ARCHITECTURE.md has the reasons; rules.ts does the checks.
 
 export interface Boundary {
   /** Which files: a prefix, where one `*` stands for one name. The first row that fits a file holds. */
@@ -46,7 +46,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // Read by the build, which puts what comes of it in its place.
   { of: 'src/client/paths.ts', may: ['src/protocol/actor/operations.ts'], builtins: '' },
-  // Of the daemon it knows types, and no more: it runs in browsers.
+  // It may import only types of the daemon, because it runs in browsers.
   { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: '' },
   { of: 'src/page/', may: ['src/client/'], builtins: '' },
   {
@@ -59,7 +59,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: SHARED,
     builtins: 'buffer fs net os path tty url worker_threads',
   },
-  // What speaks to the sound server is a thread that is no actor: `tonearm bench` starts it by its file.
+  // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its file.
   {
     of: 'src/cli/bench/',
     may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
@@ -121,7 +121,7 @@ export const LAZY: readonly string[] = [
 /** Programs of their own, which main.ts may load, late, instead of running the daemon. */
 export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 
-/** What the main thread never holds, not even through others: it decodes nothing. */
+/** The main thread never loads these, not even indirectly, because it decodes nothing. */
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
 
 /** Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given these. */

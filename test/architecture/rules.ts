@@ -38,7 +38,7 @@ function never(pattern: RegExp, why: string, { except = () => false, in: part = 
   );
 }
 
-/** What `*` stands for in `pattern` when the path begins with it; undefined when it does not. '' when there is no `*`. */
+/** The name that `*` matches at the beginning of the path; '' for a pattern without `*`; undefined when the path does not match. */
 function fit(pattern: string, path: string): string | undefined {
   const [head = '', tail] = pattern.split('*');
   if (!path.startsWith(head)) return undefined;
@@ -88,7 +88,7 @@ const holders: Check = each('src/', (file) =>
 /** A file as imports name it, whatever its ending. */
 const asImported = (path: string): string => path.replace(/\.tsx$/, '.ts');
 
-/** Files that are loaded together with the first one. `how` says which imports count. */
+/** Files that are loaded together with the first one. `how` selects the imports that count. */
 function reach(
   files: readonly SourceFile[],
   first: string,

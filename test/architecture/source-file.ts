@@ -14,7 +14,7 @@ export interface Import {
 }
 
 export interface SourceFunction {
-  /** Of its opening brace. */
+  /** The line of its opening brace. */
   readonly line: number;
   readonly lines: number;
 }

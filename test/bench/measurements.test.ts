@@ -33,7 +33,7 @@ for (const { measurement, part, against } of ROWS) {
       assert.ok(row.result.median > 0, row.what);
       assert.ok((row.ratio?.median ?? 0) > 0, row.what);
     }
-    // A machine without a compiler leaves libpulse out, and says so.
+    // A machine without a compiler leaves libpulse out, and a note reports this.
     const missing = against.filter((other) => !rows.some((row) => row.against?.what === other));
     assert.equal(missing.length, notes.length, `${missing} ${notes}`);
   });

@@ -1,4 +1,4 @@
-// A node of which only Home Assistant's device message is of interest: made of the records that a test tells.
+// A node that publishes only Home Assistant's device message, made of the records of a test.
 
 import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
@@ -51,7 +51,7 @@ export class AnnouncedNode {
     return JSON.parse(this.text(held));
   }
 
-  /** What is published one after the other until it is what the broker holds. */
+  /** The messages published one after the other, until the next would equal the one that the broker holds. */
   sequence(held: string): readonly string[] {
     const next = this.text(held);
     return next === held ? [] : [next, ...this.sequence(next)];

@@ -18,7 +18,7 @@ const oneOf =
   (value) =>
     values.includes(value);
 
-/** What is read of a payload is read only where there is JSON: topics that are emptied have none. */
+/** A template must check that there is JSON before it reads the payload: topics that are emptied have none. */
 function balanced(template: string): boolean {
   const texts = template.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   const isGuarded = !texts.includes('value_json.') || texts.includes('value_json is defined');

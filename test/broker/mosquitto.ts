@@ -22,7 +22,7 @@ export interface Broker {
   readonly url: string;
   readonly directory: string;
   readonly pid: number;
-  /** What it has logged. */
+  /** Its log so far. */
   log(): string;
   freeze(): void;
   thaw(): void;

@@ -56,7 +56,7 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
   return { name, scope, active_state: 'active', running: true, enabled: true, exists: true };
 }
 
-/** What the gateway would answer to what is asked at each connection; commands are accepted. */
+/** The gateway's answer to the requests that the bridge makes at each connection; commands are accepted. */
 export function ordinary({ operation }: BridgeRequest): BridgeReply {
   if (isCommand(operation)) return ACCEPTED;
   const body = operation === 'server' ? SERVER : { reboot: true, power_off: false };
@@ -77,7 +77,7 @@ export function commanded({ operation, params = {}, body, unread }: BridgeReques
 
 export class SimulatedNode {
   readonly asked: BridgeRequest[] = [];
-  /** What the bridge has said of itself, in order. */
+  /** The states that the bridge has reported, in order. */
   readonly statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
   readonly logged: string[] = [];
   readonly bridge: MqttBridge;

@@ -79,7 +79,7 @@ export class Spy {
   }
 }
 
-/** What a broker retains below `filter`, read by a client that comes just now. */
+/** Messages that a broker retains below `filter`, read by a client that connects now. */
 export async function retained(url: string, filter = '#'): Promise<ReadonlyMap<string, string>> {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 0 });
   const tree = new Map<string, string>();

@@ -8,7 +8,7 @@ function check(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')}`, () => assert.deepEqual(parseArguments(argv), expected));
 }
 
-/** The message is one line that names what is wrong, and where more is said. */
+/** The message is one line that names the fault, and where to read more. */
 function refused(argv: readonly string[], named: string): void {
   test(`tonearm ${JSON.stringify(argv)} is refused`, () => {
     const request = parseArguments(argv);
@@ -58,7 +58,7 @@ refused(['--config', '--allow-root'], "'--config'");
 refused(['--version=1'], "'--version'");
 refused(['--allow-root='], "'--allow-root'");
 
-/** Of docs/configuration.md, "Exit statuses", those that a shell can see. */
+/** Those of docs/configuration.md, "Exit statuses", that a shell can see. */
 const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
 
 test('the help names every option and every exit status, and fits a terminal', () => {

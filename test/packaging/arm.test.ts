@@ -1,5 +1,5 @@
 // The packages for ARM, run: the packaged daemon under emulation, on Debian's own Node of that architecture, with a real sound server of
-// this machine. It says nothing of how fast a board is.
+// this machine. It does not show how fast a board is.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const ARCHITECTURES = [
   { architecture: 'armhf', qemu: 'qemu-arm' },
 ];
 
-/** What the package's own script gives Node, between the program and main.js. */
+/** The flags that the package's own script gives Node, between the program and main.js. */
 function flagsOf(tree: string): readonly string[] {
   const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
   const line = /^exec \S+ (.*) \S+\/main\.js "\$@"$/m.exec(script) ?? assert.fail(script);
@@ -62,7 +62,7 @@ describe('the packages for ARM', { skip }, () => {
         config: 'systemd: {enabled: false}\n',
         entry: join(tree, 'usr/lib/tonearm/main.js'),
         nodeArguments: flagsOf(tree),
-        // What follows is this machine's Node, which gives way to the other one.
+        // `shift` removes this machine's Node, and the emulated one takes its place.
         launcher: ['sh', '-c', 'shift; exec $EMULATED "$@"'.replace('$EMULATED', emulated.join(' ')), 'sh'],
         startMs: EMULATED_MS,
       });

@@ -66,7 +66,7 @@ export async function buildStandIn(folder: string): Promise<void> {
   await building;
 }
 
-/** What a program prints; it must succeed. */
+/** The output of a program, which must succeed. */
 export async function output(command: string, ...args: readonly string[]): Promise<string> {
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
@@ -95,7 +95,7 @@ export async function extracted(file: string, folder: string): Promise<string> {
   return tree;
 }
 
-/** What lintian says of a package. */
+/** lintian's findings about a package. */
 export function lintian(file: string): Promise<string> {
   // It leaves files in TMPDIR behind.
   const own = tempFolder();

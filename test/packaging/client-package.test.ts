@@ -39,7 +39,7 @@ const PROJECTS = {
   },
 } as const;
 
-/** What somebody would write; it compiles only if the types say as much as this, and no more. */
+/** A user's program; it compiles only if the types express as much as this, and no more. */
 const USER = `
 import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm-client';
 

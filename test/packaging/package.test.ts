@@ -30,7 +30,7 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
 
 const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|ARMV7_ONLY|USER_MANAGERS)@/;
 
-/** What `uname -m` says, and whether the armhf package runs there: the last is a 64-bit kernel below 32-bit programs. */
+/** The output of `uname -m`, and whether the armhf package runs there: the last is a 64-bit kernel below 32-bit programs. */
 const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['armv6l', false],
   ['armv7l', true],
@@ -65,7 +65,7 @@ const EXPECTED = [
   'usr/share/tonearm/polkit/tonearm.rules.in',
 ];
 
-/** What the build says of each package. */
+/** The line that the build prints for each package. */
 const SIZES = /deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm;
 const WITH_NODE = 'tonearm-with-node';
 
@@ -159,7 +159,7 @@ describe('the packages', { skip }, () => {
     );
   });
 
-  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that says how it was called.
+  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its arguments.
   for (const [machine, runs] of MACHINES) {
     test(`on ${machine} armhf ${runs ? 'starts' : 'says in one line why it does not'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);

@@ -16,7 +16,7 @@ const release: Input = { kind: 'release' };
 const accepted: Input = { kind: 'accepted' };
 const refused: Input = { kind: 'refused' };
 
-/** What is shown behind each input, what was sent, and which waits were asked for. */
+/** The values shown after each input, the values sent, and the waits requested. */
 function run(inputs: readonly Input[], from = 0.5) {
   let control: Control<number> = controlOf(from);
   const shown: number[] = [];
@@ -128,7 +128,7 @@ describe('a control', () => {
   });
 });
 
-/** A hand at a control, and a node that takes what it is sent, tells of it, and answers. */
+/** A user at a control, and a node that accepts values, publishes them, and answers. */
 class Hand {
   control: Control<number> = controlOf(0);
   truth = 0;

@@ -1,4 +1,4 @@
-// What the build makes of the page: how much it is, that every file is named by its content, and that the document names them all.
+// The files that the build makes of the page: their size, names derived from their content, and a document that names them all.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ test('each encoding is of the same bytes', () => {
   }
 });
 
-/** What a file names, as a browser finds it that has the page below a path of a proxy. */
+/** Names in a file, resolved as by a browser that has the page below a path of a proxy. */
 const named = (name: string, at: string): readonly string[] =>
   [
     ...(FILES.get(name)?.identity.toString() ?? '').matchAll(

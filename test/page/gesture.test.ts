@@ -1,4 +1,4 @@
-// What a hand on a slider means: a scroll, a drag, a tap; and the steps of a tap.
+// The meaning of a finger's or mouse's moves on a slider: a scroll, a drag, a tap; and the steps of a tap.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { type Grip, gripAt, move, partOf, type Spot, stepsTo } from '../../src/p
 
 const WAY = { left: 100, length: 200 };
 
-/** What is meant behind each move. */
+/** The meaning after each move. */
 function meant(isSure: boolean, ...spots: readonly Spot[]): readonly unknown[] {
   let grip: Grip = gripAt({ x: 200, y: 50 }, 0.2, isSure);
   return spots.map((spot) => {

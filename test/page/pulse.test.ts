@@ -1,4 +1,4 @@
-// When the page asks whether the node still answers, and when it says that it does not: by a clock that the test turns.
+// The page asks the node whether it still answers, and shows when it does not: by a clock that the test sets.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -13,7 +13,7 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-/** A pulse whose questions are answered while `answers` says so; `after` turns the clock and lets the answers come. */
+/** A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the answers come. */
 function pulseOf() {
   const state = {
     answers: true,

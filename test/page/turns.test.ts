@@ -1,4 +1,4 @@
-// What is drawn in which turn: by a clock that the test turns, and frames that it makes.
+// The elements drawn in each turn: by a clock that the test sets, and frames that it makes.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';

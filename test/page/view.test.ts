@@ -1,4 +1,4 @@
-// What of the page an address wants.
+// The part of the page that an address selects.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -57,7 +57,7 @@ export class PlayersNode {
     assert.deepEqual([answer.status, answer.text], [202, ''], `POST ${path}`);
   }
 
-  /** Waits until what the stream has told equals what the route says. */
+  /** Waits until the state from the stream's events equals the route's. */
   async streamTellsTheTruth(): Promise<void> {
     await until('the stream has told the true state', async () => {
       const players = new Map((await this.players()).map((player) => [player.bus_name, player]));

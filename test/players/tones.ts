@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 /** Players read some KiB at a time, and jump no more exactly than to the beginning of one such portion. */
 const RATE_HZ = 48_000;
 const PITCH_HZ = 440;
-/** Of 127: unsigned bytes, silence is 128. */
+/** The amplitude, of at most 127: samples are unsigned bytes, silence is 128. */
 const LOUDNESS = 20;
 
 export interface Tone {

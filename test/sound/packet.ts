@@ -62,7 +62,7 @@ export function packet(command: number, requestTag: number, fields: readonly Buf
   return Buffer.concat([descriptor, payload]);
 }
 
-/** What arrived, cut into payloads of control packets; `rest` is the beginning of the next packet. */
+/** The received bytes, cut into payloads of control packets; `rest` is the beginning of the next packet. */
 export function split(received: Buffer): { readonly payloads: readonly Buffer[]; readonly rest: Buffer } {
   const payloads: Buffer[] = [];
   let rest = received;

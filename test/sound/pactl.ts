@@ -13,7 +13,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 export interface Listed {
   readonly index: number;
   readonly name?: string;
-  /** Of a sink input: the index of its sink. */
+  /** The index of its sink; only sink inputs have it. */
   readonly sink?: number;
   readonly corked?: boolean;
   readonly mute: boolean;
@@ -21,7 +21,7 @@ export interface Listed {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Of its channels. */
+/** The volume of each channel in percent. */
 export const percents = ({ volume }: Listed): number[] =>
   Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
 

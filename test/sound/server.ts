@@ -1,5 +1,5 @@
 // A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its end. How each
-// kind is brought up is told by pulseaudio.ts and pipewire.ts.
+// kind is started is described in pulseaudio.ts and pipewire.ts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -132,7 +132,7 @@ export class SoundServer {
     await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
   }
 
-  /** A stream played by pacat, of silence unless told otherwise, which is running when the promise resolves. */
+  /** A stream played by pacat, silent unless `samples` is given, which is running when the promise resolves. */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}): Promise<Playing> {
     const flags = [
       ...['--playback', '--raw', '--format=s16le', '--rate=8000', '--channels=2'],
@@ -158,8 +158,8 @@ export class SoundServer {
   }
 
   /**
-   * Has an output be awake for a moment. PipeWire 1.4 keeps to itself what a virtual output that has never been is set to: `pactl` is told
-   * that it went well, and neither sees the new value.
+   * Wakes an output for a moment. PipeWire 1.4 does not apply what is set for a virtual output that has never been awake: `pactl` gets a
+   * success, and neither sees the new value.
    */
   async wake(sink: string): Promise<void> {
     await (await this.play({ sink })).stop();

@@ -12,7 +12,7 @@ export interface ServerOptions {
 }
 
 export interface PulseAudioOptions extends ServerOptions {
-  /** Whether a null sink steps in while there is no other (module-always-sink). True unless given. */
+  /** A null sink steps in while there is no other (module-always-sink). True unless given. */
   readonly alwaysSink?: boolean;
 }
 
@@ -22,8 +22,8 @@ const SINKS: readonly SinkSpec[] = [
 ];
 
 /**
- * Without a cookie PulseAudio takes a client by its user, which the kernel tells only of what is sent before it has accepted the
- * connection, or after it has asked for that: between the two a client without libpulse is refused (16.1: up to 9 of 10 in a loop).
+ * Without a cookie PulseAudio accepts a client by its user, which the kernel reports only for data sent before the connection was accepted
+ * or after PulseAudio has asked for it: between the two a client without libpulse is refused (16.1: up to 9 of 10 in a loop).
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
@@ -79,7 +79,7 @@ export function startPipeWire(options: ServerOptions = {}): Promise<SoundServer>
   return startServer(pipeWire, options.sinks ?? SINKS);
 }
 
-/** Both kinds, for tests that hold for either; `skip` says why there are none on that kind here. */
+/** Both kinds, for tests that hold for either; `skip` is the reason why that kind is missing here. */
 export const SOUND_SERVERS: readonly {
   readonly kind: Kind;
   readonly skip: string | false;

@@ -57,7 +57,7 @@ export interface Stream {
   readonly id: number;
   cork(corked: boolean): Promise<void>;
   rename(name: string): Promise<void>;
-  /** What the server says of it: false for passthrough. */
+  /** The server's own flag: false for passthrough. */
   hasVolume(): Promise<boolean>;
   remove(): Promise<void>;
 }

@@ -41,7 +41,7 @@ for (const [utilization, beats, pinged] of PING_ROWS) {
   });
 }
 
-/** A thread that says what the test says, at a time that the test sets. */
+/** A thread that sends the texts of the test, at a time that the test sets. */
 function thread(t: TestContext) {
   const clock = { now: 0, monotonic: () => clock.now };
   const told: string[][] = [];
@@ -63,7 +63,7 @@ function thread(t: TestContext) {
     onEnded: () => undefined,
   });
   t.after(() => speaker?.close());
-  /** Fulfils when so many texts have been told. */
+  /** Fulfils when so many texts have been received. */
   const until = (count: number): Promise<void> =>
     new Promise((resolve) => {
       heard = () => told.flat().length >= count && resolve();

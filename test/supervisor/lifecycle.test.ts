@@ -1,5 +1,5 @@
 // A child's life, row by row: what each signal does in each state, when a dead one is started again (docs/http-api.md, "Backends that are
-// away"), what /health says of it, and how long it may take to stop.
+// away"), its state in /health, and how long it may take to stop.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const ENDED: LifeSignal = { kind: 'ended', how: 'exit code 7', at: 1000 };
 const DUE: LifeSignal = { kind: 'due' };
 const STOP: LifeSignal = { kind: 'stop' };
 
-/** What is done, as short words. */
+/** `deeds`: the actions, as short words. */
 type Row = readonly [from: Phase, signal: LifeSignal, to: Phase, deeds: string];
 
 const ROWS: readonly Row[] = [
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
   ['failed', STOP, 'stopped', ''],
   ['stopping', ENDED, 'stopped', ''],
   ['stopping', DUE, 'stopping', 'kill'],
-  // What comes too late or twice changes nothing.
+  // A signal that comes too late or twice changes nothing.
   ['stopping', UP, 'stopping', ''],
   ['stopping', STOP, 'stopping', ''],
   ['stopping', START, 'stopping', ''],

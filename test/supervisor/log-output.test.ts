@@ -1,4 +1,4 @@
-// Lines to an output that refuses them: nothing throws, and what was lost is told.
+// Lines to an output that refuses them: nothing throws, and a line reports how many were lost.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -93,7 +93,7 @@ for (const kind of OUTPUTS) {
     let text = '';
     output.setEncoding('utf8').on('data', (part: string) => {
       text += part;
-      // What was read has made room for one more.
+      // After each read there is room for one more.
       if (text.endsWith('\nshort\n')) stdin?.end();
       else if (stdin?.writable) stdin.write('.');
     });

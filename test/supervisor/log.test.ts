@@ -31,7 +31,7 @@ test('a field named cookie never reaches the log', () => {
 });
 
 const TIME = '2026-11-22T02:03:04.056Z';
-/** As the clock on this machine's wall has it. */
+/** The same time in this machine's time zone. */
 const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
 
 const rows: readonly (readonly [what: string, fields: object, shown: string])[] = [

@@ -1,4 +1,4 @@
-// What is said of a death: one line, whatever was thrown.
+// The report of a thread's death is one line, whatever was thrown.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

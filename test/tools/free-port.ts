@@ -1,4 +1,4 @@
-// A TCP port for a program that is told its number, and listens there only later. It is no other test's meanwhile.
+// A TCP port for a program that is given its number, and listens there only later. No other test gets it meanwhile.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';

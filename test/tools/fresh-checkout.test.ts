@@ -1,5 +1,5 @@
-// What somebody who has just cloned the project meets: Debian's npm, and a Node that uWebSockets.js has no binary for. With real
-// ones, on a copy of the checkout in which nothing is installed.
+// The first steps after a clone: Debian's npm, and a Node that uWebSockets.js has no binary for. With real ones, on a copy of the checkout
+// in which nothing is installed.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { copyCheckout, run } from '../packaging/built-package.js';
 
-/** What a clone does not have. */
+/** Paths that a clone does not have. */
 const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
 const NPM = '9.2.0';
@@ -24,10 +24,10 @@ describe('a fresh checkout', { skip }, () => {
   let home = '';
   const copy = (): string => join(home, 'checkout');
 
-  /** Runs npm 9.2 on that Node, as if both were the only ones; resolves with all that was said. */
+  /** Runs npm 9.2 on that Node, as if both were the only ones; resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
     const programs = join(home, `programs-${major}`);
-    // A test runner that is told it runs within another one runs nothing.
+    // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
     const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
     const ran = run('npm', [...args], { cwd: copy(), env });

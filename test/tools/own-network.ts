@@ -9,7 +9,7 @@ import { lacks } from './requirements.js';
 
 const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
 /**
- * Below the runner's ten minutes, so that what was said inside is told. The longest, access.test.ts, goes through every route at every
+ * Below the runner's ten minutes, so that the output of the inner run is shown. The longest, access.test.ts, requests every route at every
  * address: half a minute, and two where thirty processes want two cores (measured).
  */
 const DEADLINE_MS = 8 * 60_000;

@@ -1,4 +1,4 @@
-// Whether this machine has what a test needs. A test that cannot run says why in one line; where nothing may be left out
+// Checks that this machine has what a test needs. A test that cannot run gives the reason in one line; where nothing may be left out
 // (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
 
 import { accessSync, constants } from 'node:fs';

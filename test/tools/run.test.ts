@@ -16,7 +16,7 @@ const NPM = ['-c', '"$@"; exit', 'npm', 'sh', RUN];
 
 interface Run {
   readonly npm: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** All that was said, once everybody has closed the pipe. */
+  /** All output, once every process has closed the pipe. */
   readonly said: Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-// The test runner's own parts: what failed and what was left out is told, and leftovers are found and removed.
+// The test runner's own parts: failures and tests left out are reported, and leftovers are found and removed.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -32,7 +32,7 @@ interface Counted {
   readonly skipped: readonly (readonly [reason: string, count: number])[];
 }
 
-/** Runs test files of these texts; with what was counted, and said. */
+/** Runs test files with these texts; resolves with the counts and the output. */
 async function runFiles(
   t: TestContext,
   texts: readonly string[],

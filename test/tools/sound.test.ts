@@ -33,7 +33,7 @@ test('a server that cannot start says why and leaves nothing behind', { skip }, 
     else process.env['TMPDIR'] = shared;
     rmdirSync(folder);
   });
-  // Of its own: other files start servers at the same time.
+  // It needs its own folder, because other files start servers at the same time.
   process.env['TMPDIR'] = folder;
   await assert.rejects(startPulseAudio({ sinks: [{ name: 'not a name' }] }), /did not come up/);
   assert.deepEqual(readdirSync(folder), []);

@@ -13,7 +13,7 @@ import { freePort } from './free-port.js';
 import { lacks } from './requirements.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));
-/** What npm's scripts go through. */
+/** The program through which npm's scripts run. */
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const withPlayer = {
@@ -37,7 +37,7 @@ interface Started {
 interface Surroundings {
   /** A program and its arguments, which runs the rest of its arguments. */
   readonly parent?: readonly string[];
-  /** What comes before start.mjs. */
+  /** The command before start.mjs. */
   readonly entry?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Besides the port. Null: no configuration at all. */

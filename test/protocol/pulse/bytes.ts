@@ -63,7 +63,7 @@ export const error = (tag: number, code: number): Uint8Array => command(ERROR, t
 export const event = (kind: number, index: number): Uint8Array =>
   command(EVENT, 0xffffffff, u32(kind), u32(index));
 
-/** What a row of a test changes in a record that is otherwise ordinary. */
+/** The fields that a test row changes in an otherwise ordinary record. */
 export interface SinkInputBytes {
   readonly index?: number;
   readonly name?: string | null;

@@ -1,4 +1,4 @@
-// Captures as files: a list in JSON, and beside it byte streams of whole frames, each what one side said.
+// Captures as files: a list in JSON, and beside it byte streams of whole frames, each sent by one side.
 
 import { readFileSync } from 'node:fs';
 

@@ -18,7 +18,7 @@ export interface Conversation {
   readonly versions: number[];
   readonly events: SubscriptionEvent[];
   readonly closed: ClosedReason[];
-  /** Of record streams: their number, and their data or that they have ended. */
+  /** Events of record streams: the stream's number, and its data or that it has ended. */
   readonly data: (readonly [stream: number, data: number[] | 'killed'])[];
 }
 

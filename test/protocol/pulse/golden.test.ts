@@ -293,7 +293,7 @@ test('client-peak-request.bin is what is written for a record stream, but for th
   assert.deepEqual(written(session), [...expected]);
 });
 
-/** As the manifest writes an event: `CHANGE SINK_INPUT #5`. */
+/** An event in the form of the manifest: `CHANGE SINK_INPUT #5`. */
 const spell = (event: { type: string; facility: string; index: number | undefined }): string =>
   `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? 0xffffffff}`.toUpperCase();
 

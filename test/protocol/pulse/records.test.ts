@@ -53,7 +53,7 @@ test('a sink input has every field, and none for what the wire says is none', ()
 
 const BIG = 'x'.repeat(60_000);
 const HUGE = wire.usec(0xffffffff, 0xffffffff);
-/** What is kept of a text for people, in bytes. */
+/** The maximum of a text for people, in bytes; the rest is cut. */
 const KEPT = 1024;
 const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Partial<SinkInputInfo>])[] = [
   ['a stream without volume', { hasVolume: false }, { hasVolume: false }],

@@ -336,7 +336,7 @@ test('audio data and the end of a record stream are told, by its number', () => 
 test('what a server may send to any client is ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()), 0);
-  // What becomes of a record stream: suspended, moved, an event, another buffer. Of a playback stream also that it wants
+  // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A playback stream also requests
   // data, or has ended.
   for (const code of [77, 79, 93, 95, 61, 64, 76, 78, 92, 94])
     session.receive(wire.command(code, 0xffffffff, u32(0)), 0);

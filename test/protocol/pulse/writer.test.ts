@@ -1,4 +1,4 @@
-// What the writer writes, the reader reads, wherever in its buffer it comes to stand. As literal bytes: commands.test.ts.
+// The reader reads all that the writer writes, at any position in its buffer. The literal bytes are in commands.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

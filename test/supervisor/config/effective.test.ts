@@ -1,4 +1,4 @@
-// What --check-config prints loads to the same settings, and calls things as docs/configuration.md does.
+// The output of --check-config loads to the same settings, and uses the names of docs/configuration.md.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ test('a unit is printed with its address, or as its bare name', () => {
 
 const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml', import.meta.url), 'utf8');
 
-/** What stands behind a `#` at once, or with the white space of an inner key. */
+/** Uncomments keys: `#` directly before the key, or before the indent of an inner key. */
 const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, '');
 
 test('the packaged example holds the defaults where it does not say that it is an example', async () => {

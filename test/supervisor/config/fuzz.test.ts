@@ -8,7 +8,7 @@ import { SEED, SeededRandom } from '../../seeded-random.js';
 import { FULL_YAML, resolveTexts } from './full.js';
 
 const ROUNDS = 1000;
-/** As an administrator has it who takes every `#` away that stands before a key. */
+/** The packaged example after an administrator has removed every `#` before a key. */
 const EXAMPLE = readFileSync(
   new URL('../../../../packaging/config.example.yaml', import.meta.url),
   'utf8',

@@ -72,7 +72,7 @@ for (const path of pathsIn(KEYS)) {
     const [problem = '', ...others] = await problemsIn(text);
     assert.deepEqual(others, []);
     assert.ok(problem.startsWith(`${place}: ${path}: must be `), problem);
-    // What stands there may be the password itself.
+    // The value of this key may be the password itself, so it is not shown.
     const end = path === 'mqtt.passwordFile' ? ': it must begin with / or ~/' : ', not -7';
     assert.ok(problem.endsWith(end), problem);
   });

@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import { type Loaded, type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
 
 interface Choice {
-  /** Whether XDG_CONFIG_HOME is ROOT/xdg. */
+  /** True when XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
   /** Below the root. */
   readonly config?: string;
@@ -23,7 +23,7 @@ interface Place {
   load(choice?: Choice): Promise<Loaded>;
   /** The port that is given, and the file that was loaded, below the root. */
   port(choice?: Choice): Promise<[number, string | undefined]>;
-  /** Of the lookup, or of this file; with paths below the root. */
+  /** Problems of the lookup, or of this file; with paths below the root. */
   problems(config?: string): Promise<string[]>;
 }
 

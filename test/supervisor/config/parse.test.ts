@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { accepted, DEFAULT_SETTINGS, ENVIRONMENT, problemsIn } from './full.js';
 
-/** As many as a file may have. */
+/** The maximum for a file. */
 const CHARACTERS = 64 * 1024;
 
 function problems(name: string, yaml: string, ...lines: (string | RegExp)[]): void {
@@ -97,7 +97,7 @@ problems(
   /^a:3:5: systemd.user\[0\]: must be a unit name or/,
 );
 
-// What is hostile: one line, whatever the text.
+// Hostile texts: the problem is one line, whatever the text.
 
 problems('a bomb of aliases', aliasBomb(), 'a:1:1: syntax: its aliases or its depth make too much of it');
 for (const [name, yaml] of [

@@ -1,4 +1,4 @@
-// What each key accepts, means and refuses: a row per key and per kind of value (docs/configuration.md, "Keys").
+// Each key's accepted values, their meaning and refusals: a row per key and per kind of value (docs/configuration.md, "Keys").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ function meaning(yaml: string, key: string, value: unknown): void {
   });
 }
 
-/** As the file has it, and what it means. */
+/** `value` as it stands in the file, and the setting that it means. */
 function accepted(key: string, value: string, means: unknown): void {
   meaning(given(key, value), key.replace('[0]', ''), means);
 }
@@ -51,7 +51,7 @@ function problemLike(key: string, value: string, fits: RegExp): void {
   });
 }
 
-/** `fault` is what is said behind place and key. */
+/** `fault` is the text after place and key. */
 function refused(key: string, value: string, fault: string): void {
   problems(given(key, value), `1:${given(key, '\0').indexOf('\0') + 1}: ${key}: ${fault}`);
 }

@@ -1,4 +1,4 @@
-// What a trace makes of what no table has, of what is malformed, and of secrets. Nothing throws.
+// A trace of messages that are in no table, of malformed ones, and of secrets. Nothing throws.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -54,7 +54,7 @@ test('numbers are those of the protocol, as the daemon has them', () => {
   assert.equal(new Set(MESSAGES.map(({ name }) => name)).size, MESSAGES.length);
 });
 
-/** What the captures answer, by their names; those that begin with the handshake answer that first. */
+/** The requests that the captures answer, by their names; those that begin with the handshake answer that first. */
 const ASKED: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
@@ -105,7 +105,7 @@ test('the values of a record are those that the daemon reads', () => {
   assert.deepEqual(plain(read.fields), plain({ sinkInputs: named }));
 });
 
-/** As JSON has it. */
+/** The value after a round trip through JSON. */
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, each: unknown) => (each === undefined ? null : each)));
 

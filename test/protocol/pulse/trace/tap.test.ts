@@ -1,4 +1,4 @@
-// What a trace changes and keeps of the bytes that pass, in whatever pieces they come.
+// A trace changes and keeps the right bytes that pass, in whatever pieces they come.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
