@@ -28,7 +28,7 @@ const HEAP_ROUNDS = 5;
 /** Bytes for each record, a figure per round. */
 type Taken = Readonly<Record<'allocated' | 'kept', Readonly<Record<'ours' | 'theirs', number[]>>>>;
 
-/** One thing to be done by whoever can do it. Each `do` gives nanoseconds for one record or command. */
+/** One task for each codec that can do it. Each `do` gives nanoseconds for one record or command. */
 interface Work {
   readonly what: string;
   readonly ours: () => number;

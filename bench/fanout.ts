@@ -48,7 +48,7 @@ async function round(
   await pause(measured);
   const cpu = (await forked.order({ do: 'cpu' })) - before;
   const heard = readers.take();
-  // A busy machine makes fewer of them than it should, but each comes to every stream.
+  // A busy machine makes fewer changes than it should, but each event is sent to every stream.
   const events = heard.length / count;
   if (events === 0) throw new Error('no events came');
   taken.cpu.push(cpu / events);

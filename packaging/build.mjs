@@ -127,8 +127,8 @@ function lateParts(found) {
 /**
  * Modules that dbus-next and mqtt load and that never run here, each with its replacement. dbus-next loads introspection's XML (the
  * constructor of a bus makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11; more than half of
- * each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
- * quarters of its bundle.
+ * each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams;
+ * three quarters of its bundle.
  */
 const UNUSED = {
   xml2js: 'exports.Builder = class {}; exports.Parser = class {};',

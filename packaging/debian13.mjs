@@ -1,5 +1,5 @@
 // A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
-// Nothing writes to it after that: whoever uses it puts an overlay over it.
+// Nothing writes to it after that: each user mounts an overlay over it.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -173,7 +173,7 @@ async function tell(daemon, settings) {
 }
 
 function run(args, env) {
-  // A group of its own, else the terminal and this process would both tell it of one Ctrl-C, and the second ends it at once.
+  // It has its own process group: otherwise one Ctrl-C reaches it from the terminal and this process, and the second ends it at once.
   const node = [process.execPath, NO_INSPECTOR, MAIN, ...args];
   return spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...node], {
     detached: true,

@@ -106,7 +106,7 @@ async function onDebian13(place, files, titles = []) {
   return said.join('; booted: ');
 }
 
-/** Lane, name and work of each stage: those of one lane run one behind the other, lanes beside each other. */
+/** Lane, name and work of each stage: those of one lane run one after the other, lanes at the same time. */
 const CHECKS = [
   [
     'checks',

@@ -124,7 +124,7 @@ function serve(path: string, telling: Telling): void {
     const piece = bytes(text);
     for (const response of listeners) response.cork(() => response.write(piece));
   });
-  // The first reply is that to the subscription: what changes before it nobody would hear of.
+  // The first reply is the one to the subscription: before it, no listener would be sent a change.
   worker.once('message', () => {
     app.listen('127.0.0.1', 0, (socket) => {
       if (socket === false) throw new Error('cannot listen');

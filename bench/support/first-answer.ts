@@ -78,7 +78,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Asks every `pollMs`: while it listens and has nothing to say yet, each question is work for it. */
+/** Sends a request every `pollMs`: while the daemon listens but cannot answer yet, each request costs it work. */
 export async function firstAnswer(
   [program = '', ...args]: readonly string[],
   env: Environment,

@@ -96,7 +96,7 @@ function judged(
   return { goal: `${bound} ${unit}`, reached: value <= atMost && value >= atLeast };
 }
 
-/** Three digits say all that a measurement knows. */
+/** Three digits: measurements are not more precise. */
 function shown(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS

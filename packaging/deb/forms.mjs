@@ -7,8 +7,8 @@ import { ARCHITECTURES, NODE_MODULE_VERSIONS } from './architectures.mjs';
 const LIBC = 'libc6 (>= 2.28)';
 
 /**
- * `node`: what the start script calls, @PREFIX@ as in every text. `moduleVersions`: of the Nodes that it runs on.
- * `relations`: to the other form; @VERSION@ is the package's. `lintianOverrides`: what lintian would say and is meant, with why.
+ * `node`: the Node that the start script calls, @PREFIX@ as in every text. `moduleVersions`: of the Nodes that it runs on.
+ * `relations`: to the other form; @VERSION@ is the package's. `lintianOverrides`: intended findings of lintian, with reasons.
  */
 export const FORMS = {
   plain: {

@@ -140,7 +140,7 @@ const timeAtTheEdges: Check = never(
   { except: (path) => Object.hasOwn(EDGES, path) },
 );
 
-/** A row that holds no longer would excuse whoever takes that name next. */
+/** A row whose reason is gone would excuse the next file with that name. */
 const edgesAreEdges: Check = (files) =>
   Object.keys(EDGES)
     .map((path) => ({ path, file: files.find((each) => each.path === path) }))

@@ -1,5 +1,4 @@
-// A node of which only the MQTT bridge is real: its records are those that a test puts, and what the bridge asks is written down and answered
-// by the test.
+// A node of which only the MQTT bridge is real: its records are put by the test, which also records and answers the requests of the bridge.
 
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
 import { type BrokerConnection, type BrokerOptions, dialBroker } from '../../src/actors/mqtt/broker.js';

@@ -1,5 +1,5 @@
-// A thread that the system refuses, or does not let go, is a death like any other: the process lives, the neighbour answers, and the backend is
-// back as soon as there is enough again, not only when the heartbeat finds it missing.
+// When the system refuses a thread, or does not let it end, this is a death like any other: the process lives, the neighbour answers, and
+// the backend is back as soon as there is enough again, not only when the heartbeat finds it missing.
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';

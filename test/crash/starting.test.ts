@@ -9,7 +9,7 @@ import { until } from '../until.js';
 import { prepare, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has spoken', async (t) => {
-  // Its time stands still: on a busy machine the longest wait for a child may pass before it speaks.
+  // Its time stands still: on a busy machine the longest wait for a child may pass before it sends anything.
   const clock = new ManualClock();
   const { witness } = await stageUp(
     t,

@@ -37,7 +37,7 @@ describe('a gateway', () => {
   });
   after(() => under.close());
 
-  /** On one connection, one behind the other. */
+  /** On one connection, one after the other. */
   async function ask(times: number): Promise<void> {
     let answers = 0;
     await new Promise<void>((resolve, reject) => {

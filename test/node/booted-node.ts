@@ -1,4 +1,4 @@
-// A node for one file of tests: booted before them, where they want it with packages, and gone behind them.
+// A node for one file of tests: booted before them, where they want it with packages, and removed after them.
 
 import assert from 'node:assert/strict';
 import { buildPackage, buildStandIn, type Folder, tempFolder } from '../packaging/built-package.js';

@@ -1,6 +1,6 @@
-// A real node for tests: systemd as PID 1 in a container over this machine's own root or another Debian's, with a lingering
-// user `pi`, session bus, sound server, logind and polkit, all real. Its network is a namespace of its own; nothing of it is left when it is closed.
-// One process boots one node (about a second); several at once do not meet.
+// A real node for tests: systemd as PID 1 in a container over this machine's own root or another Debian's, with a lingering user `pi`,
+// session bus, sound server, logind and polkit, all real. It has its own network namespace, and leaves nothing behind when it is closed.
+// One process boots one node (about a second); several at the same time do not disturb each other.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

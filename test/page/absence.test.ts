@@ -1,4 +1,4 @@
-// Which of what was asked for explains that a node does not answer, and for how long.
+// Requests, such as a restart, that explain why a node does not answer, and for how long.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// A control between a hand and the node: never an echo of what was left behind, one request under way, the last value always.
+// A control between a user and the node: never an echo of an older value, one request at a time, always the last value.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -27,8 +27,8 @@ export class Mpv {
   }
 
   /**
-   * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. One that hangs
-   * as it begins, as one of thirty did, is started anew: it answers nothing on its own socket, and everything else is a failure.
+   * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. An mpv that
+   * hangs as it begins (one of thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
    */
   static async start(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
     for (let starts = 1; ; starts += 1) {

@@ -1,4 +1,4 @@
-// pactl, the sound server's own command line: how tests see and change a server behind the back of what they test.
+// pactl, the sound server's own command line: tests read and change a server with it, without the tested program.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

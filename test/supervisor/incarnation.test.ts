@@ -1,4 +1,4 @@
-// One thread: how its silence is judged, and how much it may say.
+// One thread: how its silence is judged, and how much it may send.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-/** Below those that the kernel gives to whoever asks for any (32768 and up), so that nobody comes upon one of these by chance. */
+/** Below the ports that the kernel gives to programs that ask for any (32768 and up), so that none of them gets one of these by chance. */
 const FIRST = 20_000;
 const COUNT = 12_000;
 const TRIES_MAX = 100;

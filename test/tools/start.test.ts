@@ -177,7 +177,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('main.js'),
     );
     for (const process_ of [pid, daemon]) process.kill(Number(process_), 'SIGUSR1');
-    // Node would say so within a turn of its loop: this answer takes several, and so does the end.
+    // Node would report an open inspector within a turn of its loop: this answer takes several, and so does the end.
     await namesAt(started.port, '/audio/outputs');
     await endsWhenTold(started);
     assert.doesNotMatch(started.printed(), /Debugger|inspector/);

@@ -1,5 +1,5 @@
-// Event streams that stay, as a browser's do, with different filters: each comes back with its last id whenever it ends, and is
-// compared with what the routes say, as far as its filter lets it know.
+// Event streams that stay, as a browser's do, with different filters: each reconnects with its last id whenever it ends, and its state is
+// compared with the routes' answers, as far as its filter permits.
 
 import assert from 'node:assert/strict';
 import { EventConsumer } from '../../consumer/consumer.js';
@@ -102,7 +102,7 @@ export class KeptStreams {
       .filter(({ detail }) => detail !== 'snapshot');
   }
 
-  /** Throws where one of them does not know what the routes say. */
+  /** Throws where the state from one of the streams differs from the routes' answers. */
   knowThat(routes: Routes): void {
     for (const [consumer, parts] of this.#kept) {
       for (const part of parts) PARTS[part](consumer.model, routes);

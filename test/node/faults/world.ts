@@ -164,7 +164,7 @@ function playersAreTrue(routes: Routes, { players }: World): void {
   }
 }
 
-/** Throws where the routes do not say what is. */
+/** Throws where the routes differ from the true state. */
 export function areTrue(routes: Routes, power: unknown, world: World): void {
   outputsAreTrue(routes, world);
   clientsAreTrue(routes, world);

@@ -1,4 +1,4 @@
-// Power actions that happen: the node really goes down, and clients hear of it before.
+// Power actions that happen: the node really goes down, and clients are sent an event before.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

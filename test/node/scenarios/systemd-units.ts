@@ -59,7 +59,7 @@ export interface Row {
   readonly verb: string;
   readonly status: number;
   readonly detail?: RegExp;
-  /** It fails behind the end of its job. */
+  /** It fails after the end of its job. */
   readonly isBehind?: boolean;
   readonly record: Partial<ServiceRecord>;
 }

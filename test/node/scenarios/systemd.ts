@@ -68,8 +68,8 @@ export function systemdScenarios(node: () => Node): void {
   let told = 0;
 
   /**
-   * Starts a unit whose program cannot be executed, or ends at once. That comes behind the end of the start's job, and is waited for 100 ms:
-   * where the processor is short it may come later, once in some starts (seen), and is an answer of 202.
+   * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its job, and the daemon waits
+   * 100 ms for it: when the processor is short it may come later, once in some starts (seen), and the answer is 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
     const [status, said] = await daemon.post(unit, 'start');
@@ -192,7 +192,7 @@ export function systemdScenarios(node: () => Node): void {
   describe('odd unit files', () => oddFileScenarios(daemon));
 
   test('at rest it costs nothing', async () => {
-    // Some seconds behind its start V8 tidies up once.
+    // Some seconds after the start V8 tidies up once.
     await until('it rests', async () => {
       const before = await daemon.cpuMs();
       await node().user('sleep', '3');

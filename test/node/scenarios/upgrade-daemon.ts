@@ -1,4 +1,4 @@
-// The daemon on the node with an upgrade configuration: set up, asked, listened to, killed. For the upgrade scenarios.
+// The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade scenarios.
 
 import assert from 'node:assert/strict';
 import { until } from '../../until.js';

@@ -1,4 +1,4 @@
-// Random damage to whole configurations, the packaged example among them, and random conf.d files over it: an answer always, never an exception.
+// Random damage to whole configurations, the packaged example among them, and random conf.d files over it: always an answer, no exception.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -41,7 +41,7 @@ function problems(yaml: string, ...lines: string[]): void {
   });
 }
 
-/** One problem, whose text behind place and key fits. */
+/** One problem, whose text after place and key fits. */
 function problemLike(key: string, value: string, fits: RegExp): void {
   const yaml = given(key, value);
   test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {

@@ -1,5 +1,5 @@
-// The trace's tables: they agree with the daemon's, with captures of real servers, and with bytes built by hand for what no server here
-// can be made to say.
+// The trace's tables: they agree with the daemon's, with captures of real servers, and with bytes built by hand for messages that no
+// server here can be made to send.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ type Bytes = readonly number[];
 const payload = (frame: Uint8Array): Uint8Array => frame.subarray(HEADER);
 const numberOf = (name: string): number => MESSAGES.findIndex((each) => each.name === name);
 
-/** A conversation that speaks the version. */
+/** A conversation in that protocol version. */
 function speaking(version: number): Conversation {
   const conversation = new Conversation(new TextCache());
   conversation.read('client', payload(wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]))));
