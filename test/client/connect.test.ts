@@ -1,5 +1,5 @@
-// A live connection against a scripted node, with time in the test's hands: what it asks for, what it tells and when, how it is
-// lost and comes back. Against real nodes: test/contract/client-truth.test.ts.
+// Tests a live connection against a scripted node with mocked time: its requests, the changes that it reports, and how it reconnects
+// after a loss. Against real nodes: test/contract/client-truth.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -8,17 +8,17 @@ import { tonearm } from '../../src/client/routes.js';
 import type { NodeState, Slice } from '../../src/client/store.js';
 import { type Asked, type ScriptedNode, scriptedNode, settled } from './scripted-node.js';
 
-/** Longer than any wait of the client, and than any silence that it bears. */
+/** Longer than every wait of the client, and longer than the silence after which it gives a stream up. */
 const LONG_MS = 60_000;
 const SILENCE_MS = 15_000;
-/** `retry` of the scripted streams, and what is waited for after a first loss: that, less up to half. */
+/** `retry` of the scripted streams. After a first loss the client waits this long, less up to half. */
 const RETRY_MS = 3000;
 
 interface Scripted extends ScriptedNode {
   readonly live: Live;
   readonly changes: Slice[][];
   tick(ms: number): Promise<void>;
-  /** The stream that was asked for last, and an event on it. */
+  /** The stream that was requested last; `event` sends on it. */
   stream(): Asked;
   event: Asked['event'];
 }
@@ -41,14 +41,14 @@ async function connected(t: TestContext, options: ConnectOptions = {}): Promise<
   return { ...node, live, changes, tick, stream, event: (...told) => stream().event(...told) };
 }
 
-/** The same with a stream that has begun. */
+/** Like `connected`, with a stream that has begun. */
 async function live(t: TestContext, options?: ConnectOptions): Promise<Scripted> {
   const scripted = await connected(t, options);
   await hello(scripted.stream());
   return scripted;
 }
 
-/** What a stream begins with. */
+/** The first bytes of each stream. */
 const hello = (stream: Asked) => stream.say(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
 const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
 const record = (id: number) => ({ id, name: `r${id}` });
@@ -375,7 +375,7 @@ describe('it is lost', () => {
 });
 
 describe('a browser', () => {
-  /** As much of one as the client looks at. */
+  /** The parts of a browser that the client uses. */
   function browser(t: TestContext): {
     page: EventTarget;
     document: EventTarget & { visibilityState?: string };

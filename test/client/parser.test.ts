@@ -1,4 +1,4 @@
-// The client's parser reads streams as the standard says, and as the tests' own consumer does, however they are cut.
+// The client's parser and the tests' own consumer must both follow the standard, however a stream is cut.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 
 const ROUNDS = 300;
 
-/** As stream.ts feeds it. */
+/** Calls the parser the same way stream.ts does. */
 const parsed: Parse = (pieces, before) => {
   const parser = new EventParser(before);
   const decoder = new TextDecoder();

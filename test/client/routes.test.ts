@@ -1,4 +1,4 @@
-// Every function of the client against the daemon's own route table and schemas, and what becomes of answers that are none.
+// Tests every function of the client against the daemon's own route table and schemas, and with responses that are not valid answers.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ interface Sent {
   readonly contentType: string | null;
 }
 
-/** A client whose requests are noted and answered with what is given. */
+/** A client whose requests are recorded in `sent`; `answer` gives the response. */
 function noting(answer: () => Response | Promise<Response> = () => new Response('{}')): {
   node: Tonearm;
   sent: Sent[];
@@ -40,7 +40,7 @@ function noting(answer: () => Response | Promise<Response> = () => new Response(
   return { node: tonearm(NODE, { fetch: fetch as typeof globalThis.fetch }), sent };
 }
 
-/** One call of each, with all that it takes. */
+/** One call of each function, with all its arguments. */
 const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } = {
   server: (node) => node.server(),
   health: (node) => node.health(),
@@ -87,7 +87,7 @@ const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } 
   cover: (node) => node.cover(NAME),
 };
 
-/** `/a/{b}/c` as what fits it. */
+/** `/a/{b}/c` as a pattern for the paths that fit it. */
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 

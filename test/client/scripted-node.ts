@@ -1,4 +1,4 @@
-// A `fetch` whose answers a test writes, for what a real node cannot be made to do: fall silent, break off anywhere, talk rubbish.
+// A `fetch` with scripted answers, because a real node cannot be made to fall silent, break off at any byte, or send nonsense.
 
 import { setImmediate as turn } from 'node:timers/promises';
 
@@ -8,9 +8,9 @@ const EVENT_STREAM = { 'Content-Type': 'text/event-stream' };
 export interface Asked {
   readonly url: URL;
   readonly lastEventId: string | undefined;
-  /** Sends text, and lets it be read. */
+  /** Sends text, and waits until it has been read. */
   say(text: string): Promise<void>;
-  /** Without an id where that is ''. */
+  /** Sends an event; '' as the id leaves the id out. */
   event(id: string, type: string, data: unknown): Promise<void>;
   end(): Promise<void>;
   readonly aborted: boolean;
@@ -18,16 +18,16 @@ export interface Asked {
 
 export interface ScriptedNode {
   readonly fetch: typeof globalThis.fetch;
-  /** The streams that were asked for, in order. */
+  /** The requested streams, in order. */
   readonly streams: readonly Asked[];
-  /** What is answered to the next requests for a stream instead of one. */
+  /** The next requests for a stream get these responses instead of a stream. */
   readonly refusals: Response[];
-  /** Answers to other requests by path; 404 unless given. Counted in `asked`. */
+  /** Answers to other requests by path; 404 unless given. Each request is noted in `asked`. */
   readonly answers: Map<string, () => unknown>;
   readonly asked: string[];
 }
 
-/** Until what can happen without time has happened. */
+/** Resolves when everything that needs no time has happened. */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 10; turns += 1) await turn();
 }

@@ -1,4 +1,4 @@
-// What each event changes in what is known of a node: rows, and seeded stories against the tests' own model of the state.
+// Tests how each event changes the client's state: rows, and seeded random series against the tests' own model of the state.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,7 +11,7 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 const ROUNDS = 200;
 const STEPS = 80;
 
-/** Types are the client's own affair here: records have only what the row speaks of. */
+/** The records have only the fields that a row needs, so they do not fit the client's types. */
 function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
   const store = new Store(0);
   for (const [type, data] of events) store.apply({ type, data } as NodeEvent);
@@ -197,14 +197,14 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
       ['server.info', 'love'],
     ]);
   };
-  /** Players are only changed and removed while they are there. */
+  /** A player can be changed or removed only while it exists. */
   const playerChange = (random: SeededRandom, known: ReadonlyMap<string, unknown>): Told => {
     const bus_name = `p${random.below(3)}`;
     if (known.has(bus_name) && random.chance(0.4)) return ['player.removed', { bus_name }];
     const told = { data: { bus_name, identity: `i${random.below(3)}` }, emitted_at: 0 };
     return [known.has(bus_name) ? 'player.updated' : 'player.added', told];
   };
-  /** As the daemon begins a stream that cannot be resumed: removals, then of each backend a mark and its records. */
+  /** The daemon begins a stream that cannot be resumed in this way: removals, then for each backend a mark and its records. */
   const snapshot = (random: SeededRandom): readonly Told[] => [
     ['server.info', 'connected'],
     ['audio.removed', [record(random.below(6))]],
