@@ -1,5 +1,5 @@
-// An EventSource for tests over a real connection, by the standard's rules, that can also do what no browser does: stop
-// reading, and break off. Reconnecting is the test's decision. It knows nothing of the daemon's code.
+// An EventSource for tests over a real connection. It follows the standard, and can also stop reading and break off, which no browser
+// does. The test decides when it reconnects. It shares no code with the daemon.
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -10,11 +10,11 @@ import { StateModel } from './state-model.js';
 const UNTIL_MS_MAX = 15_000;
 
 export class EventConsumer {
-  /** Of all connections, in order. */
+  /** The events of all connections, in order. */
   readonly events: DispatchedEvent[] = [];
-  /** What the events tell. */
+  /** The state that results from the events. */
   readonly model = new StateModel();
-  /** The same, as clients see it that know records by name. */
+  /** The same state for clients that identify records by name. */
   readonly names = new NamesHeld();
   readonly #url: string;
   #response: IncomingMessage;
@@ -28,7 +28,7 @@ export class EventConsumer {
     this.#parser = this.#listen(response, '');
   }
 
-  /** Resolves when the status and the headers are there. */
+  /** Resolves when status and headers have arrived. */
   static async open(url: string): Promise<EventConsumer> {
     return new EventConsumer(url, await request(url, ''));
   }
@@ -45,7 +45,7 @@ export class EventConsumer {
     return this.#parser.lastEventId;
   }
 
-  /** The current connection is over, in order or not. */
+  /** The current connection has ended, in order or not. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -55,7 +55,7 @@ export class EventConsumer {
     return this.events.filter((event) => event.type === type).map((event): unknown => JSON.parse(event.data));
   }
 
-  /** Resolves as soon as `condition` holds; it is looked at after every chunk. Rejects, saying what was seen, after 15 s unless given. */
+  /** Resolves as soon as `condition` holds; checks it after every chunk. Rejects with the events so far, after 15 s unless given. */
   until(
     condition: (consumer: EventConsumer) => boolean,
     what = 'the condition',
@@ -88,7 +88,7 @@ export class EventConsumer {
     });
   }
 
-  /** Stops reading: the kernel's buffers fill, then the daemon is refused. */
+  /** Stops reading: the kernel's buffers fill, then the daemon's writes are refused. */
   pause(): void {
     this.#response.pause();
   }
@@ -97,7 +97,7 @@ export class EventConsumer {
     this.#response.resume();
   }
 
-  /** Breaks off and comes back as a browser does: the same URL, and the last id if there is one. */
+  /** Breaks off and reconnects as a browser does: the same URL, and the last id if there is one. */
   async reconnect(): Promise<void> {
     const lastEventId = this.#parser.lastEventId;
     this.close();

@@ -1,11 +1,11 @@
-// What a consumer holds that knows clients and outputs by their names, as the clients that exist already do (docs/http-api.md, "Names of
-// clients"): an update puts a name, a removal takes it away, whatever the ids are.
+// The state of a consumer that identifies clients and outputs by name, as existing clients do (docs/http-api.md, "Names of
+// clients"): an update sets a name, a removal deletes it, and the ids do not matter.
 
 import type { StreamedEvent } from './state-model.js';
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** The events of named records: what each does with them. */
+/** The events with named records: the collection that each changes, and whether it removes. */
 const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', removal: boolean]>> = {
   'audio.updated': ['clients', false],
   'audio.removed': ['clients', true],
@@ -17,7 +17,7 @@ export class NamesHeld {
   readonly #heedsMarks: boolean;
   readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
-  /** Clients from before there were marks of snapshots do not heed them. */
+  /** Older clients, from before snapshots had marks, ignore the marks. */
   constructor(heedsMarks = true) {
     this.#heedsMarks = heedsMarks;
   }
@@ -42,7 +42,7 @@ export class NamesHeld {
     this.#collections.outputs.clear();
   }
 
-  /** Plain and in a fixed order, to be compared with the truth. */
+  /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
     const { clients, outputs } = this.#collections;
     return {

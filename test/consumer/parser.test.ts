@@ -1,4 +1,4 @@
-// The consumer of the tests must itself be right.
+// The tests' own consumer must be correct itself.
 
 import { parsedByConsumer } from './parser.js';
 import { keepsTheStandard } from './standard-streams.js';

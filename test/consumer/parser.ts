@@ -1,5 +1,5 @@
-// The event stream interpretation of the HTML standard (9.2.6), to the letter: bytes in, what a browser dispatches out.
-// It does no I/O, and shares nothing with the code that writes streams.
+// The event stream interpretation of the HTML standard (9.2.6), to the letter: it takes bytes and gives the events that a browser
+// dispatches. It does no I/O, and shares no code with the writer of streams.
 
 export interface DispatchedEvent {
   readonly type: string;
@@ -7,9 +7,9 @@ export interface DispatchedEvent {
   readonly lastEventId: string;
 }
 
-/** One per connection, because a connection's end discards what is incomplete; ids and times outlive it elsewhere. */
+/** One parser per connection: the end of a connection discards an incomplete event; ids and retry times are kept elsewhere. */
 export class EventStreamParser {
-  /** Strips one leading byte order mark and replaces ill-formed bytes, as "UTF-8 decode" says. */
+  /** Strips one leading byte order mark and replaces ill-formed bytes, as "UTF-8 decode" of the standard requires. */
   readonly #decoder = new TextDecoder('utf-8');
   readonly #onEvent: (event: DispatchedEvent) => void;
   #line = '';
@@ -20,14 +20,14 @@ export class EventStreamParser {
   #lastEventId: string;
   #retryMs: number | undefined;
 
-  /** `lastEventId` is what the connection was opened with: the buffer starts with it, and events without id repeat it. */
+  /** `lastEventId` is the id with which the connection was opened: the buffer starts with it, and events without an id repeat it. */
   constructor(onEvent: (event: DispatchedEvent) => void, lastEventId = '') {
     this.#onEvent = onEvent;
     this.#idBuffer = lastEventId;
     this.#lastEventId = lastEventId;
   }
 
-  /** What a reconnection would send. */
+  /** The id that a reconnection would send. */
   get lastEventId(): string {
     return this.#lastEventId;
   }
@@ -36,11 +36,11 @@ export class EventStreamParser {
     return this.#retryMs;
   }
 
-  /** A block without its blank line at the stream's end is never dispatched, so there is no counterpart for the end. */
+  /** A block without its blank line at the stream's end is never dispatched, so no method marks the end. */
   feed(bytes: Uint8Array): void {
     const decoded = this.#decoder.decode(bytes, { stream: true });
     if (decoded === '') return;
-    // The second half of a CRLF whose first half has already ended its line.
+    // Skips the second half of a CRLF whose first half has already ended its line.
     const text = this.#endedWithCr && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
     this.#endedWithCr = decoded.endsWith('\r');
     const lines = (this.#line + text).split(/\r\n?|\n/);
@@ -85,7 +85,7 @@ export class EventStreamParser {
   }
 }
 
-/** What a parser has made of a stream that came in pieces, and what it would come back with. */
+/** The result for a stream that came in pieces, and the id that a reconnection would send. */
 interface Parsed {
   readonly events: readonly DispatchedEvent[];
   readonly retryMs: number | undefined;

@@ -1,13 +1,13 @@
-// Rows from the HTML standard (9.2.5 and 9.2.6), for whatever claims to read event streams: each whole, byte by byte and in halves.
+// Rows from the HTML standard (9.2.5 and 9.2.6) for every parser of event streams: each stream whole, byte by byte and in halves.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Parse } from './parser.js';
 
-/** An event of the type that it has unless it says another one. */
+/** An event of the default type. */
 const message = (data: string, id = ''): readonly string[] => ['message', data, id];
 
-/** Streams, and what a browser makes of each: type, data and id. */
+/** Streams, and the events that a browser makes of each: type, data and id. */
 const ROWS: readonly (readonly [
   string,
   stream: string | Uint8Array,
@@ -51,7 +51,7 @@ const ROWS: readonly (readonly [
   ['ill-formed bytes are replaced', Buffer.from('646174613aff0a0a', 'hex'), [message('\ufffd')]],
 ];
 
-/** Streams, and the time that a browser waits then before it comes back. */
+/** Streams, and the time that a browser waits afterwards before it reconnects. */
 const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 2500\n', 2500],
   ['retry:2500\n', 2500],
@@ -63,7 +63,7 @@ const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 1\nretry: x\n', 1],
 ];
 
-/** Declares the tests of a parser, one that has been connected with an id. */
+/** Declares the tests of a parser that has been connected with an id. */
 export function keepsTheStandard(parse: Parse): void {
   for (const [name, stream, events] of ROWS) {
     test(name, () => {

@@ -1,4 +1,4 @@
-// Rebuilds the node's state from events alone, by the documented rules: what a client may do, and all that it may do.
+// Rebuilds the node's state from events alone by the documented rules, and uses nothing that a client may not use.
 
 import assert from 'node:assert/strict';
 
@@ -18,16 +18,16 @@ export class StateModel {
   readonly services: Collection = new Map();
   readonly players: Collection = new Map();
   readonly backends = new Map<string, string>();
-  /** The status without `run`, `can_*`. */
+  /** The status without `run` and `can_*`. */
   upgradeStatus: Json | undefined;
   upgradeRun: Json | undefined;
-  /** Where there is a check unit. */
+  /** Set only where there is a check unit. */
   upgradeCheck: Json | undefined;
   /** `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
-  /** Peaks by output: what was told last. No part of the state, as no snapshot tells it. */
+  /** The last peaks by output. They are not part of the state, because no snapshot contains them. */
   levels: ReadonlyMap<number, readonly number[]> = new Map();
-  /** How often a backend's part of a snapshot has begun. */
+  /** The number of times that a backend's part of a snapshot has begun. */
   snapshots = 0;
 
   readonly #rules: Readonly<Record<string, (data: unknown) => void>> = {
@@ -57,7 +57,7 @@ export class StateModel {
     rule(JSON.parse(data));
   }
 
-  /** Plain and in a fixed order, to be compared with the truth. */
+  /** Plain data in a fixed order, for comparison with the true state. */
   state(): Json {
     return {
       outputs: sorted(this.outputs),
@@ -85,7 +85,7 @@ export class StateModel {
     else this.upgradeStatus = info;
   }
 
-  /** One that is new is told as new, however slowly it is read. */
+  /** A new player must arrive as `player.added`, even for a slow reader. */
   #player({ data, emitted_at: at }: Json, isKnown: boolean): void {
     const record = object(data);
     const name = String(record['bus_name']);
