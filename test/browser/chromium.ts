@@ -1,4 +1,4 @@
-// A real Chromium for tests, with a profile of its own, that asks the network for nothing by itself.
+// A real Chromium for tests, with its own profile, that makes no network requests by itself.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** Root needs --no-sandbox; the rest keeps the browser from asking the network for anything. */
+/** Root needs --no-sandbox; the other arguments keep the browser from making requests of its own. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -19,7 +19,7 @@ const ARGUMENTS = [
 
 export interface OpenBrowser {
   readonly context: BrowserContext;
-  /** Ends it and removes its profile. */
+  /** Ends the browser and removes its profile. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function openChromium(options: BrowserContextOptions = {}): Promise
   });
   const close = async (): Promise<void> => {
     await context.close();
-    // Its helpers end behind it, and may write there until then.
+    // Chromium's helper processes end later, and may write to the profile until then.
     rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
   };
   return { context, close };

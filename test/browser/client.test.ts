@@ -1,4 +1,4 @@
-// The built client in a real browser: the example of a page, from another origin, through cuts, a restart and a time without network.
+// Tests the built client in a real browser: the example page, from another origin, through cuts, a restart and a time without network.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
 import { type Site, serveSite } from './site.js';
 
-/** Comes back within 5 s; on a busy machine it may take a second attempt. */
+/** The client reconnects within 5 s; on a busy machine it may need a second attempt. */
 const RETURN_MS_MAX = 30_000;
 
-/** The page for a node at that port, and the client beside it. */
+/** Serves the page for a node at that port, and the client beside it. */
 const serve = (nodePort: () => number): Promise<Site> =>
   serveSite((path) =>
     path === '/client.js'
@@ -24,7 +24,7 @@ const serve = (nodePort: () => number): Promise<Site> =>
       : exampleFile('volumes.html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`),
   );
 
-/** What the page shows: its status, and the sliders as `title volume`. */
+/** The page's visible state: its status, and the sliders as `title volume`. */
 function shown(page: Page): Promise<readonly string[]> {
   return page.evaluate(`[
     document.querySelector('#status').textContent,
@@ -32,7 +32,7 @@ function shown(page: Page): Promise<readonly string[]> {
   ]`);
 }
 
-/** Notes each status that the page shows from now on, however short a time. */
+/** Counts how often the page shows `lost` from now on, even for a very short time. */
 async function noteLosses(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`{
     const status = document.querySelector('#status');

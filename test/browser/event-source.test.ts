@@ -1,4 +1,4 @@
-// A real browser's EventSource on the stream: connects across origins, is cut off and resumes, and outlives the daemon's restart.
+// Tests a real browser's EventSource on the stream: it connects across origins, resumes after a cut, and outlives the daemon's restart.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
 import { serveSite } from './site.js';
 
-/** What a small dashboard does: keeps every output by id, and what it was told, in order. */
+/** A small dashboard: it keeps every output by id, and all received records in order. */
 const PAGE = `<!doctype html><title>dashboard</title><script>
   window.outputs = {}; window.told = []; window.opened = 0;
   window.watch = (url) => {

@@ -1,4 +1,4 @@
-// A finger on a page of Chromium, by the touch events of its own protocol: it scrolls, taps and drags as on a phone.
+// A finger on a page of Chromium, by touch events of the DevTools protocol: it scrolls, taps and drags as on a phone.
 
 import type { Locator, Page } from 'playwright-core';
 
@@ -8,10 +8,10 @@ export const PHONE = { locale: 'en-GB', viewport: { width: 360, height: 740 }, h
 
 export interface Finger {
   down(at: Spot): Promise<void>;
-  /** In so many steps. */
+  /** Moves in this number of steps. */
   move(to: Spot, steps?: number): Promise<void>;
   up(): Promise<void>;
-  /** As when a call comes in. */
+  /** The system takes the touch away, for example for an incoming call. */
   cancel(): Promise<void>;
   tap(at: Spot): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function fingerOn(page: Page): Promise<Finger> {
   };
 }
 
-/** Where on the screen a slider is at `part` of its way; its thumb has a width. */
+/** The place on the screen at `part` of the slider's way; the thumb of the slider has a width. */
 export async function spotOn(slider: Locator, part: number): Promise<Spot> {
   await slider.scrollIntoViewIfNeeded();
   const box = await slider.boundingBox();

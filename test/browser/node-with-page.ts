@@ -1,5 +1,5 @@
-// A real gateway that serves the built page, in whatever state a test puts its backends: those are scripted, since no real node can
-// be made to be in all of these states. page-audio.test.ts has real ones.
+// A real gateway that serves the built page. The test sets the state of its backends: they are scripted, because no real node can be
+// brought into all of these states. page-audio.test.ts uses real ones.
 
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +12,10 @@ import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 import { put, ScriptedBackends } from '../gateway/scripted-backends.js';
 
-/** Where the build puts the page's files. */
+/** The folder to which the build writes the page's files. */
 export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
 
-/** How long the streams of a page that is still open are waited for. */
+/** Streams of a page that is still open may take this long to end. */
 const CLOSE_MS = 500;
 
 export function output(id: number, more: object = {}): Change {
@@ -104,7 +104,7 @@ const PORTS = {
   ],
 };
 
-/** A node as in a living room: everything is there. */
+/** An ordinary node, as in a living room: it has everything. */
 export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   audio: [
     put('audio.kind', '', 'pipewire'),
@@ -139,7 +139,7 @@ export class NodeWithPage {
   readonly gateway: Gateway;
   readonly port: number;
 
-  /** `page` in the place of the built one. */
+  /** `page` replaces the built page. */
   constructor(api: Partial<RouteSettings['api']> = {}, page: PageFiles = readPageFiles(PAGE_FOLDER)) {
     const settings: RouteSettings = {
       ...SETTINGS,
@@ -164,7 +164,7 @@ export class NodeWithPage {
     return `http://127.0.0.1:${this.port}/ui`;
   }
 
-  /** Brings every backend up, with `state` in the place of what is ordinary. */
+  /** Brings every backend up; `state` replaces the ordinary state of a backend. */
   up(state: Partial<Record<Backend, readonly Change[]>> = {}): this {
     for (const backend of BACKENDS) {
       this.gateway.listener.changes(backend, state[backend] ?? ORDINARY[backend] ?? []);

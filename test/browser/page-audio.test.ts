@@ -1,5 +1,5 @@
-// The page in a real Chromium, on the built daemon and real sound servers: what is clicked, typed and dragged is read by pactl, what
-// happens behind its back is seen, two browsers agree, and what goes away comes back without a reload.
+// Tests the page in a real Chromium on the built daemon and real sound servers: pactl shows the effect of clicks, typing and drags, the
+// page shows changes of others, two browsers agree, and everything that goes away comes back without a reload.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { startProxy } from './severable-proxy.js';
 
-/** What a browser does when another tab is in front. */
+/** The page sees the same when another tab is in front. */
 const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'))`;
 const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`;
@@ -51,7 +51,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       until(`${name}: ${what}`, async () => is(await sink(name)));
     const inputHas = (what: string, id: number, is: (input: Listed) => boolean): Promise<unknown> =>
       until(what, async () => (await sound.sinkInputs()).some((input) => input.index === id && is(input)));
-    /** Where on the screen a slider is at `part`; its thumb has a width. */
+    /** The place on the screen at `part` of the slider's way; the thumb of the slider has a width. */
     const spot = async (slider: Locator, part: number): Promise<readonly [x: number, y: number]> => {
       const box = await slider.boundingBox();
       assert.ok(box);
@@ -76,7 +76,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       for (const part of [0.9, 0.7, 0.5, 0.4, 0.3])
         await page.mouse.move(...(await spot(slider, part)), { steps: 5 });
       await page.mouse.up();
-      // What the mouse's last step has set is drawn in the next frame.
+      // Chromium draws the result of the mouse's last step in the next frame.
       const shown = await until('the slider is where the mouse is', async () => {
         const value = Number(await slider.inputValue());
         return Math.abs(value - 30) <= 1 ? value : undefined;
@@ -121,7 +121,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await inputHas('muted', playing.id, ({ mute }) => mute);
       const sinkOf = async (): Promise<unknown> =>
         (await daemon.read<{ output: string }[]>('/audio/clients'))[0]?.output;
-      // PipeWire 0.3.65 accepts a move and now and then forgets it.
+      // PipeWire 0.3.65 accepts a move but sometimes does not carry it out.
       const plays = (where: string, move: () => Promise<unknown>): Promise<unknown> =>
         until(`it plays in the ${where}`, async () => {
           await move();

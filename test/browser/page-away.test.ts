@@ -1,5 +1,5 @@
-// A node that goes away: what the page says of it when that was asked for and when it was not, what can be done meanwhile, where the
-// focus is, and that it comes back.
+// Tests the page while its node is away: its text when the end was requested and when it was not, the controls that still work, the
+// focus, and the return.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-/** What happens before the connection ends, and what the page says of it. */
+/** An event before the connection ends, and the text of the page afterwards. */
 const ROWS: readonly (readonly [
   what: string,
   happen: (node: NodeWithPage) => void,
@@ -95,7 +95,7 @@ describe('while its node is away the page', { skip: lacks({ programs: ['chromium
     const { port } = proxy;
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    // What it asks by itself never comes through.
+    // The page's own attempts all fail, so that only the button can succeed.
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
@@ -162,7 +162,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
     await until('it asks', () => asked > 0);
-    // So long without a byte is a loss: it comes back by itself.
+    // A stream without a byte for this long counts as lost: the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     const before = asked;

@@ -1,4 +1,4 @@
-// The page in another page's frame: those of api.cors.origins may have it there, and it works; nobody else may.
+// Tests the page in a frame of another page: only the origins of api.cors.origins may frame it, and there it works.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 import { type Site, serveSite } from './site.js';
 
-/** A page of some dashboard, which frames what its query names. */
+/** A dashboard that frames the URL in its query. */
 const dashboard = (): Promise<Site> =>
   serveSite((path) => `<!doctype html><title>dashboard</title><iframe src="${path.split('?')[1]}"></iframe>`);
 
@@ -35,7 +35,7 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
     await frame.getByText('Connected', { exact: true }).waitFor();
     const isAsked = (): boolean => node.backends.asked.some(({ command }) => command.do === 'mute');
     await until('the node is asked', async () => {
-      // The first click may come before Chromium leads it into the frame (seen on a machine that was very busy).
+      // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
       await frame.getByRole('button', { name: 'Mute Living room' }).click();
       return until('the click is heard', isAsked, 3000);
     });

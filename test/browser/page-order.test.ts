@@ -1,4 +1,4 @@
-// What is pressed stays where it is, and Stop is no trap: on a phone, where the next tap hits what stands under the thumb.
+// Pressed controls must keep their place, and Stop must not surprise: on a phone the next tap hits whatever is under the thumb.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -34,7 +34,7 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await open();
     const before = await names('.output .strong');
     const button = page.getByRole('button', { name: 'Make default: Kitchen' });
-    // Not below the foot of the page.
+    // The button must not be below the lower edge of the window.
     await button.evaluate((element) => element.scrollIntoView({ block: 'center' }));
     const height = async (): Promise<number | undefined> => (await button.boundingBox())?.y;
     const place = await height();
@@ -103,7 +103,7 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const title = `ראשון ${'מילה ארוכה '.repeat(20)}`;
     node.up({ audio: [output(0, { description: title })], players: [] });
     await open();
-    // Where its first letter stands, and the edges of its line.
+    // Measures the place of the title's first letter, and the edges of its line.
     const [left, right, letter] = (await page.evaluate(`(() => {
       const line = document.querySelector('.output .strong');
       const range = document.createRange();

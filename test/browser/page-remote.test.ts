@@ -1,4 +1,4 @@
-// The remote in the pocket, on the wall and in another page: one volume at hand, what plays as large as it can be, and parts of the page.
+// Tests the page as a remote control in the pocket, on the wall and in another page: one volume at hand, the player in large, and parts.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
 import { phoneForEach } from './phone.js';
 
-/** The player's sound is heard in the kitchen, and the default is elsewhere. */
+/** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
   output(0),
   output(1, { description: 'Kitchen', volume: 0.3 }),

@@ -1,5 +1,5 @@
-// What the page asks of its node for what is clicked and typed on it, where no real part can be had in a test: ports, players, units,
-// power, upgrades. What the node then does is tested with its backends.
+// Tests the page's requests for clicks and typing, for everything of which a test cannot have a real part: ports, players, units, power,
+// upgrades. The tests of the backends show how the node carries them out.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -13,7 +13,7 @@ import { NodeWithPage, ORDINARY, player, service, stream, upgrade } from './node
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
 
-/** What is done, by the role and name of what it is done to, and the command that comes of it. */
+/** An action by the role and name of its control, and the command that follows. */
 const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command: object])[] = [
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['button', 'Restart Music Player Daemon', { do: 'restart', ...MPD }],
@@ -52,7 +52,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await node.close();
   });
 
-  /** The first command, but for the question what the power may. */
+  /** The first command, apart from the request for the power status. */
   const asked = (): Promise<object> =>
     until('a command', () =>
       node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
@@ -172,7 +172,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const shows = (count: number) => until(`${count} streams`, async () => (await shown()) === count);
     const more = (count: number): Locator => page.getByRole('button', { name: `${count} more streams` });
     const bottom = (): Promise<number> => page.evaluate("document.querySelector('#streams').offsetHeight");
-    // With the two that are there already.
+    // Together with the two existing streams that makes nine.
     node.change('audio', ...streams(100, 106));
     await shows(9);
     assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');

@@ -1,5 +1,5 @@
-// Every state that the page can be in, narrow and wide, in light and in dark: nothing that axe-core finds, nothing cut off at the side,
-// nothing too small for a thumb. With TONEARM_PICTURES=FOLDER each is also kept as a picture, for the eye of a person.
+// Every state of the page, narrow and wide, in light and dark, must have no finding of axe-core, no text cut off at the side and no
+// target too small for a thumb. TONEARM_PICTURES=FOLDER also saves a picture of each state for a person to look at.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -16,15 +16,15 @@ const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? [320, 1440] : [360, 768, 1440];
 const SCHEMES = ['light', 'dark'] as const;
 const PICTURE_HEIGHT_MAX = 2600;
-/** Pixels, of a target; WCAG 2.2 wants 24, fingers want 44. */
+/** The least size of a target, in pixels; WCAG 2.2 requires 24, a finger needs 44. */
 const TOUCH_MIN = 44;
 
 interface State {
   readonly node?: Partial<Record<Backend, readonly Change[]>>;
   readonly language?: string;
-  /** What happens to the node before anybody looks. */
+  /** Changes the node before the page is loaded. */
   readonly prepare?: (node: NodeWithPage) => void;
-  /** What is done on the page, once it is live. */
+  /** Acts on the page once it is live. */
   readonly act?: (page: Page, node: NodeWithPage) => Promise<unknown>;
 }
 
@@ -197,7 +197,7 @@ export const STATES: Readonly<Record<string, State>> = {
 };
 
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** The only rule whose outcome a second scheme of colours can change. */
+/** The only rule whose result can differ in the second colour scheme. */
 const AXE_COLOURS = ['color-contrast'];
 
 async function findings(page: Page, runOnly: readonly string[]): Promise<readonly string[]> {
@@ -209,7 +209,7 @@ async function findings(page: Page, runOnly: readonly string[]): Promise<readonl
   );
 }
 
-/** What sticks out at the side, what has more text than room, and what a thumb would miss. */
+/** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
 function misfits(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const seen = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
@@ -255,7 +255,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
               const path = join(PICTURES, `${name}-${width}-${colorScheme}.png`);
               const height = Math.min(await page.evaluate('document.body.scrollHeight'), PICTURE_HEIGHT_MAX);
               const whole = { fullPage: true, clip: { x: 0, y: 0, width, height } };
-              // What stands in front is where the page has been scrolled to.
+              // An element in front of the page stands at the scrolled position, which a picture of the whole page would miss.
               const isScrolled = (await page.evaluate('scrollY')) !== 0;
               await page.screenshot({ path, ...(isScrolled ? {} : whole) });
             }

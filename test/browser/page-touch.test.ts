@@ -1,4 +1,4 @@
-// What a thumb does on a phone: by Chromium's own touch events, 360 pixels wide. What it comes to is read from what the node is asked.
+// Tests the page under a thumb: touch events of Chromium, 360 pixels wide. The node's received commands show the effect.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
@@ -29,7 +29,7 @@ describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
   const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });
   const volume = (): Locator => slider('Volume of Living room').first();
   const scrolled = (): Promise<number> => page.evaluate('scrollY');
-  /** The volumes and positions that the node was asked for, in order. */
+  /** The volumes and positions that the page has requested from the node, in order. */
   const asked = (): number[] =>
     node.backends.asked.flatMap(({ command }) => {
       if (command.do === 'volume' && 'volume' in command) return [command.volume ?? Number.NaN];

@@ -1,4 +1,4 @@
-// Units on the page: what can be done while one starts, stops and restarts, and what is said of one that could not.
+// Tests units on the page: the controls while one starts, stops and restarts, and the text about a unit that failed to.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

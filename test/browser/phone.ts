@@ -1,4 +1,4 @@
-// A phone's browser for the tests of a suite, and for each of them a new page and a new node, whose backends the test brings up.
+// A phone's browser for the tests of a suite; each test gets a new page and a new node, and brings up its backends itself.
 
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -11,7 +11,7 @@ export interface PhonePage {
   readonly page: Page;
 }
 
-/** Call it where the suite begins; `use` is given what the next test has. */
+/** Call this at the beginning of the suite; `use` receives the page and the node before each test. */
 export function phoneForEach(use: (opened: PhonePage) => void): void {
   let browser: Awaited<ReturnType<typeof openChromium>>;
   let opened: PhonePage | undefined;

@@ -1,4 +1,4 @@
-// A person who opens the node by a name that it does not know: a browser shows where to go, and what it leads to works.
+// A person opens the node by a name that it does not know: the browser must show a sentence whose link leads to the page.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ test('a browser by a foreign name is shown one sentence, whose link leads to the
     await node.close();
   });
   const page = await browser.context.newPage();
-  // To Chromium every name below localhost is this machine.
+  // Chromium resolves every name below localhost to this machine.
   const answer = await page.goto(`http://music.localhost:${node.port}/ui`);
   assert.equal(answer?.status(), 403);
   await page.getByText('This node is not called music.localhost: open', { exact: false }).waitFor();

@@ -1,20 +1,20 @@
-// A proxy on loopback, or at a path, whose connections a test can cut, as a network does to a phone that sleeps.
+// A proxy on loopback, or at a path, whose connections a test can cut, as a network cuts those of a sleeping phone.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
 export interface SeverableProxy {
-  /** Where it listens on loopback, if it does. */
+  /** The port on loopback; NaN where the proxy listens at a path. */
   readonly port: number;
-  /** Cuts every connection; new ones are let through. */
+  /** Cuts every connection; new ones are accepted. */
   sever(): void;
   close(): Promise<void>;
 }
 
 /**
- * `target` is a port of this machine, or the path of a unix socket; so is where it listens, any port unless given. What the target says
- * goes through `change`, if there is one.
+ * `target` is a port of this machine or the path of a unix socket; so is `at`, the place to listen, any port unless given. Bytes from
+ * the target pass through `change`, if there is one.
  */
 export async function startProxy(
   target: number | string,
@@ -29,7 +29,7 @@ export async function startProxy(
       [far, near],
     ] as const) {
       sockets.add(from);
-      // Either side's end or failure is the other's end: that is all a cut cable says.
+      // The end or failure of one side ends the other one too, because a cut cable shows no difference between them.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);

@@ -1,4 +1,4 @@
-// A web site on loopback that is none of the node's: another origin for pages that talk to it.
+// A web site on loopback that does not belong to the node: another origin for pages that make requests to it.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -9,7 +9,7 @@ export interface Site {
   close(): void;
 }
 
-/** `answer` gives what is at a path, which is a script if it ends with .js and else a document. */
+/** `answer` returns the content for a path: a script if the path ends with .js, otherwise a document. */
 export async function serveSite(answer: (path: string) => string): Promise<Site> {
   const server = createServer(({ url = '/' }, response) => {
     response.setHeader('Content-Type', url.endsWith('.js') ? 'text/javascript' : 'text/html');
