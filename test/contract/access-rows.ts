@@ -1,5 +1,5 @@
-// Who may have what, as tables (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): each route by an example, strangers
-// by what they send, and what of the node's addresses each `bind` opens. Data only; access.test.ts goes through all of it.
+// Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example of each route, strangers by
+// their requests, and the addresses of the node that each `bind` opens. Data only; access.test.ts tries all of it.
 
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
@@ -13,7 +13,7 @@ const { api, audio, systemd, power, players, upgrade } = EVERYTHING;
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
-/** What of the configuration a route needs, by how it is taken away. */
+/** The part of the configuration that a route needs, removed. */
 const WITHOUT = {
   page: { ...EVERYTHING, api: { ...api, ui: { enabled: false } } },
   stream: { ...EVERYTHING, api: { ...api, sse: { enabled: false, maxClients: 1 } } },
@@ -143,7 +143,7 @@ export const OWN_PAGE = stranger("the node's own page", (own) => ({
   ...{ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' },
 }));
 
-/** What the machine has, in the network that access.test.ts makes. */
+/** The addresses of the machine in the network that access.test.ts makes. */
 export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;
 export type Address = (typeof ADDRESSES)[number];
 

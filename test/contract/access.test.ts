@@ -1,5 +1,5 @@
-// Each route, from each address that each `bind` opens, to each stranger: what access-rows.ts says, tried on real sockets in a network
-// of its own. A route without a row fails. That a request is refused before it has an effect is seen by what backends were asked.
+// Tries access-rows.ts on real sockets in a network of its own: each route, from each address that each `bind` opens, to each stranger.
+// A route without a row fails. The commands that reach the backends show that a request is refused before it has an effect.
 
 import assert from 'node:assert/strict';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
@@ -49,7 +49,7 @@ class Door {
 
   /** The head of the answer; what follows, a stream too, is not waited for. */
   ask(method: string, { url: path, ...access }: RouteAccess, headers: Headers = {}): Promise<Reply> {
-    // Node would send a body with OPTIONS without saying how long it is.
+    // Node would send a body with OPTIONS without declaring its length.
     const body = method === 'POST' ? access.body : undefined;
     const typed = body === undefined ? {} : { 'Content-Type': 'application/json' };
     const to = { host: this.#address, port: this.#port, agent: this.#agent };
@@ -64,7 +64,7 @@ class Door {
     });
   }
 
-  /** Of a request that is not HTTP as it should be: all that comes back until the other end closes. */
+  /** Sends text that is not valid HTTP; resolves with all bytes that come back until the other end closes. */
   answerTo(text: string): Promise<string> {
     return new RawConnection(this.#port, this.#address).write(text).end().closed();
   }
@@ -82,7 +82,7 @@ const isOpen = (address: Address, port: number): Promise<boolean> =>
     socket.on('connect', () => socket.destroy());
   });
 
-/** Its backends answer whatever a route may want to hear. */
+/** A gateway whose backends can answer every route. */
 function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderTest {
   const under = GatewayUnderTest.up(settings, bind);
   const bytes = Uint8Array.of(1);
@@ -112,7 +112,7 @@ test('every route has a row, and every row a route', () => {
   assert.deepEqual(Object.keys(ACCESS).sort(), rows.map(({ name }) => name).sort());
 });
 
-/** What no answer to a stranger may say: that a page may read it. */
+/** No answer to a stranger may allow a page to read it. */
 function isUnreadable({ headers }: Reply, what: string): void {
   const allowing = Object.keys(headers).filter((name) => name.startsWith('access-control-'));
   assert.deepEqual(allowing, [], what);

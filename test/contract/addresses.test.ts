@@ -1,4 +1,4 @@
-// Interfaces and addresses that come and go under the built daemon (docs/configuration.md, "Addresses"), for real, in a network of its own.
+// Real interfaces and addresses appear and vanish under the built daemon (docs/configuration.md, "Addresses"), in a network of its own.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { inOwnNetwork, ip } from '../tools/own-network.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
-/** What is promised, and what a busy machine may add. */
+/** The documented time, and a reserve for a busy machine. */
 const SOON_MS = 25_000;
 
 interface Doors {
@@ -28,7 +28,7 @@ class Scene {
     return new Scene(await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n` }, t));
   }
 
-  /** Waits until `/health` says so. */
+  /** Waits until `/health` shows these addresses. */
   async doors(listening: readonly string[], waiting: readonly string[]): Promise<void> {
     const wanted = JSON.stringify([[...listening].sort(), waiting]);
     let last = '';

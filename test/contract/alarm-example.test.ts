@@ -1,4 +1,4 @@
-// examples/alarm.sh does what it says, on the built daemon with a real sound server and a real player.
+// examples/alarm.sh must work as documented, on the built daemon with a real sound server and a real player.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

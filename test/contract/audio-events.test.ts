@@ -1,4 +1,4 @@
-// Every audio event of docs/events.md, "Events" on real sound servers, with its payload, and what makes it.
+// Every audio event of docs/events.md, "Events" on real sound servers: its cause and its payload.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -65,7 +65,7 @@ onEachSoundServer('audio events', (node) => {
     await node().streamTellsTheTruth();
     await stream.remove();
     await sees(seen, 'audio.removed', { id });
-    // The server may have had something to say of the stream until it went.
+    // The server may have sent another change of the stream just before its end.
     const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
       records(seen(), type).findLast((record) => record.id === id),
     );

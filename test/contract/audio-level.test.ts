@@ -1,5 +1,5 @@
-// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is the true one, and nothing is measured,
-// woken or left behind for nobody.
+// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is correct, and without a listener
+// nothing is measured, woken or left behind.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ import { SABOTEUR } from './daemon.js';
 const LISTENING = '?types=audio.level,backend.updated';
 const VISITS = 100;
 const VISITS_AT_ONCE = 10;
-/** Of a sine, through the servers' resamplers. */
+/** The accuracy for a sine that has passed the servers' resamplers. */
 const TOLERANCE = 0.02;
 
 const isNear = (value: number | undefined, wanted: number): boolean =>
@@ -30,7 +30,7 @@ async function shows(stream: EventConsumer, output: number, ...peak: readonly nu
   );
 }
 
-/** What the server captures. */
+/** The number of the server's captures. */
 const captures = async (sound: SoundServer): Promise<number> =>
   (await sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '').length;
 
@@ -163,7 +163,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     assert.equal(await captures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
-      // Some leave before they have been told anything.
+      // Some streams close before they have received anything.
       if (visits % 20 === 0) await Promise.all(streams.map((stream) => shows(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }

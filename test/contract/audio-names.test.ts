@@ -1,10 +1,10 @@
-// Names as strangers write them, and many streams at once, on real sound servers (docs/http-api.md, "Names of clients").
+// Strange names, and many streams at once, on real sound servers (docs/http-api.md, "Names of clients").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onEachSoundServer } from './audio-node.js';
 
-/** As in names.ts: what is kept of a name. */
+/** The kept length of a name, as in names.ts. */
 const NAME_UNITS = 1024;
 
 onEachSoundServer('names', (node) => {

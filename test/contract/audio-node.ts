@@ -1,5 +1,5 @@
-// A private sound server and a daemon on it that has only the audio backend, for a test or for a group of them; with one consumer of
-// the stream that has watched from the start; and whether what consumers have been told is true.
+// A private sound server and a daemon that has only the audio backend, for one test or a group of tests. A consumer watches the event
+// stream from the start, so that a test can compare the streamed state with the truth.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
@@ -169,7 +169,7 @@ export class AudioNode {
     );
   }
 
-  /** Waits until what the stream has told equals what the routes say. */
+  /** Waits until the state from the stream equals the answers of the routes. */
   streamTellsTheTruth(): Promise<void> {
     return allKnowTheTruth(this.daemon, [this.stream]);
   }

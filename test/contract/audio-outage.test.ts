@@ -1,4 +1,4 @@
-// The sound server dies, stands still, restarts, is not there at the start: the daemon stays up, says so, and comes back
+// The sound server dies, freezes, restarts, or is missing at the start: the daemon stays up, reports it, and comes back
 // by itself with the true state (docs/http-api.md, "Backends that are away").
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Every audio route of docs/http-api.md, "Audio routes" on real sound servers: the answer, what the server then says, and the records.
+// Every audio route of docs/http-api.md, "Audio routes" on real sound servers: the answer, the effect at the server, and the records.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The audio actor's thread ends or hangs in the shipped build: nobody else notices, and the actor is back with the true
+// The audio actor's thread ends or hangs in the shipped build: no other part is affected, and the actor comes back with the true
 // state (docs/http-api.md, "Backends that are away").
 
 import assert from 'node:assert/strict';
@@ -12,13 +12,13 @@ import { SABOTEUR } from './daemon.js';
 
 /** A ping each 30 s, 10 s for the answer (docs/development/parts.md, "The supervisor"), and room for a busy machine. */
 const HUNG_DEADLINE_MS = 90_000;
-/** As in text-cache.ts: what is shown of a text, in bytes. */
+/** The shown length of a text in bytes, as in text-cache.ts. */
 const SHOWN_BYTES = 1024;
 /** With two texts of 60 000 bytes each, their list has 16 MiB. */
 const HUGE_STREAMS = 136;
 /** On each output, and what each of their 110 properties has in bytes: a list of 18 MB. PipeWire makes few sooner. */
 const WIDE_STREAMS = { pulseaudio: [80, 1000], pipewire: [20, 4000] } as const;
-/** What the daemon may take more, in MB. */
+/** The daemon's memory may grow by this much, in MB. */
 const GROWTH_MAX_MB = 100;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });

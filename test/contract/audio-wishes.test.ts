@@ -1,5 +1,5 @@
-// What the configuration wants of outputs, on real sound servers: labels, outputs that pages leave out, and the limit of the volume that
-// no command passes.
+// The settings for outputs in the configuration, on real sound servers: labels, outputs that pages hide, and the volume limit that no
+// command exceeds.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

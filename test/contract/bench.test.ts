@@ -1,4 +1,4 @@
-// `tonearm bench` on real sound servers: it measures, and the user's audio is as it was, also when it is interrupted.
+// `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is interrupted.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ async function playing(t: TestContext, startServer: () => Promise<SoundServer>) 
 }
 
 async function isAsBefore(sound: SoundServer, before: unknown): Promise<void> {
-  // The server hears of a connection's end a moment after the process has gone.
+  // The server notices the end of a connection a moment after the end of the process.
   await until('the stream of the bench is gone', async () => (await benchStreams(sound)).length === 0);
   assert.deepEqual(await audio(sound), before);
 }
@@ -64,7 +64,7 @@ function start(t: TestContext, env: Environment, [command = '', ...args]: readon
   return { child, said: () => err, closed: once(child, 'close').then(() => out) };
 }
 
-/** What is stopped, and how: its own end, or that of the shell that has started it, which leaves it alone until it is done. */
+/** Stops by a signal to the bench itself, or to the shell that started it; the shell waits for the bench. */
 const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string[]])[] = [
   ['SIGINT', 'SIGINT', BENCH],
   ['SIGTERM', 'SIGTERM', BENCH],

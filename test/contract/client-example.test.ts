@@ -1,4 +1,4 @@
-// The example for Node does what it says, on the built daemon and a real sound server.
+// The example for Node must work as documented, on the built daemon and a real sound server.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The client on the built daemon and a real sound server: whatever happens to the three, each connection ends with the true state,
-// which is what the routes say, and what the tests' own consumer has been told.
+// The client on the built daemon and a real sound server: after any failure of the three, each connection must reach the true state,
+// which the routes and the tests' own consumer show.
 
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -30,12 +30,12 @@ const CHANCE = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
 const RETURN_MS_MAX = 40_000;
 
-/** The daemon's record of a player and the client's may be of different moments, as the stream tells of a jump by itself. */
+/** The records of daemon and client may be from different moments, because the stream sends a jump as an event of its own. */
 const POSITION_US_MAX = 1_000_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'dbus-daemon'] });
 
-/** What each connection asks for, and which slices it then keeps true. */
+/** The filter of each connection, and the slices that it then keeps up to date. */
 const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
   [{}, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
   [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
@@ -46,7 +46,7 @@ const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
   [{ exclude: ['backend.updated', 'audio.updated'] }, ['outputs']],
 ];
 
-/** One connection, and what its subscribers have heard. */
+/** One connection, and the state that its subscribers have received. */
 class Watched {
   readonly live: Live;
   readonly slices: readonly Slice[];
@@ -137,7 +137,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     for (const end of endOfBus) await end();
   });
 
-  /** As the routes have it, by slice. */
+  /** The state by slice, from the routes. */
   async function truth(): Promise<Readonly<Partial<Record<Slice, unknown>>>> {
     type Identified = readonly { readonly id: number }[];
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
@@ -168,14 +168,14 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     await allKnowTheTruth(daemon, [consumer]);
   }
 
-  /** As a detector does. */
+  /** Writes a result in the same way as a detector: beside the file, then renamed. */
   function newResult(): void {
     const latest = String(random.below(100));
     writeFileSync(`${resultFile}.new`, JSON.stringify({ current: '1', latest, upgrade_available: true }));
     renameSync(`${resultFile}.new`, resultFile);
   }
 
-  /** As an upgrade script does. Where the daemon is away, it is not heard. */
+  /** Sends a line in the same way as an upgrade script. While the daemon is away, the line is lost. */
   async function progress(line: object): Promise<void> {
     const socket = connectSocket(join(daemon.directory, 'tonearm/upgrade.sock'));
     await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// More connections than the built daemon may hold descriptors: it closes those that are silent longest, and serves the others.
+// More connections than the built daemon has descriptors: it closes those that are silent longest, and serves the others.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

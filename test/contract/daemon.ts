@@ -1,5 +1,5 @@
-// The built daemon as a test holds it: started on a free port with a configuration of its own, asked over HTTP, ended in
-// any way. It knows the daemon from outside only.
+// Runs the built daemon for a test: on a free port, with its own configuration, asked over HTTP, ended in any way. It uses nothing of the
+// daemon's code.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { until } from '../until.js';
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 /** A configuration: no backend is enabled. */
 export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
-/** Arguments of Node: threads can be made to hang and to end, as saboteur.ts says. */
+/** Arguments of Node that make threads hang or end on a signal, see saboteur.ts. */
 export const SABOTEUR = [`--import=${new URL('./saboteur.js', import.meta.url).href}`];
 
 export interface DaemonOptions {
@@ -96,7 +96,7 @@ export class Daemon {
     return readFileSync(join(this.directory, 'log'), 'utf8');
   }
 
-  /** What it holds now. */
+  /** The resident memory of the process, in MB. */
   get memoryMb(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);

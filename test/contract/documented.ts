@@ -1,4 +1,4 @@
-// What users are given to copy, as it stands there: the files of examples/, and blocks of docs/.
+// Reads the parts that users are meant to copy, unchanged: the files of examples/, and blocks of docs/.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

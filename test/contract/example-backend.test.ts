@@ -1,5 +1,5 @@
-// "Adding a backend" of ARCHITECTURE.md is enough: a backend that is added in those places, and in no other, has its route, its
-// event and its command, and stands in the OpenAPI document. So is "Adding a bridge": it hears of the backend's record, and has its command carried out.
+// The steps of "Adding a backend" in ARCHITECTURE.md must be enough for a route, an event, a command and a place in the OpenAPI document,
+// and those of "Adding a bridge" for a bridge that receives the backend's record and has its command carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -46,12 +46,12 @@ function addExample(folder: string): void {
   }
 }
 
-/** Runs Node in a folder; throws with what it said when it fails. */
+/** Runs Node in a folder; throws with its output when it fails. */
 function node(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** What a stream has sent so far, in the raw: the tests' own consumer refuses events that docs/events.md does not know. */
+/** The raw text of a stream so far, because the tests' own consumer refuses events that docs/events.md does not list. */
 async function listen(url: string): Promise<{ text(): string; close(): void }> {
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { agent: false }, resolve).on('error', reject).end();

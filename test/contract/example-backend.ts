@@ -1,6 +1,6 @@
-// A backend and a bridge that are added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
+// A backend and a bridge, added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
 
-/** File, a text that stands in it once, and what it becomes: `@` stands for the text. */
+/** File, a text that it contains once, and the replacement, in which `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
   ['src/protocol/actor/backends.ts', "'players'] as const", "'players', 'bell'] as const"],
   [
@@ -41,7 +41,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
 ];
 
-/** And a bridge: a clapper, which rings the bell when it hears of one that has never rung. */
+/** A bridge: a clapper, which rings the bell when it receives a bell that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
   [

@@ -1,4 +1,4 @@
-// Who comes back with the service finds what there is: a `GET` waits for its backend's first verdict (docs/http-api.md, "Answers").
+// A client that comes back with the service must find all: a `GET` waits for its backend's first verdict (docs/http-api.md, "Answers").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the log looks like to whoever starts the daemon: lines for people on a terminal, JSON in a pipe.
+// The format of the log: lines for people on a terminal, JSON in a pipe.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,10 +15,10 @@ import { ENTRY, NO_BACKENDS } from './daemon.js';
 
 const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {10}listening addresses=.+ port=\d+\r\n/m;
 const COLOURED = '\x1b[32mINFO';
-/** What Ctrl-C at a terminal writes. */
+/** The byte that Ctrl-C writes at a terminal. */
 const CTRL_C = '\x03';
 
-/** Starts the daemon below `parent`; answers with all that it says in its life. */
+/** Starts the daemon below `parent`; resolves with its whole output after its end. */
 async function wholeLog(
   t: TestContext,
   parent: (command: string) => readonly string[],
@@ -43,7 +43,7 @@ async function wholeLog(
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     text += part;
   });
-  // Not only says so: signals are heard a moment later.
+  // The line in the log is not enough: the daemon handles signals a moment later.
   await until('it answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   end(child);
   assert.deepEqual(await ended, [0, null]);

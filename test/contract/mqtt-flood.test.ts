@@ -1,5 +1,5 @@
-// A broker that sends commands without end, on the built daemon with a real sound server: everybody else is answered and heard, and
-// memory stays bounded. Scripted: no real broker does so.
+// A broker sends commands without end to the built daemon with a real sound server: all others are still served, and memory stays
+// bounded. The broker is scripted, because no real one does so.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
 const T = 'house/living';
 const MESSAGES = 150_000;
 const REQUESTS = 100;
-/** What is on its way, and what V8 has not collected yet: each of the messages kept would be 500 MB. */
+/** Room for messages on their way and garbage that V8 has not collected yet; if each message were kept, they would need 500 MB. */
 const GROWTH_MAX_MB = 160;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });

@@ -1,5 +1,5 @@
-// Media players by MQTT (docs/home-assistant.md, "Commands"), on a real mpv and a real broker: each command by what it does in the player,
-// and what is published of it.
+// Media players by MQTT (docs/home-assistant.md, "Commands"), on a real mpv and a real broker: the effect of each command in the player,
+// and the record that is published.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ const at =
   ({ position = Number.NaN }) =>
     Math.abs(position / SECOND_US - seconds) < NEAR_S;
 
-/** A command, what of it mpv says on its own socket, and how the record is then; in this order, from playing the first tone. */
+/** A command, the property of mpv that it sets, read from mpv's own socket, and the record then; in order, from the first tone on. */
 const COMMANDS: readonly (readonly [command: string | object, property: string, value: unknown, Shown])[] = [
   ['pause', 'pause', true, status('Paused')],
   ['play', 'pause', false, status('Playing')],

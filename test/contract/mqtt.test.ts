@@ -1,5 +1,5 @@
-// The built daemon on a real sound server and a real broker: docs/home-assistant.md, "Topics" as far as it speaks of sound, each topic by
-// what others change, each command by what others see, and the daemon's end by whatever hand.
+// The built daemon on a real sound server and a real broker: the sound topics of docs/home-assistant.md, "Topics". Others make changes and
+// check the effect of each command; and the daemon ends in every way.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { Daemon } from './daemon.js';
 
 const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
-/** Of a hand that drags at 50 messages a second. */
+/** A hand that drags a slider sends 50 messages a second. */
 const DRAG_MESSAGES = 150;
 const DRAG_GAP_MS = 20;
 
@@ -50,7 +50,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
 
   const record = async (topic: string, fits: (json: Record<string, unknown>) => boolean) =>
     JSON.parse(await spy.holds(topic, (text) => fits(JSON.parse(text)))) as Record<string, unknown>;
-  /** What is told of the command's refusal. */
+  /** The published refusal of the command. */
   const refusal = async (below: string, payload: string): Promise<Record<string, unknown>> => {
     const before = spy.texts(`${T}/error`).length;
     await spy.publish(`${T}/${below}`, payload);
@@ -93,7 +93,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
   test('what others do to outputs and streams is published', async () => {
     const stream = await sound.play({ name: 'song', sink: 'living' });
     await spy.holds(`${T}/audio/clients`, (text) => JSON.parse(text)[0]?.name === 'song');
-    // Of an output that has not been awake since the server began, PipeWire 1.4 tells nothing.
+    // PipeWire 1.4 sends no changes of an output that has not been awake since the server began.
     await record(`${OUTPUTS}/living`, ({ state }) => state === 'running');
     await sound.pactl('set-sink-volume', 'living', '37%');
     await record(`${OUTPUTS}/living`, ({ volume }) => volume === 0.37);
@@ -146,7 +146,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     test(`a stream called ${name.slice(0, 20)} is commanded by its name`, async () => {
       const stream = await sound.play({ name, sink: 'living' });
       const client = () => JSON.parse(spy.tree.get(`${T}/audio/clients`) ?? '[]')[0];
-      // Of a very long one the beginning is its name.
+      // The name of a very long one is cut to its beginning.
       const called = await until('it is published', () => {
         const found: string | undefined = client()?.name;
         return found !== undefined && name.startsWith(found) ? found : undefined;

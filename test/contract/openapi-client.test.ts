@@ -1,5 +1,5 @@
-// What a stranger does with the document: a generator makes types of it, and a client of a few lines that knows nothing else
-// type-checks and calls every GET of the running daemon.
+// A stranger uses the OpenAPI document: a generator makes types of it, and a client of a few lines that knows nothing else type-checks
+// and calls every GET of the running daemon.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -119,7 +119,7 @@ pulseaudio: {serve_cookie: true}
 power: {enabled: true}
 upgrade: {enabled: true, resultFile: /nonexistent/upgrade.json}
 `;
-/** Whether there is a bus, and systemd and logind on it, is the machine's own affair. */
+/** A machine may have no bus, no systemd or no logind. */
 const OF_THE_BUS = ['/services', '/power/'];
 
 test('a generated client type-checks and reads every GET', {

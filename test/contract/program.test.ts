@@ -1,4 +1,4 @@
-// The program as an administrator meets it: command line, exit statuses, signals (docs/configuration.md, "Command line").
+// The program from an administrator's side: command line, exit statuses, signals (docs/configuration.md, "Command line").
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
@@ -42,7 +42,7 @@ function run(...args: readonly string[]): { status: number | null; stdout: strin
 }
 
 interface Started {
-  /** What it is run by, such as Node itself. */
+  /** The command that runs it, such as Node itself. */
   readonly command?: readonly string[];
   readonly config?: string;
   /** Its standard output. */
@@ -95,7 +95,7 @@ for (const [what, args, status, output] of rows) {
   });
 }
 
-/** Of 64 KiB, the most that a file may have: values that multiply by aliases, and what is nested as deeply as it is long. */
+/** Files of at most 64 KiB, the greatest size that is read: values that aliases multiply, and nesting as deep as the file is long. */
 const tenfold = (name: string): string => `[${Array(10).fill(name).join(', ')}]`;
 const HOSTILE: Readonly<Record<string, string>> = {
   aliases: Array.from(
@@ -139,7 +139,7 @@ after(() => closeSync(FULL));
 
 const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
-/** What is lost on a full disk: standard output (1) or standard error (2), and what the other one holds. */
+/** The stream that is lost on a full disk, standard output (1) or standard error (2), and the text on the other one. */
 for (const [what, args, lost, status, said] of [
   ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0, /^$/],
   ['nor does its help', ['progress', '--help'], 1, 0, DISK_FULL],
@@ -168,7 +168,7 @@ test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, ()
   assert.equal(result.stderr.split('\n').length, 2);
 });
 
-/** Whether the process has a handler of its own for the signal (proc(5)). */
+/** True if the process has its own handler for the signal (proc(5)). */
 function hears(pid: number, signal: number): boolean {
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
   return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;

@@ -1,5 +1,5 @@
 // The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the
-// event stream comes through at once; also below a path of the proxy.
+// event stream arrives without delay; also below a path of the proxy.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -26,7 +26,7 @@ interface Proxy {
   /** The lines of docs/security.md, "Behind a reverse proxy", and the same below a path. */
   readonly lines: string;
   readonly below: (lines: string) => string;
-  /** What they stand in, at a port and in a folder. */
+  /** The whole configuration around these lines, for a port and a folder. */
   readonly whole: (lines: string, port: number, folder: string) => string;
   readonly start: (file: string) => readonly [program: string, ...args: string[]];
 }

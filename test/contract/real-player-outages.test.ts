@@ -1,4 +1,4 @@
-// Real players that come, go, stand still and share a bus (docs/players.md, "What is shown"): what is shown is true, and nobody else waits.
+// Real players start, end, freeze and share a bus (docs/players.md, "What is shown"): the records stay true, and nobody else waits.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const plays =
   ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
 
-/** Everything but where it is: mpv reports that once more when it begins to be heard, which on a busy machine is late. */
+/** Everything but the position: mpv reports it once more when its sound begins, which is late on a busy machine. */
 const stateOf = ({ position: _at, position_updated_at: _since, ...state }: PlayerRecord): object => state;
 
 describe('two mpv on one bus', { skip }, () => {
@@ -76,7 +76,7 @@ describe('two mpv on one bus', { skip }, () => {
     assert.equal((await frozen).status, 504);
     await node.daemon.backend('players', 'up');
     one.program.signal('SIGCONT');
-    // What it had been told before it stood still reaches it now.
+    // mpv now receives the command that was sent before it froze.
     await node.player(MPV, 'paused', (player) => player.playback_status === 'Paused');
     await node.change('mpv', 'play');
     await until('it plays', async () => !(await isPaused(one)));

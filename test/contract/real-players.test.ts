@@ -1,5 +1,5 @@
-// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, each command by what it does in the player, and
-// what the stream tells of it.
+// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, the effect of each command in the player, and the
+// events of the stream.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -22,7 +22,7 @@ const skip = lacks({ programs: PLAYER_PROGRAMS });
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';
 const SECOND_US = 1_000_000;
-/** How far from each other what a player has played, what is heard of it and what it says may be. */
+/** The positions that a player has played, has made audible, and reports may differ by this much. */
 const AWAY_US = SECOND_US;
 
 const ALL_CAPABILITIES = {
@@ -33,7 +33,7 @@ const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
 const near = (one: number, other: number): boolean => Math.abs(one - other) < AWAY_US;
 
-/** A command, what of it mpv says on its own socket, and how the record is then. */
+/** A command, the property of mpv that it sets, read from mpv's own socket, and the record then. */
 interface Row {
   readonly command: string;
   readonly body?: object;
@@ -148,7 +148,7 @@ describe('mpv', { skip }, () => {
       can_raise: false,
       can_quit: true,
     };
-    // It tells them one after the other, while it opens the file.
+    // mpv sends its properties one after the other, while it opens the file.
     const { position, position_updated_at } = await until('it is shown as it is', async () => {
       // mpv-mpris asks mpv for a property that it does not have: each reading of Shuffle is anything.
       const { position, position_updated_at, shuffle, ...rest } = await node.player(MPV);
@@ -198,7 +198,7 @@ describe('mpv', { skip }, () => {
       const player = await node.player(quiet.instanceName);
       const before = Date.now();
       const really = await place();
-      // What it has lost by being held up, as on a busy machine, nobody else can know.
+      // A busy machine may hold the player up; only the player itself can know of this loss.
       const lost = Math.max(0, (really.ms - from.ms) * 1000 * speed - (really.us - from.us));
       const lowest = reckoned(player, before) - AWAY_US - lost;
       const highest = reckoned(player, Date.now()) + AWAY_US;

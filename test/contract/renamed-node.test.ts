@@ -1,4 +1,4 @@
-// A node that is renamed under the built daemon, for real, in a UTS namespace of its own (docs/http-api.md, "Host and Origin").
+// A node is really renamed under the built daemon, in a UTS namespace of its own (docs/http-api.md, "Host and Origin").
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,7 +1,6 @@
-// Loaded into the daemon by `--import`, for tests only; threads inherit it. A signal to the process makes the actors' threads
-// of the shipped build hang (SIGUSR2) or exit (SIGWINCH), as a defect of theirs would, or wait in the kernel for a file that never
-// comes (SIGURG), as on a network disk that hangs: for the other end of the FIFO that $SABOTEUR_FIFO names. `FIFO.reached` tells
-// that one is about to.
+// `--import` loads this into the daemon, for tests only; threads inherit it. A signal makes the actors' threads of the shipped build hang
+// (SIGUSR2) or exit (SIGWINCH), as a defect would, or wait in the kernel for the other end of the FIFO $SABOTEUR_FIFO (SIGURG), as for
+// a file on a network disk that hangs. The file `FIFO.reached` appears just before a thread waits.
 
 import { openSync, writeFileSync } from 'node:fs';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';

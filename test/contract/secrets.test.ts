@@ -1,6 +1,5 @@
-// What nobody may read stands nowhere: the password for the broker and the sound server's cookie are marked, the built daemon is led
-// through every way of failing at its most talkative, and all that it has said to anybody is looked through (docs/security.md, "What the
-// daemon defends").
+// No secret may appear anywhere (docs/security.md, "What the daemon defends"): the broker's password and the sound server's cookie are
+// marked, the built daemon goes through every failure with the most verbose log, and all its output is searched.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -30,7 +29,7 @@ function holdsNoSecret(what: string, text: string): void {
   for (const spelling of SPELLINGS) assert.ok(!text.includes(spelling), `${what}: ${spelling} in ${text}`);
 }
 
-/** As mosquitto keeps it (mosquitto_passwd(1)). */
+/** The password file's line in mosquitto's format (mosquitto_passwd(1)). */
 function hashed(user: string, password: string): string {
   const salt = randomBytes(12);
   const hash = pbkdf2Sync(password, salt, 101, 64, 'sha512');
@@ -77,7 +76,7 @@ describe('a daemon that is led through its failures', {
       return mqtt?.state === state && reason.test(mqtt.detail ?? '');
     });
 
-  /** All that the daemon says now, to whomever. */
+  /** Searches all output of the daemon at this moment: answers, log, messages, environment and command line. */
   async function saysNothing(): Promise<void> {
     for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere']) {
       holdsNoSecret(path, (await daemon.get(path)).text);

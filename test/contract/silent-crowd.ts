@@ -1,4 +1,4 @@
-// Connections that say nothing, and come back as they are closed. Raw sockets, as many as are asked for, from the addresses that are given.
+// Silent connections that reconnect when they are closed: raw sockets, in any number, from the given addresses.
 
 import { connect, type Socket } from 'node:net';
 

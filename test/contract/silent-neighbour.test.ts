@@ -1,4 +1,4 @@
-// Neighbours who open connections and say nothing, again and again: others are served, and the node's memory and descriptors keep within
+// Neighbours open silent connections again and again: others are served, and the node's memory and descriptors stay within
 // their bounds (docs/http-api.md, "Limits"; real sockets from many addresses, in a network of its own).
 
 import assert from 'node:assert/strict';
@@ -33,11 +33,11 @@ const OTHERS: Others = [
   [HONEST, NODE],
   ['127.0.0.1', '127.0.0.1'],
 ];
-/** Who is silent, and beside whom. */
+/** The silent addresses, and the others that must be served. */
 const CROWDS: readonly (readonly [what: string, from: readonly string[], to: string, Others])[] = [
   ['one address', HOSTS.slice(0, 1), NODE, OTHERS],
   ['fifty addresses', HOSTS, NODE, OTHERS],
-  // All of the machine itself are one neighbour, so that only others can be told apart from it.
+  // All addresses of the machine itself count as one neighbour, so that only other machines are distinguished from it.
   ['fifty addresses of the machine itself', addresses('127.0.0.2', 50), '127.0.0.1', [[HONEST, NODE]]],
 ];
 

@@ -1,5 +1,5 @@
-// A thousand consumers on the built daemon and a real sound server: everyone hears everything, nobody pays for those that
-// do not read, and no memory stays behind (docs/events.md, "Slow readers").
+// A thousand consumers on the built daemon and a real sound server: each receives every event, those that do not read slow nobody down,
+// and no memory stays behind (docs/events.md, "Slow readers").
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -27,8 +27,8 @@ const BIG_STREAMS = 16;
 const STALL_DEADLINE_MS = 60_000;
 
 /**
- * What may stay, in MB. A crowd of 1000 that was sent 400 events of 0.5 kB has been sent 200 MB, and 200 consumers that
- * do not read have been sent 5 MB each: whatever is kept per consumer and event is far above this.
+ * The daemon may keep this much, in MB. 1000 consumers with 400 events of 0.5 kB receive 200 MB, and 200 consumers that
+ * do not read are sent 5 MB each: anything that is kept per consumer and event needs far more than this.
  */
 const GROWTH_MAX_MB = 48;
 /** While 200 streams are behind: the portion that each had begun (64 to 256 kB). */
@@ -65,7 +65,7 @@ describe('a crowd', { skip }, () => {
     for (let done = 0; done < count; done += 1) await Promise.all([change(), pause(EVERY_MS)]);
   }
 
-  /** Waits until the reference has heard the last change, and says what it heard since `from`. */
+  /** Waits until the reference has received the last change; resolves with the sequence numbers since `from`. */
   async function heard(from: number): Promise<readonly number[]> {
     const level = 0.2 + (changes % 50) / 100;
     const isLast = (record: unknown): boolean =>

@@ -1,5 +1,5 @@
-// Consumers by the hundred: a raw socket each, and no more parsing than it takes to know which events came, in which order,
-// and what the last one said. Single consumers are watched by test/consumer, which parses by the standard.
+// Hundreds of consumers: each is a raw socket that parses only the events' ids, their order and the last data. test/consumer has
+// the consumer that parses by the standard.
 
 import { connect, type Socket } from 'node:net';
 
@@ -20,7 +20,7 @@ export class CrowdMember {
   #isOpen = false;
   #ended = false;
 
-  /** `query` as in the URL. One that never reads is not told when it is open. */
+  /** `query` as in the URL. A member that never reads cannot notice when its stream opens. */
   constructor(port: number, query: string, { reads = true } = {}) {
     this.#socket = connect(port, '127.0.0.1');
     if (!reads) this.#socket.pause();

@@ -1,5 +1,5 @@
-// What bounds and shapes a stream (docs/events.md, "Query"), on the built daemon and a real sound server: seats, keep-alive,
-// first bytes, filters, farewell, and texts that would like to break the framing.
+// The limits and the form of a stream (docs/events.md, "Query"), on the built daemon and a real sound server: seats, keep-alive,
+// first bytes, filters, farewell, and texts that try to break the framing.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -89,7 +89,7 @@ describe('a stream without any backend', () => {
       stream.close();
       await daemon.openStreams(0);
     }
-    // Of 3001 values: that twelve streams share fewer than six is less likely than a broken machine.
+    // There are 3001 values: twelve streams with fewer than six different ones are less likely than a broken machine.
     assert.ok(told.size >= 6, [...told].join(' '));
   });
 });

@@ -1,5 +1,5 @@
-// Another program's hand on the volume: one persistent connection to the sound server, so that changes come as fast as a
-// test or a measurement wants them. It uses the daemon's own codec, which is checked against captured bytes elsewhere.
+// Another program that changes the volume: one persistent connection to the sound server, so that changes come as fast as a test or
+// a measurement needs them. It uses the daemon's own codec, which other tests check against captured bytes.
 
 import { Link } from '../../src/actors/dial.js';
 import type { RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
@@ -17,7 +17,7 @@ export class Mixer {
     this.#link = link;
   }
 
-  /** Resolves when the server has taken the connection. `onEvent` hears what `subscribe` asks for. */
+  /** Resolves when the server has accepted the connection. `onEvent` receives the events of `subscribe`. */
   static connect(
     path: string,
     onEvent: (event: SubscriptionEvent) => void = () => undefined,

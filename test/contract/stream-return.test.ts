@@ -1,5 +1,5 @@
-// Consumers that break off and come back at any moment, while a real sound server changes as fast as it can: whatever
-// they missed, each ends with the true state (docs/events.md, "Coming back").
+// Consumers break off and reconnect at any moment, while a real sound server changes as fast as it can: each must
+// reach the true state (docs/events.md, "Coming back").
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Real changes at the sound server, as many as one likes: volumes of sinks and streams, streams that appear, are renamed and end.
-// What happens follows from a seed; each step resolves when the sound server has done it.
+// Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are renamed and end. The seed
+// determines the changes; each step resolves when the sound server has applied it.
 
 import type { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';

@@ -1,5 +1,5 @@
-// A stream at the sound server whose properties hold bytes that no text should: made from packets written by hand, because
-// no client library would send them. It lives until its connection is closed.
+// A stream at the sound server with malformed bytes in its properties. Its packets are written by hand, because no client library would
+// send them. It lives until its connection is closed.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';

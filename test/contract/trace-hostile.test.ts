@@ -1,5 +1,5 @@
-// `tonearm trace` between peers that no real program is: what is malformed passes and is told, a slow side slows the other and costs no
-// memory, and however a trace ends, nothing of it is left.
+// `tonearm trace` between peers unlike any real program: malformed bytes pass and are reported, a slow side slows the other one and costs
+// no memory, and a trace leaves nothing behind, however it ends.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ import { type Tracer, type TracerOptions, trace } from './tracer.js';
 const DEADLINE_MS = 60_000;
 const BOUNDED = { timeout: DEADLINE_MS };
 const MIB = 1 << 20;
-/** What is sent to a side that does not read; a trace that kept it would need as much more. */
+/** The amount that is sent to a side that does not read; a trace that kept it would need as much memory more. */
 const FLOOD_BYTES = 96 * MIB;
 const MEMORY_MAX_BYTES = 160 * MIB;
 /** Polls of `until` in a row. */
@@ -26,11 +26,11 @@ const STILL_POLLS = 20;
 interface Peers {
   readonly env: Environment;
   readonly directory: string;
-  /** What the tracer has connected to it, in their order. */
+  /** The tracer's connections to the server, in their order. */
   readonly servers: readonly Socket[];
 }
 
-/** A server that takes connections, and reads nothing until it is told to. */
+/** A server that accepts connections, and reads nothing until the test makes it. */
 async function peers(t: TestContext): Promise<Peers> {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-trace-'));
   const servers: Socket[] = [];
@@ -173,7 +173,7 @@ test('whoever does not read the lines slows the clients, and costs no memory', B
   const taken = await floods(client, WORDY);
   assert.ok(taken < 8 * MIB, `${taken} bytes were taken`);
   assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
-  // It hears a signal all the same.
+  // A signal still ends it.
   tracer.child.kill('SIGTERM');
   await until('it has ended', () => tracer.child.exitCode === 0);
   assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);

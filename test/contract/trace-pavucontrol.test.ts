@@ -1,4 +1,4 @@
-// `tonearm trace` under pavucontrol, which speaks to PulseAudio's modules too: it connects, reads everything, and stays.
+// `tonearm trace` under pavucontrol, which also uses extensions of PulseAudio's modules: it connects, reads everything, and stays.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ import { trace } from './tracer.js';
 const DEADLINE_MS = 90_000;
 /** GTK starts slowly on a busy machine. */
 const WINDOW_MS = 60_000;
-/** What it asks for when it begins. */
+/** The requests of its start. */
 const ASKED = [
   ...['GET_SERVER_INFO', 'GET_CLIENT_INFO_LIST', 'GET_CARD_INFO_LIST', 'GET_SINK_INFO_LIST', 'SUBSCRIBE'],
   ...['GET_SOURCE_INFO_LIST', 'GET_SINK_INPUT_INFO_LIST', 'GET_SOURCE_OUTPUT_INFO_LIST'],

@@ -1,5 +1,5 @@
-// `tonearm trace` on real sound servers, with the clients that people use: they work through it as without it, all that they and the
-// server say is named to its end, the capture reads back as the same, and the cookie is nowhere.
+// `tonearm trace` on real sound servers with common clients: they work as without it, it names every field of their messages and of the
+// server's, the capture reads back as the same, and the cookie appears nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -29,14 +29,14 @@ const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
 const RATE = 44_100;
 const SECOND_BYTES = 4 * RATE;
-/** Of the tone, and of what is recorded of it; soon, and not in the two seconds that pacat takes else. */
+/** The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by default. */
 const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
 /** A command of pactl a line, as it is written in a shell. */
 const lines = (text: string): readonly (readonly string[])[] =>
   text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(' ')]));
 
-/** What can be asked for without changing anything, and reads the same a moment later. */
+/** Requests that change nothing, and whose answer is the same a moment later. */
 const QUESTIONS = lines(`
   list sinks
   list sources
@@ -102,7 +102,7 @@ const commands = (sinkInput: string, sourceOutput: string, wav: string): readonl
   ['set-sink-formats', '1', 'pcm; ac3-iec61937'],
 ];
 
-/** What the programs of these tests have both sides say, whichever the server is. */
+/** The messages that both sides send in these tests, on each kind of server. */
 const SEEN = `
   AUTH, SET_CLIENT_NAME, REPLY, ERROR, SUBSCRIBE, SUBSCRIBE_EVENT, STAT, GET_SERVER_INFO, GET_SINK_INFO, GET_SINK_INFO_LIST,
   GET_SOURCE_INFO, GET_SOURCE_INFO_LIST, GET_MODULE_INFO_LIST, GET_CLIENT_INFO_LIST, GET_SINK_INPUT_INFO_LIST,
@@ -179,7 +179,7 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       assert.equal(entry.frames.length, decoded.length + data);
       assert.equal(entry.negotiated_version, 35);
       const own = said.filter((line) => line.connection === number && line.from === from);
-      // Told by its header: of the last one the rest may not have come.
+      // A block is reported when its header arrives, so the rest of the last one may be missing.
       const blocks = own.filter((line) => line.data !== undefined).length;
       assert.ok(blocks === data || blocks === data + 1, `${blocks} blocks were told, ${data} kept`);
       const lines = own.filter((line) => line.command !== undefined);

@@ -1,5 +1,5 @@
-// `tonearm trace` as a test holds it: started beside a sound server, its lines as they come, ended in any way. It knows it from outside
-// only.
+// Runs `tonearm trace` for a test: starts it beside a sound server, collects its lines as they come, ends it in any way. It uses nothing
+// of the trace's code.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -27,9 +27,9 @@ export interface Said {
 
 export interface Tracer {
   readonly child: ChildProcess;
-  /** Of the socket that it listens on; '' where it runs a command. */
+  /** The path of the socket on which it listens; '' where it runs a command. */
   readonly path: string;
-  /** All it has printed, and what it has said beside that. */
+  /** Its standard output; `err` is its standard error. */
   out(): string;
   err(): string;
   said(): readonly Said[];

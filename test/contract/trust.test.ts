@@ -1,5 +1,5 @@
-// Attacks by web pages, and their honest twins, on the built daemon with a real sound server (docs/http-api.md, "Host and Origin"): what is
-// refused is refused before it has any effect. Requests are written byte by byte, because no client would send them.
+// Attacks by web pages, and their honest counterparts, on the built daemon with a real sound server (docs/http-api.md, "Host and Origin"):
+// a request is refused before it has any effect. Requests are written byte by byte, because no client would send them.
 
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
@@ -78,7 +78,7 @@ describe('trust', { skip }, () => {
     await hasVolume(CALM);
   }
 
-  /** Of this machine, as it is called; an empty one is below. */
+  /** The rows of Host with this machine's name; a row below tries the empty Host. */
   const hosts = HOSTS.map(([host, isTrusted]) => ({
     host: host.replace('KITCHEN', NAME.toUpperCase()).replace(/kitchen/i, NAME),
     isTrusted,

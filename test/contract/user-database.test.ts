@@ -1,4 +1,4 @@
-// A user of whom the user database knows nothing, as in a container: the daemon serves it like any other.
+// A user without an entry in the user database, as in a container: the daemon serves it like any other.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
