@@ -1,5 +1,5 @@
-// Requests that could be read in two ways, over real HTTP: what is refused is refused before any effect. What pages of other sites may
-// do is tried on the built daemon (test/contract/trust.test.ts).
+// Ambiguous requests over real HTTP: a refused one must have no effect. Attacks by pages of other sites are tried on the built
+// daemon (test/contract/trust.test.ts).
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';

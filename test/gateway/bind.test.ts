@@ -1,4 +1,4 @@
-// From `bind` to addresses, and whether they can be listened on together.
+// From `bind` to addresses, and the check that they do not overlap.
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';

@@ -1,11 +1,11 @@
-// Bodies: content type, encoding, JSON, and sentences that name the field and its fault.
+// Request bodies: content type, encoding, JSON, and error sentences that name the field and its fault.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type CheckedBody, checkBody, checkContentType, parseBody } from '../../src/gateway/body.js';
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
-/** Of a row of the table of operations. */
+/** The two fields of a row in the table of operations. */
 const taken = (body: BodyName | undefined, isRequired = true) => ({ body, isRequired });
 const BODIES = {
   none: taken(undefined, false),

@@ -1,4 +1,4 @@
-// What a bridge is sent, and what one gets that is slow: a row per rule.
+// The changes that a bridge receives, also when it is slow: a row per rule.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -32,7 +32,7 @@ class Node {
     this.feeds.changed();
   }
 
-  /** What is sent when the bridge has taken in what was sent before. */
+  /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
   pulled(isFirst = false): readonly Change[] | undefined {
     const before = this.told.length;
     this.feeds.pulled(this.#bridge, isFirst);

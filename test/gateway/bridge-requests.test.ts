@@ -1,4 +1,4 @@
-// What a bridge asks is answered as over HTTP, with every refusal; it is compared with what HTTP answers to the same.
+// A bridge must get the same answers as HTTP, with every refusal; each is compared with the answer over HTTP.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// How many connections there may be, and which one gives way. With real sockets: server.test.ts, contract/silent-neighbour.test.ts.
+// The limit of connections, and which one is closed first. With real sockets: server.test.ts, contract/silent-neighbour.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ class House {
     this.#connections = new Connections({ connections, spare: 2, loopback, perAddress });
   }
 
-  /** Who gives way until there are not too many. */
+  /** The names of the connections that are closed until the limit is kept. */
   enter(...names: readonly string[]): string {
     for (const name of names) {
       const letter = name.toLowerCase().charAt(0);

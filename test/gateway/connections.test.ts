@@ -1,4 +1,4 @@
-// What happens on one connection: keep-alive, pipelining, slow, broken and abandoned requests, streams. The process survives all of it.
+// One connection under keep-alive, pipelining, slow, broken and abandoned requests, and streams: the process must survive all of it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What `GET`s of backends are answered with: joined texts that are kept until they change, and what is waited for at the start.
+// Answers to `GET` from backends' records: the joined texts are kept until they change, and a `GET` at the start waits.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -116,7 +116,7 @@ test('records that have ranks are listed by them, whichever came first', () => {
   assert.equal(scene.text('services'), '["back","a"]');
 });
 
-/** What is a verdict on a backend that starts, and what is not. */
+/** States of a backend that starts; `isOne` shows which of them are a verdict. */
 const VERDICTS: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] = [
   ['up', undefined, true],
   ['connecting', undefined, false],

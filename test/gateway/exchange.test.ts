@@ -1,4 +1,4 @@
-// The byte sink under a stream, on a real connection without a hub: what a refused write means, and when writing may go on.
+// The byte sink under a stream, on a real connection without a hub: the meaning of a refused write, and when writing may continue.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Defects inside the gateway, on real connections: a reply that cannot be written, a document that cannot be made. The client
-// is told or cut off, the log hears of it, and the process serves on.
+// Defects inside the gateway, on real connections: a reply that cannot be written, a document that cannot be made. The client gets an
+// error or is cut off, the log names the defect, and the process continues.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ const BOUNDLESS = {
   onFull: () => assert.fail('too many connections'),
 };
 
-/** What is composed anew for a request cannot be written. */
+/** Responses that are composed anew for a request cannot be written. */
 class UnwritableResponses extends ResponseMaker {
   override remake(before: CachedResponse): CachedResponse {
     return { ...before, whole: { status: 200, headers: [], body: UNWRITABLE } };
@@ -52,9 +52,9 @@ class FaultyGateway {
   readonly logged: string[] = [];
   readonly clock = new ManualClock();
   readonly port: number;
-  /** What the next requests for the OpenAPI document get. */
+  /** The OpenAPI document for the next requests. */
   openapi: () => Promise<string> = async () => '{}';
-  /** What happens to a stream that is opened. */
+  /** Called when a stream is opened. */
   openStream: () => never = () => assert.fail('a stream was opened');
 
   constructor(context: Context) {

@@ -46,12 +46,12 @@ const PAGE: PageFiles = new Map([
 
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
-  /** What bridges were told. */
+  /** The batches that bridges have received. */
   readonly told: (ChangeBatch & { readonly bridge: Bridge })[] = [];
   /** Warnings and worse. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
-  /** What the machine is called now. */
+  /** The present name of the machine. */
   hostname = 'Kitchen';
   readonly port: number;
   #conformance: Conformance | undefined;

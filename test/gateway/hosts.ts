@@ -1,6 +1,6 @@
-// Who a node called Kitchen, with `music.example.org` and `Radio.Lan.` in api.hosts, trusts by the Host of a request: a row per line of
-// docs/http-api.md, "Host and Origin" and per known attack. Tried on the pure check (trust.test.ts) and on the built daemon
-// (contract/trust.test.ts).
+// Rows for the Host of a request to a node called Kitchen, with `music.example.org` and `Radio.Lan.` in api.hosts: one per line of
+// docs/http-api.md, "Host and Origin" and per known attack. The pure check (trust.test.ts) and the built daemon
+// (contract/trust.test.ts) are tried with them.
 
 export const HOSTS: readonly (readonly [header: string, trusted: boolean, why: string])[] = [
   ['127.0.0.1', true, 'IPv4'],

@@ -1,4 +1,4 @@
-// Changes in, entries out: what has changed since a sequence number, in which order, and what is forgotten.
+// The journal takes changes and gives entries: those since a sequence number, in their order, until they are forgotten.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

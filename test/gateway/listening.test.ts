@@ -1,4 +1,4 @@
-// Following addresses as they come and go, with a machine whose interfaces the test decides. Real ones: test/contract/addresses.test.ts.
+// The gateway follows addresses that appear and vanish, on a scripted machine. Real interfaces: test/contract/addresses.test.ts.
 
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
@@ -16,7 +16,7 @@ class Machine {
   readonly taken = new Set<string>();
   readonly open: string[] = [];
   readonly logged: string[] = [];
-  /** What was open each time that a change was told. */
+  /** The open addresses at each notification of a change. */
   readonly told: string[] = [];
   /** The delay of the next look; undefined: there will be none. */
   delay: number | undefined;

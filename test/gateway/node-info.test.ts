@@ -1,4 +1,4 @@
-// What GET /server says about the machine.
+// Tests the facts about the machine in GET /server.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The document itself; that answers conform to it is checked with every request of the other tests.
+// The OpenAPI document itself. The other tests check with every request that answers conform to it.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

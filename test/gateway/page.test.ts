@@ -1,5 +1,5 @@
-// The page's routes (docs/http-api.md, "The page"), over real HTTP: which bytes a client gets, how long it may keep them, and who may frame
-// it. Who gets none: test/contract/access.test.ts.
+// The page's routes (docs/http-api.md, "The page"), over real HTTP: the bytes that a client gets, how long it may keep them, and which
+// sites may frame it. Refusals: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A TCP connection to the gateway that speaks exactly the bytes it is told to, for requests that no HTTP client would send.
+// A TCP connection to the gateway that sends exactly the given bytes, for requests that no HTTP client would send.
 
 import { connect, type Socket } from 'node:net';
 
@@ -34,7 +34,7 @@ export class RawConnection {
     return this;
   }
 
-  /** Says that nothing will be sent any more, and goes on to read. */
+  /** Ends the sending side and continues to read. */
   end(): this {
     this.#socket.end();
     return this;

@@ -1,4 +1,4 @@
-// What is answered to a request by a name that is not the node's: who gets a page, and what stands on it. In a browser:
+// Answers to a request by a name that is not the node's: when it is a page, and the content of that page. In a browser:
 // test/browser/refused-name.test.ts.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// A command for each route in docs/http-api.md, made of the table of operations, that the route takes.
+// docs/http-api.md has a command for each route, made of the table of operations, and the route must accept it.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const [BEGIN, END] = [
   '\n<!-- end of commands -->\n',
 ];
 
-/** As they stand in a path. */
+/** Names in the spelling that a path needs. */
 const NAMES: Readonly<Record<ParameterName, string>> = {
   output: 'living',
   sink: 'Morning%20show',

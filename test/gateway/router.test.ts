@@ -1,4 +1,4 @@
-// Paths to endpoints: slashes, percent-encoding and names with odd characters.
+// From paths to endpoints: slashes, percent-encoding and names with odd characters.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

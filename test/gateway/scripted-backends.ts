@@ -1,5 +1,5 @@
-// The backends' side of the gateway, scripted: it records what it is asked and answers what the test says.
-// Scripted on purpose: the boundary is a message interface, and the real actors have tests of their own.
+// Scripted backends for the gateway: they record the commands and give the answers that the test sets.
+// They are scripted because the boundary is a message interface, and the real actors have tests of their own.
 
 import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -13,9 +13,9 @@ export interface Asked {
 
 export class ScriptedBackends implements Backends {
   readonly asked: Asked[] = [];
-  /** Whether the meters are watched, each time that it was said. */
+  /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** What the next commands are answered with; a promise keeps them waiting. */
+  /** The answer to the next commands; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true };
   /** Breaks the promise of the interface: the next commands reject. */
   isBroken = false;
@@ -26,7 +26,7 @@ export class ScriptedBackends implements Backends {
     return this.answer;
   }
 
-  /** Keeps the next commands waiting for what the test says then. */
+  /** Keeps the next commands waiting until the test calls the returned function with their answer. */
   hold(): (answer: Answer) => void {
     let settle: (answer: Answer) => void = () => undefined;
     this.answer = new Promise((resolve) => {

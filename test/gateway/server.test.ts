@@ -1,4 +1,4 @@
-// Listening, who gives way in a full house, and closing.
+// Listening, the connections that are closed when there are too many, and closing.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
@@ -104,7 +104,7 @@ test('in a full house those who come are served, and others closed for them a fe
   clock.advance(20);
   await closed(3, 10);
   await askFrom(11);
-  // Who leaves by itself makes room, wherever it stood.
+  // A connection that closes by itself makes room, at any place in the order.
   for (const at of [12, 20]) await crowd[at - 1]?.end().closed();
   clock.advance(20);
   assert.equal(clock.timers, 0);

@@ -1,4 +1,4 @@
-// The end of the gateway within its deadline, on a clock that moves when told: nobody can make it later.
+// The gateway must end within its deadline, whatever clients do; the clock is manual.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -25,7 +25,7 @@ class Scene {
     journal: new Journal(),
     watchLevels: () => undefined,
   });
-  /** What the server counts: exchanges without an answer. */
+  /** The server's count of exchanges without an answer. */
   readonly exchanges = new PendingCount();
   readonly said: string[] = [];
   readonly #begun = this.clock.monotonic();

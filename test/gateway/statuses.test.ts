@@ -1,4 +1,4 @@
-// The status table of docs/http-api.md, "Errors", a row per line and fault, over real HTTP.
+// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Who may use the interface: the pure checks, a row per line of docs/http-api.md, "Host and Origin" and per known attack. The rows of Host:
+// Tests the pure checks of trust: a row per line of docs/http-api.md, "Host and Origin" and per known attack. The rows of Host:
 // hosts.ts.
 
 import assert from 'node:assert/strict';

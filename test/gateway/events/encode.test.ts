@@ -1,4 +1,4 @@
-// The wire format, and every way in which a text could try to break out of its event.
+// The wire format, and every way in which a text could break out of its event.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ test('what a client has asked for by a name that nobody knows is named in a comm
   assert.deepEqual(rest.slice(0, 2), ['retry: 2000', 'event: server.info']);
 });
 
-/** What is said, and what a consumer must be told. */
+/** The data of an event, and the data that a consumer must receive. */
 const TEXTS: readonly [name: string, data: string, heard: string][] = [
   ['JSON', '{"a":[1,2]}', '{"a":[1,2]}'],
   ['a leading space', ' {}', ' {}'],

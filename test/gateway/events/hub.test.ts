@@ -1,4 +1,4 @@
-// The hub as its streams see it: a test per sentence of docs/events.md that is not about HTTP.
+// The hub from the side of its streams: a test per sentence of docs/events.md that is not about HTTP.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import type { NodeWorld } from './node-world.js';
 /** How long `bye` may take. */
 const BYE_MS = 2000;
 
-/** A row per line of docs/events.md, "Events": what happens, and what a stream says of it. */
+/** A row per line of docs/events.md, "Events": the changes, and the events that a stream sends for them. */
 const TABLE: readonly [
   happen: (world: NodeWorld) => readonly (readonly Change[])[],
   heard: readonly string[],

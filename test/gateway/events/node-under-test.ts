@@ -1,4 +1,4 @@
-// A journal and its hub with a world that changes, a clock to move and consumers of every speed.
+// A journal and its hub, with a world that changes, a manual clock and consumers of every speed.
 
 import { EventHub } from '../../../src/gateway/events/hub.js';
 import { Journal } from '../../../src/gateway/journal.js';
@@ -15,7 +15,7 @@ export class NodeUnderTest {
   readonly clock = new ManualClock();
   readonly journal = new Journal();
   readonly hub: EventHub;
-  /** Whether the meters are watched, each time that it was said. */
+  /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
   /** The sequence number of the last backend that is known from the start. Tests count from there. */
   readonly #first: number;
@@ -32,7 +32,7 @@ export class NodeUnderTest {
     this.#first = this.journal.newest;
   }
 
-  /** `lastEventId` and the ids in `heard` are counted from 1. */
+  /** `lastEventId` and the ids in `heard` count from 1. */
   consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
@@ -79,7 +79,7 @@ export class NodeUnderTest {
   }
 }
 
-/** The numbers of the actions that it has heard. */
+/** The numbers of the actions that the consumer has received. */
 export function actionsOf({ actions }: StateModel): readonly number[] {
   return actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
 }

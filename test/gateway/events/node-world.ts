@@ -1,4 +1,4 @@
-// A node's true state, and the changes that make it: what tests compare consumers' states with.
+// A node's true state, and the changes that lead to it. Tests compare the states of consumers with it.
 
 import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
@@ -13,7 +13,7 @@ export class NodeWorld {
   readonly #records = new Map<Collection, Map<string, string>>();
   readonly #names = new Map<Collection, Map<string, string>>();
   readonly #backends = new Map<Backend, BackendState>();
-  /** How many actions have happened; each tells its number as `n`. */
+  /** The number of actions so far; each action carries its own number as `n`. */
   actions = 0;
 
   /** Every backend is connecting. */
@@ -67,7 +67,7 @@ export class NodeWorld {
     return [{ kind: 'put', collection, key: '', json: JSON.stringify({ n: this.actions, ...fields }) }];
   }
 
-  /** What a consumer must hold. */
+  /** The state that a consumer must hold. */
   truth(): object {
     const model = new StateModel();
     const tell = (type: string, texts: Iterable<string>): void => {
@@ -87,7 +87,7 @@ export class NodeWorld {
     return model.state();
   }
 
-  /** What a consumer must hold that knows records by their names. */
+  /** The state that a consumer must hold if it identifies records by name. */
   namesTruth(): object {
     const held = new NamesHeld();
     for (const [type, collection] of [

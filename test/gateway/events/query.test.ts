@@ -1,4 +1,4 @@
-// What clients may ask of the stream: a row per line of docs/events.md, "Query", and per question that it leaves open.
+// The query of a stream: a row per line of docs/events.md, "Query", and per question that it leaves open.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ function without(...types: readonly EventType[]): Filter {
   return filterOf((type) => !types.includes(type) && type !== 'audio.level');
 }
 
-/** What passes, and all else as unless it is asked for. */
+/** Queries and their filters; types that must be requested pass only where a query names them. */
 const FILTERS: readonly [query: string, filter: Filter][] = [
   ['', ALL],
   ['&&', ALL],

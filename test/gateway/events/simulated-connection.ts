@@ -1,5 +1,5 @@
-// A connection whose kernel takes only so many bytes: what a slow reader looks like from the hub's side. It asserts the
-// rules of ByteSink: writes are corked, none follows a refusal before `writable`, none follows the end.
+// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts the rules of ByteSink:
+// writes are corked, no write follows a refusal before `writable`, and none follows the end.
 
 import assert from 'node:assert/strict';
 import type { ByteSink, OpenStream } from '../../../src/gateway/events/stream.js';
@@ -49,7 +49,7 @@ export class SimulatedConnection implements ByteSink {
     this.over = 'ended';
   }
 
-  /** As uWebSockets.js may: the abort is heard before `cut` returns. */
+  /** Reports the abort before `cut` returns, as uWebSockets.js may do. */
   cut(): void {
     assert.equal(this.over, undefined, 'cut once');
     this.over = 'cut';

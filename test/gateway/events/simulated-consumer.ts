@@ -1,5 +1,5 @@
 // A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the documented rules,
-// by id and by name, breaks off and comes back, and checks that no action is lost, doubled or out of order.
+// by id and by name, breaks off and reconnects, and checks that no action is lost, doubled or out of order.
 
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
@@ -16,9 +16,9 @@ const ACTIONS_KEPT = 1024;
 export interface ConsumerTraits {
   /** Part of every query. */
   readonly filter?: string;
-  /** As of NamesHeld. */
+  /** The option of NamesHeld. */
   readonly heedsMarks?: boolean;
-  /** The most actions that may happen in an absence and are told all the same. */
+  /** If at most this many actions happen during an absence, all of them must still arrive. */
   readonly actionsKept?: number;
 }
 
@@ -45,7 +45,7 @@ export class SimulatedConsumer {
     this.names = new NamesHeld(traits.heedsMarks);
   }
 
-  /** Makes the consumer believe that this was its last event. It may then hear actions again. */
+  /** Makes the consumer believe that this was its last event. Actions may then arrive a second time. */
   pretend(lastEventId: string): void {
     this.lastEventId = lastEventId;
     this.#nextAction = undefined;
@@ -93,7 +93,7 @@ export class SimulatedConsumer {
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
-    // What was missed stands before the marks, so from here on all is new.
+    // The missed actions come before the marks, so every action from here on is new.
     if (this.model.snapshots > snapshots) this.#nextAction ??= this.#actionsAtOpen + 1;
     const isIdNew = event.lastEventId !== this.#idBefore;
     this.#idBefore = event.lastEventId;

@@ -1,5 +1,5 @@
-// What a consumer that does not keep up is told, by all short histories: wherever it breaks off, what it was sent and what is
-// replayed after the last id make the true state, and every action is heard once and in order. And how much may wait.
+// Consumers that do not keep up, in all short histories: wherever one breaks off, the events before and those replayed after its last id
+// give the true state, and every action arrives once and in order. The amount of waiting data is limited.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -85,7 +85,7 @@ test('a consumer that breaks off anywhere misses nothing: all histories of up to
   }
 });
 
-/** What happens while nobody reads, and what is heard then: type and the interesting half of the data. */
+/** Changes while nobody reads, and the events that are sent afterwards: type and the relevant part of the data. */
 const CONFLATIONS: readonly [
   name: string,
   happen: (world: NodeWorld) => readonly (readonly Change[])[],

@@ -1,5 +1,5 @@
-// Random histories against the truth: consumers of every speed break off and come back at any byte, ids expire, and more
-// is forgotten than they have read. In the end everyone who is still there, or comes back, holds the true state.
+// Random histories against the truth: consumers of every speed break off and reconnect at any byte, ids expire, and the journal
+// forgets changes that they have not read. In the end every consumer that is connected, or reconnects, holds the true state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const REAL_ID = /^boot-[1-9]\d{0,5}$/;
 const NAMES = ['Spotify', 'mpv', 'a movie'];
 const NAMED = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
 const ACTIONS = 'types=upgrade.progress,power.action';
-/** Consumers of a part: which, and whether they know records by name, and hear actions. */
+/** Consumers with a filter: the filter, whether they identify records by name, and whether they receive actions. */
 const FILTERS: readonly (readonly [filter: string, names: boolean, actions: boolean])[] = [
   [NAMED, true, false],
   ['backend=audio&exclude=backend.updated', true, false],
@@ -41,7 +41,7 @@ interface Weather {
   /** The chance of a burst, and how many events it may have. */
   readonly burst: number;
   readonly burstSize: number;
-  /** Whether what is removed in an absence fits into what the journal keeps; where it does not, only markers help. */
+  /** True if the journal can keep all removals during an absence; if not, only markers help. */
   readonly isRemembered: boolean;
 }
 
