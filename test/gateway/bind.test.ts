@@ -1,4 +1,4 @@
-// From `bind` to addresses, and the check that they do not overlap.
+// Tests the way from `bind` to addresses, and that the gateway can listen on all of them at the same time.
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
