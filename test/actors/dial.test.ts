@@ -1,5 +1,5 @@
-// A real unix socket with a scripted server behind it: what came at one time, connections that never come to be, and servers that hang
-// up or do not read. Handshake, deadlines and what is lost with a connection: audio/backend.test.ts.
+// A real unix socket with a scripted server: bytes that arrive together, connections that never succeed, and servers that hang up or do
+// not read. Handshake, deadlines and the losses of a connection: audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { but, COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripted-server.js';
 
-/** What never ends fails its test. */
+/** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
 
 interface Dialled {
   readonly link: Link;
   readonly ready: Promise<void>;
   readonly closed: Promise<ClosedReason>;
-  /** What was told, in order: `event INDEX`, `read`, `closed`. */
+  /** The callbacks, in order: `event INDEX`, `read`, `closed`. */
   readonly told: string[];
 }
 

@@ -1,4 +1,4 @@
-// A watch on a path, on a real file system: every way in which a file comes, changes and goes.
+// A watch on a path, on a real file system: every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { until } from '../until.js';
 const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 
-/** Watches `path`; the answer resolves when the file is another one than it was, and the watch has said so since. */
+/** Watches `path`; the returned function resolves when the watch has reported another file than before. */
 function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: string) => Promise<unknown> {
-  /** What lay there at the last "look again". */
+  /** The file at the last call of `look`. */
   let seen = fileIdentity(path);
   let known = seen;
   const look = (): void => {
@@ -112,14 +112,14 @@ describe('it says "look again" when a file', () => {
 });
 
 describe('it says nothing', () => {
-  /** Does `first`, then makes a change that is told, and answers how often something was told in between. */
+  /** Calls `first`, then makes a change that must be reported; returns the number of reports before that one. */
   async function toldBefore(t: TestContext, path: string, first: () => void): Promise<number> {
     const own: (string | undefined)[] = [];
     const watch = new PathWatch(path, () => own.push(fileIdentity(path)), { settleMs: 0 });
     t.after(() => watch.close());
     const before = fileIdentity(path);
     first();
-    // A second watch on the same folder: when it has told, the kernel has told the first one too.
+    // A second watch on the same folder: once it has reported, the kernel has notified the first one too.
     const folder = dirname(path);
     const told = watching(t, join(folder, 'mark'));
     make(join(folder, 'mark'));

@@ -1,4 +1,4 @@
-// What every actor inherits, seen from the supervisor's end of a real port.
+// Tests the runtime of every actor, from the supervisor's end of a real port.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

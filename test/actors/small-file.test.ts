@@ -1,4 +1,4 @@
-// Reading files that may be anything but small files.
+// Tests the reader of small files on paths that may be anything else.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

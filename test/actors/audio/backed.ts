@@ -1,4 +1,4 @@
-// The backend on a sound server, its publisher a recorder.
+// The audio backend on a sound server; a recorder is its publisher.
 
 import type { TestContext } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
@@ -7,7 +7,7 @@ import { until } from '../../until.js';
 import { Recorder } from './recorder.js';
 import { type Handler, type ScriptedServer, scriptedServer } from './scripted-server.js';
 
-/** What never ends fails its test. */
+/** A test that never ends must fail. */
 export const DEADLINE = { timeout: 60_000 };
 
 export interface Backed {

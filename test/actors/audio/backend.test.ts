@@ -1,4 +1,4 @@
-// The backend against a scripted server: what real servers cannot be made to do. Real ones: real-servers.test.ts.
+// The backend against a scripted server, for everything that real servers cannot be made to do. Real ones: real-servers.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -317,7 +317,7 @@ describe('commands', DEADLINE, () => {
       await until('it is being read', () => server.count(COMMAND.getInput) === 1);
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
-      // What is asked for this event shows that the reply before it has been taken in.
+      // The request that follows this event shows that the backend has read the reply before it.
       server.say.send(event(EVENT.serverChange, 0xffffffff));
       await until('the reply is taken in', () => server.count(COMMAND.getServerInfo) === 2);
       end(server);

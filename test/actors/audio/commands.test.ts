@@ -1,4 +1,4 @@
-// From a command and a state to what is asked of the sound server, or to a fault; volumes and balance through silence and back,
+// From a command and a state to requests for the sound server, or to a fault: volumes and balance through silence and back,
 // above 100 %, by steps.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// One command after another, each within its time, and what is said when one fails.
+// Commands run one after another, each within its time; a failure gets the right answer.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
-/** What does not end fails its test. */
+/** A test that does not end must fail. */
 const DEADLINE = { timeout: 60_000 };
 const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000, wakeMs: 3_000 };
 const MUTE: SoundCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
@@ -24,7 +24,7 @@ function filled(): SoundState {
   return state;
 }
 
-/** A performer that accepts everything at once, but for what a test says otherwise. */
+/** A performer that accepts everything at once; a test replaces `parts` of it. */
 function performing(parts: Partial<Performer> = {}): Performer {
   return {
     state: filled(),

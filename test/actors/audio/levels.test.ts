@@ -1,4 +1,4 @@
-// What a meter says: a row per question.
+// Tests the level that a meter shows: a row per question.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Meters against a scripted server: what becomes of them when it refuses, ends a stream, says nothing, or has more outputs than are
-// measured. On real servers: test/contract/audio-level.test.ts.
+// Meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than are measured. On real servers:
+// test/contract/audio-level.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -21,13 +21,13 @@ import {
   sinkFields,
 } from './scripted-server.js';
 
-/** What never ends fails: of all tests here together. */
+/** All tests of this file together must end within this time, so that a test that never ends fails. */
 const DEADLINE = { timeout: 120_000 };
 const NONE = 0xffffffff;
 const METERS = 1;
 
 interface Metered extends Connected {
-  /** The level that was told last. */
+  /** The last published level. */
   told(): string | undefined;
   /** How many meters were asked for. */
   asked(): number;
@@ -42,7 +42,7 @@ async function metered(t: TestContext, handler: Handler, timing: Partial<Timing>
 const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, recordStreamFields(4));
 /** The ordinary server, whose captures are answered by `captured`. */
 const withCaptures = (captured: Handler): Handler => but({ [COMMAND.createRecordStream]: captured });
-/** The ordinary server, whose stream is said to be so when it is read again. */
+/** The ordinary server; when the stream's record is read again, it has these fields. */
 const withInput = (fields: InputFields): Handler =>
   but({
     [COMMAND.createRecordStream]: GIVEN,
@@ -52,7 +52,7 @@ const withInput = (fields: InputFields): Handler =>
 const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const UNKNOWN = '{"outputs":[]}';
 
-/** One that is listened to, and has told of 0.5 and 0.25. */
+/** A backend whose levels are watched, and which has published 0.5 and 0.25. */
 async function telling(t: TestContext, handler: Handler = withCaptures(GIVEN)): Promise<Metered> {
   const one = await metered(t, handler);
   assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);

@@ -1,4 +1,4 @@
-// What streams are called, and that no two are called the same.
+// Tests the names of streams, and that no two streams have the same name.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

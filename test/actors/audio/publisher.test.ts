@@ -1,4 +1,4 @@
-// What is published when a state changes: differences only, and nothing twice.
+// A change of the state must publish only the differences, and nothing twice.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

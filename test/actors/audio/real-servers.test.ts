@@ -1,4 +1,4 @@
-// The backend against real sound servers of both kinds: what is not tried on the whole daemon (test/contract/audio-*.test.ts).
+// The backend on real sound servers of both kinds, for everything that test/contract/audio-*.test.ts does not try on the whole daemon.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 
-/** As WirePlumber 0.4 and 0.5 store it: the loudest channel, cubed. */
+/** WirePlumber 0.4 and 0.5 store the volume in this form: the loudest channel, cubed. */
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 interface Node {

@@ -1,4 +1,4 @@
-// A publisher that keeps what it is told as the gateway's journal does, so that tests can look at the result of it all.
+// A publisher that keeps records as the gateway's journal does, so that tests can look at the final state.
 
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
@@ -6,11 +6,11 @@ import type { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src
 import type { LogLevel } from '../../../src/protocol/actor/settings.js';
 
 export class Recorder implements Publisher {
-  /** Everything said, in order, as short lines: `put audio.clients 5`, `up`, `connecting: why`, `log info: what`. */
+  /** Every call, in order, as short lines: `put audio.clients 5`, `up`, `connecting: why`, `log info: what`. */
   readonly said: string[] = [];
   /** The data of each `audio.level`, in order. */
   readonly levels: string[] = [];
-  /** When each was told, in ms. */
+  /** The time of each level, in ms. */
   readonly levelsAt: number[] = [];
   readonly #texts = new Map<string, string>();
   #up = false;

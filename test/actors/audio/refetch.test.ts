@@ -1,10 +1,10 @@
-// What events make dirty, and what is read for it.
+// Tests which records become dirty by events, and which requests read them again.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
-/** What happens: an event of a record, its end, that all is to be read, and the replies, which are believed or not. */
+/** Steps: an event of a record, its end, an order to read everything, and replies, which are accepted or ignored. */
 const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
   event: (refetch, index) => refetch.changed(index),

@@ -1,5 +1,5 @@
-// A sound server that does as it is told, for what a real one cannot be made to do: hang, talk rubbish, answer out of
-// order, have ports, refuse. Its bytes are written by hand and know nothing of src/protocol.
+// A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer out of order, have ports,
+// refuse. Its bytes are written by hand, without any code of src/protocol.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ const format = (): Buffer => Buffer.concat([Buffer.from('fB'), Buffer.from([1]),
 
 export interface ServerFields {
   readonly packageName?: string;
-  /** Of the server's life. */
+  /** Identifies one life of the server. */
   readonly cookie?: number;
 }
 
@@ -185,7 +185,7 @@ export interface ScriptedServer {
   connections(): number;
   /** Connections that have not ended. */
   open(): number;
-  /** What answers from now on. */
+  /** Answers all commands from now on. */
   handler: Handler;
   readonly say: Say;
 }

@@ -1,5 +1,5 @@
-// Where the sound server's socket and cookie are looked for, row by row; which files are no cookie; what ends the wait for a
-// socket. What a watch sees: path-watch.test.ts.
+// The places of the sound server's socket and cookie, row by row; files that are not a cookie; the end of the wait for a socket.
+// The watch itself: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -80,7 +80,7 @@ function replace(path: string): void {
 
 const nothing = (): void => undefined;
 
-/** What is done before the wait, what lay there then as the waiter knows it, what is done meanwhile, and for how long it is waited. */
+/** Steps before the wait, the file that the waiter knows, steps during the wait, its longest time, and whether the file ends it. */
 const WAITS: readonly (readonly [
   what: string,
   first: (path: string) => void,

@@ -1,4 +1,4 @@
-// Sound server records for tests of the pure parts: each is a plausible whole with a few fields of the test's own.
+// Sound server records for tests of the pure parts: each is complete and plausible, and a test sets a few fields.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 

@@ -1,4 +1,4 @@
-// The state as records come and go.
+// Tests the state while records appear, change and vanish.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The sound server's records as clients see them, field by field of docs/http-api.md, "Records".
+// From the sound server's records to those that clients get, field by field of docs/http-api.md, "Records".
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// An output that keeps its volume to itself is woken, when that is needed and no longer: against a scripted server, for what
-// becomes of it on the way. On real servers: real-servers.test.ts.
+// The backend wakes an output that does not report its volume, and no longer than needed: against a scripted server, for every
+// failure on the way. On real servers: real-servers.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -82,14 +82,14 @@ describe('a volume is kept back', () => {
 });
 
 interface Sleeping extends Connected {
-  /** What the output's record says from now on. */
+  /** The fields of the output's record from now on. */
   readonly sink: { -readonly [K in keyof SinkFields]: SinkFields[K] };
   captures(): number;
 }
 
 /**
- * A backend whose outputs sleep, but for the `kitchen`, and accept everything; `captured` answers the capture of a monitor. What
- * happens to `sink` is told of `living`.
+ * A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the capture of a monitor.
+ * A change of `sink` changes the record of `living`.
  */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}): Promise<Sleeping> {
   const sink: SinkFields = { state: SUSPENDED };

@@ -1,4 +1,4 @@
-// The audio actor in a thread of its own, as the supervisor runs it.
+// The audio actor in its own thread, as the supervisor runs it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Bus addresses: every spelling that an environment may hold.
+// Tests bus addresses in every spelling that an environment may hold.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

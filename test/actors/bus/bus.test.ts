@@ -1,4 +1,4 @@
-// The bus over a real dbus-daemon of our own: calls, errors, signals, its death and its return.
+// The bus connection on a real private dbus-daemon: calls, errors, signals, the bus's death and its return.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -136,7 +136,7 @@ test('a bus that stands still times out, and goes on afterwards', async (t) => {
   assert.deepEqual(owner.notes, ['up']);
 });
 
-/** What a bus forwards from anybody to anybody: signature and body. */
+/** Messages that a bus forwards between any two peers: signature and body. */
 const TOO_MUCH: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
   ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
   ['such a descriptor in a variant', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],

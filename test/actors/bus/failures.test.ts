@@ -1,4 +1,4 @@
-// What a bus can do to us: each row is a way in which dbus-next by itself dies, hangs or forgets.
+// Failures that a bus can cause: in each row dbus-next alone would die, hang or forget.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -42,7 +42,7 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
   return bus;
 }
 
-/** A UserBus that is up on a bus that does as it is told. */
+/** A UserBus that is up on a scripted bus. */
 async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
   const bus = await scripted(t, scriptOf);
   const { owner, link } = dialling(t, { ...options(bus.path), ...more });
@@ -100,7 +100,7 @@ test('no socket is a reason, told once, and no end', async (t) => {
   assert.deepEqual(await ask(link), CLOSED);
 });
 
-/** What a bus answers to the first call, and how that call ends. The next call works on the same connection. */
+/** The bus's answer to the first call, and the result of that call. The next call works on the same connection. */
 const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Buffer, expected: object])[] = [
   ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
   ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],

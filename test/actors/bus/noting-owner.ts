@@ -1,4 +1,4 @@
-// An actor's side of a bus, for tests: notes what it is told, and lets a test wait for it.
+// An actor's side of a bus, for tests: it notes all notifications, and lets a test wait for one.
 
 import { EventEmitter, once } from 'node:events';
 import type { BusOwner } from '../../../src/actors/bus/bus.js';
@@ -9,9 +9,9 @@ const DEADLINE_MS = 60_000;
 export class NotingOwner implements BusOwner {
   readonly notes: string[] = [];
   readonly signals: Signal[] = [];
-  /** What `up` does, beyond noting it. */
+  /** Called by `up` before the note. */
   onUp: () => Promise<void> = () => Promise.resolve();
-  /** What `signal` does, beyond noting it. */
+  /** Called by `signal` before the note. */
   onSignal: (signal: Signal) => void = () => undefined;
   readonly #changed = new EventEmitter();
 

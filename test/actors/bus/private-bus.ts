@@ -1,4 +1,4 @@
-// A real message bus of a test's own, which it can stop, kill and start again.
+// A real message bus for one test, which can stop, kill and restart it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// A scripted bus: does over a real socket what no real bus can be made to do. Writes its own bytes, well-formed or not.
+// A scripted bus on a real socket, for everything that no real bus can be made to do. It writes its own bytes, well-formed or not.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -77,7 +77,7 @@ export interface ScriptedBus {
   readonly path: string;
   /** Connections so far. */
   readonly connections: () => number;
-  /** What came, without Hello. */
+  /** The received messages, without Hello. */
   readonly heard: readonly Heard[];
   close(): Promise<void>;
 }

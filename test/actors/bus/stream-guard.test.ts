@@ -1,4 +1,4 @@
-// How long a message may take to come, read as dbus-next reads it, in time that stands still until it is moved.
+// Tests how long a message may take to arrive, read as dbus-next reads it; the clock is mocked.
 
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
@@ -35,7 +35,7 @@ function reading(t: TestContext): Reading {
 }
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
-/** What comes, one after the other and in half the deadline each; how often it is late after another deadline. */
+/** Pieces that arrive one after the other, half a deadline apart; `late` counts the reports after one more deadline. */
 const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: number])[] = [
   ['nothing', [], 0],
   ['whole messages', [WHOLE, WHOLE, 2 * WHOLE], 0],

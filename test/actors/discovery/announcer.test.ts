@@ -1,4 +1,4 @@
-// The announcer on a bus that does what neither a bus nor avahi-daemon should.
+// The announcer on a bus that behaves as neither a bus nor avahi-daemon should.
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// The bridge against a real broker: what it publishes, and what it takes. Whose a branch is stands in claims.test.ts, how it comes back in
-// outages.test.ts.
+// The bridge against a real broker: the topics that it publishes, and the commands that it accepts. claims.test.ts has the ownership of
+// a branch, outages.test.ts the return after a loss.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -54,7 +54,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   after(() => broker.stop());
   let last = 0;
 
-  /** A node with a branch of its own, all of it told, and a client that sees the branch. */
+  /** A node with its own branch and all of its records, and a client that sees the branch. */
   async function whole(
     t: TestContext,
     options: Partial<NodeOptions> = {},

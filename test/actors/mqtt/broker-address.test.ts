@@ -1,5 +1,5 @@
-// What is read from files for each connection to a broker: what an administrator may have made of them meanwhile is a reason, never a
-// wait without end.
+// Tests the files that are read for each connection to a broker: if an administrator has replaced one by something else, the result is
+// a reason, and never an endless wait.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

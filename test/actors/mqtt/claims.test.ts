@@ -1,4 +1,4 @@
-// Whose a branch is, against a real broker: two who want one, and what a life before has left there.
+// The ownership of a branch, against a real broker: two nodes that want the same one, and the remains of an earlier life.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';

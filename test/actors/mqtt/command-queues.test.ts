@@ -1,4 +1,4 @@
-// Commands that wait: their order, which of them count, and how many there may be.
+// Tests waiting commands: their order, which of them count, and their limit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ function ask(name: string, supersedes?: string, queue = 'q'): WaitingAsk {
 
 const nameOf = ({ request }: WaitingAsk): string => request.params?.['player'] ?? assert.fail();
 
-/** Each ask ends when the test says so. */
+/** Each command ends when the test calls `finish`. */
 function held() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];

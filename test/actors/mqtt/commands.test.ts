@@ -1,4 +1,4 @@
-// Topics and payloads of commands, and what each asks for: a row per line of docs/home-assistant.md, "Commands", and what makes no sense.
+// From topics and payloads to requests: a row per line of docs/home-assistant.md, "Commands", and payloads that make no sense.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -59,7 +59,7 @@ const ROWS: readonly Row[] = [
   ['power/set', 'reboot', ['reboot']],
   ['upgrade/set', 'check', ['checkUpgrade']],
   ['upgrade/set', 'start', ['startUpgrade']],
-  // What makes no sense is the operation's to refuse, as a whole; what is no JSON, or too much of it, as it came.
+  // The operation refuses nonsense, so it passes as a whole; a text that is not JSON, or is too long, passes unchanged.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],

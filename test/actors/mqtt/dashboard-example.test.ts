@@ -1,4 +1,4 @@
-// The example of a dashboard names entities that the node of its first lines has.
+// The example dashboard must name only entities that the node in its first lines has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { health, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 const EXAMPLE = new URL('../../../../examples/home-assistant.yaml', import.meta.url);
 
-/** As Home Assistant makes an id of names in plain letters. */
+/** Home Assistant makes an id from a name in plain letters in this way. */
 const slugOf = (name: string): string =>
   name
     .toLowerCase()

@@ -1,4 +1,4 @@
-// The order in which a broker, and so Home Assistant, hears of what comes and goes: its device message before what would be an error without.
+// The order of messages: a broker, and so Home Assistant, must get the device message before anything that would be an error without it.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What is called how in Home Assistant, and what stays the same: a row per case.
+// Tests the names of entities in Home Assistant, and the parts that never change: a row per case.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

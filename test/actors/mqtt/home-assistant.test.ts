@@ -1,5 +1,5 @@
-// Home Assistant's device message: that which a real Home Assistant took (with templates that have been rendered by Jinja2 since), the
-// rules for any other, and how entities come and go.
+// Home Assistant's device message: one that a real Home Assistant has accepted (its templates are rendered by Jinja2 since then), the
+// rules for any other, and how entities appear and vanish.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ test('the message is that which a real Home Assistant took', () => {
   const tried = JSON.parse(readFileSync(TRIED, 'utf8')) as Message;
   const made = new AnnouncedNode().message();
   assert.deepEqual(made.device, { ...tried.device, sw_version: VERSION });
-  // A key says no more than its unique id does.
+  // The key only repeats the unique id, so components are compared by that.
   const byId = (components: Message['components']) =>
     Object.fromEntries(Object.values(components).map((each) => [each['unique_id'], each]));
   const ours = byId(made.components);
@@ -24,7 +24,7 @@ test('the message is that which a real Home Assistant took', () => {
     assert.deepEqual(ours[id], component, id);
 });
 
-/** Whose last character has its first half at the end of what is shown. */
+/** The shown length ends in the middle of the last character, between its two code units. */
 const CUT = `${'x'.repeat(99)}🎵`;
 
 const EVERYTHING: readonly Change[] = [

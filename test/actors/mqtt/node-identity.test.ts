@@ -1,4 +1,4 @@
-// The identifier, and whose a branch is: a row per case of docs/home-assistant.md, "Two nodes with one branch".
+// Tests the identifier, and the ownership of a branch: a row per case of docs/home-assistant.md, "Two nodes with one branch".
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

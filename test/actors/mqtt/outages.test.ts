@@ -1,4 +1,4 @@
-// A bridge and a broker that goes, stands still, forgets, refuses and floods: afterwards the retained tree is the truth.
+// A bridge whose broker goes away, freezes, forgets, refuses and floods: afterwards the retained tree must be true.
 
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -62,7 +62,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     return node;
   }
 
-  /** What changes while the broker is away: one output goes, one comes, one changes. */
+  /** Changes while the broker is away: one output goes, one comes, one changes. */
   function changes(node: SimulatedNode): void {
     node.tell(
       drop('audio.outputs', '2'),

@@ -1,4 +1,4 @@
-// The lengths of packets, whole and in pieces.
+// Tests the lengths of packets, whole and in pieces.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// When which topic is published: in time that the test moves, against a broker that acknowledges when it is told to.
+// Tests when each topic is published: the test moves the clock, and decides when the broker acknowledges.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

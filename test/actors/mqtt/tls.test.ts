@@ -1,4 +1,4 @@
-// mqtts: a broker with a certificate of the house's own authority.
+// mqtts: a broker whose certificate comes from a private authority.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

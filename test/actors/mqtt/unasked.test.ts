@@ -1,5 +1,5 @@
-// A broker that sends what the bridge has not asked for, a row per topic: what is not a command to this very node is none, and what
-// is kept of others is left alone. Scripted, since no real broker does so.
+// A broker sends messages that the bridge has not requested, a row per topic: only a command to this very node is carried out, and
+// retained messages of others stay. The broker is scripted, because no real one does so.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -9,10 +9,10 @@ import { until } from '../../until.js';
 
 const T = 'house/living';
 
-/** Acknowledges everything, and says what a test says. */
+/** Acknowledges everything, and sends the test's messages. */
 class ScriptedBroker {
   readonly published: string[] = [];
-  /** Said when the bridge looks what is kept. */
+  /** Retained messages, sent when the bridge subscribes. */
   kept: readonly BrokerMessage[] = [];
   /** How many messages it lets be under way. */
   window = 16;
@@ -65,7 +65,7 @@ async function serving(
   return node;
 }
 
-/** Carried out; and all that was said before it has been looked at when it is. */
+/** A valid command: as soon as it is carried out, all earlier messages have been handled. */
 const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
 
 const NOT_OURS: readonly string[] = [
@@ -115,7 +115,7 @@ test('with mqtt.control off nothing is a command, whoever says it', async (t) =>
   const node = await serving(t, broker, { control: false });
   broker.say(...FENCE);
   broker.say(`${T}/power/set`, 'poweroff');
-  // What is carried out is asked for in the moment in which it is said.
+  // A command would have been carried out within the call of `say`, so no wait is needed.
   assert.deepEqual(node.commands, []);
 });
 
@@ -168,7 +168,7 @@ test('whoever asks is answered while refusals are said without end', async (t) =
   await serving(t, broker);
   const answers = () => broker.published.filter((topic) => topic === `${T}/status`).length;
   broker.onPublished = (topic) => {
-    // As a retained command it is refused.
+    // A retained command is refused, which publishes the next error.
     if (topic === `${T}/error`) for (let i = 0; i < 2; i += 1) broker.say(...FENCE, answers() === 1);
   };
   broker.say(...FENCE, true);

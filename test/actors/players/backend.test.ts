@@ -1,4 +1,4 @@
-// The players backend with scripted players on a real bus: names, readings, signals, commands, and what no good player does.
+// The players backend with scripted players on a real bus: names, readings, signals, commands, and misbehaviour.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -109,14 +109,14 @@ test('two connections of one process are one player where the second is called a
   await until('the second is told', () => recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, second].sort());
   assert.ok(!recorder.said.slice(0, -2).includes(`put ${second}`), recorder.said.join());
-  // Of another process nothing is taken away meanwhile.
+  // The instance of another process keeps its record meanwhile.
   first.push(await ScriptedPlayer.start(bus.address, 'vlc'));
   await until('the second is none again', () => !recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   assert.ok(!recorder.said.includes('drop vlc.instance1'), recorder.said.join());
 });
 
-/** Of all connections, as the bus has them. */
+/** The match rules of all connections, from the bus itself. */
 async function matchRules({ address }: PrivateBus): Promise<string> {
   const stats =
     'org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
@@ -248,12 +248,12 @@ test('while a name comes and goes all the time, also that of one that hangs, oth
   t.after(() => flapper.leave());
   flapper.misbehaves.set('GetAll', 'hang');
   for (let round = 0; round < 20; round += 1) {
-    // All at once: the bus tells of them as fast as it can.
+    // All changes are requested at once, so that the bus sends their signals as fast as it can.
     const turns = Array.from({ length: 200 }, (_, n) => [
       flapper.own(`f${n}`),
       flapper.disown(`f${n}`),
     ]).flat();
-    // As many as each may have under way.
+    // Each player may have exactly this many commands under way.
     const commanded = Array.from({ length: 8 }, () => others).flat();
     const answers = commanded.map((name) => backend.handle({ do: 'next', player: named(name) }));
     const refused = (await Promise.all(answers)).filter(({ ok }) => !ok);
@@ -338,7 +338,7 @@ test('without a track there is no position to set, and none is paused that plays
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  // A reading that began before may say once more that it does not play.
+  // An earlier reading may still report that it does not play.
   await until('it is not paused', async () => {
     return faultOf(await backend.handle({ do: 'play_pause', ...on })) === 'not-able';
   });

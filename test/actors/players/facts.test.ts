@@ -1,4 +1,4 @@
-// What a player's properties come to: records, metadata as text, and positions that are reckoned.
+// From a player's properties to records, metadata as text, and extrapolated positions.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

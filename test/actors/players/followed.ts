@@ -1,4 +1,4 @@
-// The players backend on a real bus of a test's own, with players that the test scripts.
+// The players backend on a private real bus, with scripted players.
 
 import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';

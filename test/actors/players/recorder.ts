@@ -1,4 +1,4 @@
-// A publisher that keeps what it is told of players, so that tests can look at it and wait for it.
+// A publisher that keeps the published records of players, so that tests can look at them and wait for them.
 
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';

@@ -1,4 +1,4 @@
-// A media player on a real bus that says and does what its test wants: also what no real one does.
+// A scripted media player on a real bus; it can also do things that no real player does.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -37,7 +37,7 @@ const PLAYER: Properties = {
   ),
 };
 
-/** Metadata as a player tells it: texts, lists of texts, and what is given with its type. */
+/** Metadata in a player's types: texts, lists of texts, and values with a type of their own. */
 export function metadata(values: Readonly<Record<string, string | string[] | Variant>>): Variant {
   const typed = Object.entries(values).map(([key, value]) => {
     if (value instanceof Variant) return [key, value];
@@ -47,7 +47,7 @@ export function metadata(values: Readonly<Record<string, string | string[] | Var
 }
 
 export class ScriptedPlayer {
-  /** What Properties.GetAll tells, by interface. */
+  /** The answer to Properties.GetAll, by interface. */
   readonly properties: Record<string, Record<string, Variant>> = {
     [ROOT_INTERFACE]: { ...ROOT },
     [PLAYER_INTERFACE]: { ...PLAYER },
@@ -88,7 +88,7 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** Returns what the bus says of it: 1 it is ours, 2 we stand in the queue. */
+  /** Resolves with the bus's answer: 1 for the owner, 2 for a place in the queue. */
   own(name: string): Promise<number> {
     return this.#bus.requestName(PLAYER_NAMES + name, 0);
   }
@@ -97,13 +97,13 @@ export class ScriptedPlayer {
     await this.#bus.releaseName(PLAYER_NAMES + name);
   }
 
-  /** Changes properties of the interface Player, and says so. */
+  /** Changes properties of the interface Player, and sends the signal. */
   change(properties: Properties): void {
     Object.assign(this.properties[PLAYER_INTERFACE] ?? {}, properties);
     this.say(properties);
   }
 
-  /** Says that properties have changed. */
+  /** Sends PropertiesChanged. */
   say(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
     this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
   }

@@ -1,4 +1,4 @@
-// When the players backend reads, reckons and tells, with scripted players on a real bus.
+// Tests when the players backend reads, extrapolates and publishes, with scripted players on a real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -16,7 +16,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 test('positions are told when they cannot be reckoned, and only then', async (t) => {
   const { backend, recorder, start } = await followed(t);
   const player = await start();
-  // What is read once more, and is where it was, is no news.
+  // A second reading with the same position must not be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
   await recorder.until('it is read again', 'scripted', ({ volume }) => volume === 0.8);
@@ -74,7 +74,7 @@ test('the start waits a second for one that hangs, and no longer', async (t) => 
 test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
   const manual = new ManualClock();
   let setByMs = 0;
-  // Only the look is by hand: what is gathered is told as ever.
+  // Only the timer of 30 s is manual; changes are gathered and published as usual.
   const clock: Clock = {
     ...manual,
     date: () => manual.date() + setByMs,
@@ -109,14 +109,14 @@ test('what a change of track consists of is one event', async (t) => {
     manual.advance(50);
     return recorder.record('scripted') !== undefined;
   });
-  // Whatever was being read has been, when this is answered: what is said meanwhile would be read once more.
+  // Any reading has ended when this is answered; a change during a reading would cause a second one.
   assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
   manual.advance(50);
   const before = recorder.said.length;
   player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
   player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  // Its answer comes behind what it said.
+  // The answer comes after all signals of the player.
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
   assert.equal(recorder.said.length, before);
   manual.advance(50);
@@ -130,7 +130,7 @@ test('what is reckoned goes on from where it was when the rate changes, and when
     clock: { ...systemClock, monotonic: manual.monotonic },
   });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
-  // Nobody else tells where it is.
+  // The position can then come only from extrapolation.
   player.misbehaves.set('GetAll', 'hang');
   manual.advance(10_000);
   player.say({ Rate: new Variant('d', 2) });

@@ -1,4 +1,4 @@
-// The power backend over a real socket to a scripted logind: each answer of logind and what becomes of it.
+// The power backend over a real socket to a scripted logind: each answer of logind and its consequence.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -16,7 +16,7 @@ const ERRORS = 'org.freedesktop.DBus.Error';
 interface Bench {
   readonly backend: PowerBackend;
   readonly said: string[];
-  /** Changes what logind says from now on. */
+  /** Sets logind's answers from now on. */
   readonly become: (script: LogindScript) => void;
   readonly called: () => readonly string[];
   readonly until: (pattern: RegExp) => Promise<void>;

@@ -1,5 +1,5 @@
-// A logind on a scripted bus: says what no real one can be made to say at will. Texts only; the real one is asked by the
-// scenarios of the real node.
+// A logind on a scripted bus, with answers that a real one cannot be made to give at will. Texts only; the scenarios of the real
+// node use the real logind.
 
 import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
 
@@ -14,7 +14,7 @@ export type LockRow = readonly [what: string, who: string, why: string, mode: st
 export interface LogindScript {
   readonly can?: string | Trouble;
   readonly locks?: readonly LockRow[] | Trouble;
-  /** What systemd begins to start before any answer to the order. */
+  /** The unit that systemd begins to start before any answer to the order. */
   readonly begins?: string;
   readonly order?: 'accepted' | Trouble;
 }
@@ -42,7 +42,7 @@ function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffe
   return isTrouble(order) ? order : reply(serial);
 }
 
-/** What logind says to everybody, whosever order it is, and then systemd. */
+/** logind sends the first signal to everybody, whoever has ordered the shutdown, and systemd the second. */
 function goesDown(unit: string): Buffer {
   return Buffer.concat([
     signal(OWNER, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', true),
@@ -60,7 +60,7 @@ export function scriptedLogind(script: () => LogindScript): Promise<ScriptedBus>
       if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
       if (Buffer.isBuffer(answer)) socket.write(answer);
       else if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
-      // Not destroy(): what was said before is still read.
+      // destroy() would lose the bytes before it; after end() they are still read.
       else if ('gone' in answer) socket.end();
     },
   }));

@@ -1,5 +1,5 @@
-// Which units are watched and may be named; and a scope over a scripted manager, from its signals to what is published: also where
-// there are none, or nobody is there.
+// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to published records, also
+// without units and without a manager.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';

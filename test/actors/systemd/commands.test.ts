@@ -1,4 +1,4 @@
-// A start over a scripted manager, behind the end of its job: a program that cannot be executed is told only then. Verdicts: verdict.test.ts.
+// A start over a scripted manager after the end of its job: only then is it known if the program can run. Verdicts: verdict.test.ts.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

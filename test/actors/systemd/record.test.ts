@@ -1,4 +1,4 @@
-// Facts of a unit -> Service record.
+// From the facts of a unit to its Service record.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ type Row = readonly [
   facts: Partial<UnitFacts>,
   file: string | undefined,
   expected: object,
-  /** Says the directory. */
+  /** Comes from the units directory. */
   atRest?: boolean,
 ];
 

@@ -1,4 +1,4 @@
-// What is told of units, and when.
+// Tests which changes of units are published, and when.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,12 +40,12 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
   };
   const change = (unit: WatchedUnit, text: string) => services.changed(unit, record(unit, text));
   const changeNow = (unit: WatchedUnit, text: string) => services.changedNow(unit, record(unit, text));
-  /** What was said since the last look. */
+  /** The lines since the last call. */
   const taken = (): readonly string[] => said.splice(0);
   return { services, clock, taken, change, changeNow, encoded };
 }
 
-/** Both scopes up, everything said taken. */
+/** Both scopes are up, and all lines so far are taken. */
 function up() {
   const all = setUp();
   all.change(U, 'U1');
@@ -95,7 +95,7 @@ test('a change that must be known now is told at once, and once', () => {
   assert.deepEqual([taken(), encoded.count], [[], 1]);
 });
 
-/** Times at which a unit's changes are told when it changes every `everyMs` for `forMs`. */
+/** The times of publication for a unit that changes every `everyMs` for `forMs`. */
 function toldAt(everyMs: number, forMs: number): readonly number[] {
   const { clock, taken, change } = up();
   const times: number[] = [];

@@ -1,4 +1,4 @@
-// The folder of a manager's links, over real folders.
+// The folder of a manager's links, on a real file system.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -31,7 +31,7 @@ function setUp(t: TestContext, exists: boolean) {
     const signal = AbortSignal.timeout(DEADLINE_MS);
     while (!holds()) await once(heard, 'unit', { signal });
   };
-  /** As systemd does it: a link under another name, renamed. */
+  /** Creates the link as systemd does: under another name, then renamed. */
   const start = (unit: string): void => {
     symlinkSync('0123', join(path, `.#invocation:${unit}beef`));
     renameSync(join(path, `.#invocation:${unit}beef`), join(path, `invocation:${unit}`));
@@ -74,7 +74,7 @@ test('a folder that vanishes tells nothing any more', async (t) => {
   start('a.service');
   await until(() => directory.atRest('a.service') === false);
   rmSync(path, { recursive: true });
-  // Nobody is told: there is nothing to tell.
+  // The removal sends no event, so the test polls.
   while (directory.atRest('a.service') !== undefined) await turn();
   mkdirSync(path);
   clock.advance(5_000);

@@ -1,4 +1,4 @@
-// Job results and states -> answers.
+// From job results and states to answers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

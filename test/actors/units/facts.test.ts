@@ -1,4 +1,4 @@
-// A unit's properties -> what is known of it; readings and signals, in any order, and the units that they are about.
+// From a unit's properties to its facts; readings and signals in any order, and the units that they concern.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,9 +46,9 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
   [{ ConditionResult: false }, {}],
-  // What an unloaded unit says.
+  // An unloaded unit has these values.
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
-  // Of a wrong type: what was known stays.
+  // A value of a wrong type leaves the known one.
   [{ ActiveState: 7, SubState: null, InvocationID: [1], Job: 'none', Result: 1n }, {}],
 ];
 

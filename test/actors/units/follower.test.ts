@@ -1,4 +1,4 @@
-// A follower over a scripted manager: reloads whose end is never told, signals that overtake answers, refusals.
+// A follower over a scripted manager: reloads without a signal of their end, signals that overtake answers, refusals.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -35,7 +35,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
     follower,
     manager,
     state: () => follower.table.unit(NAME)?.facts.activeState,
-    /** What was said since the last look. */
+    /** The lines since the last call. */
     taken: () => said.splice(0),
     pass: async (ms: number) => {
       clock.advance(ms);

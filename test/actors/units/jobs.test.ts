@@ -1,4 +1,4 @@
-// Waiting for jobs: every way in which one ends.
+// Tests the wait for a job: every way in which one ends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

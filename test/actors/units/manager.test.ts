@@ -1,4 +1,4 @@
-// Which signals are asked for. Readings: follower.test.ts.
+// Tests which signals are requested. Readings: follower.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

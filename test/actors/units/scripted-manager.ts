@@ -1,5 +1,5 @@
-// A manager that does what no real one can be made to do at the right moment: it says nothing of a reload's end, answers
-// late, refuses. It answers the few calls that a scope makes, and sends the signals that a test has it send.
+// A scripted manager for moments that no real one can be made to hit: it sends no end of a reload, answers late, refuses. It answers
+// the few calls that a scope makes, and sends the signals that the test wants.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
@@ -15,10 +15,10 @@ import {
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** As on a real connection: more at once are refused. */
+/** The limit of a real connection: more calls at once are refused. */
 const CALLS_MAX_AT_ONCE = 256;
 
-/** Of whatever job it is asked for. */
+/** Every job has this path. */
 export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: Outcome<undefined> = { ok: true, value: undefined };
@@ -34,7 +34,7 @@ export class ScriptedManager {
   /** By unit. */
   readonly units = new Map<string, Properties>();
   readonly files = new Map<string, string>();
-  /** The `Result` of services, told where all interfaces are asked for. */
+  /** The `Result` of services, part of the answer only when all interfaces are read. */
   readonly results = new Map<string, string>();
   readonly calls: string[] = [];
   readonly matches: Match[] = [];

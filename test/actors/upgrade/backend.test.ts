@@ -1,4 +1,4 @@
-// The backend without a bus: what it publishes of result file and socket, and how it says that a part is in trouble.
+// The backend without a bus: its records from result file and socket, and its reports of a part in trouble.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

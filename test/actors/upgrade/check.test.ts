@@ -1,4 +1,4 @@
-// What the facts of the check unit make of its last run: a row per step.
+// From the facts of the check unit to its last run: a row per step.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

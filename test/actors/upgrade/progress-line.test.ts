@@ -1,4 +1,4 @@
-// Progress lines: which are relayed, and as what; and lines out of bytes that come in any portions.
+// Tests which progress lines become events, and which ones; and lines from bytes in any portions.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The progress socket over real connections: lines, floods, deaths, and the path where it lies.
+// The progress socket over real connections: lines, floods, deaths, and the file at its path.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -133,7 +133,7 @@ test('a flood arrives whole and in order, and another connection is heard meanwh
   );
 });
 
-/** A connection for each of `count`, all at once; each says its own lines and leaves. */
+/** Opens `count` connections at once; each sends its own lines and closes. */
 async function burst(t: TestContext, path: string, count: number): Promise<void> {
   const sockets = Array.from({ length: count }, (_, n) => {
     const socket = connect({ path });
@@ -238,7 +238,7 @@ test('a path as long as the name of a socket can be', async (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-/** As after a SIGKILL. */
+/** Leaves a socket file without a listener, as a SIGKILL does. */
 async function staleSocket(t: TestContext): Promise<string> {
   const path = join(temporaryFolder(t), 's');
   const dead = createServer();

@@ -1,4 +1,4 @@
-// The result file on a real file system: every way in which it comes, changes and goes. What is no small file: small-file.test.ts.
+// The result file on a real file system: every way in which it appears, changes and vanishes. Other kinds of files: small-file.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const DEADLINE_MS = 10_000;
 const content = (version: string) =>
   `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
-/** A reader of a/b/result.json, and what it said last. */
+/** A reader of a/b/result.json; `sees` waits for its last result. */
 function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   let last: ResultReading | undefined;
@@ -42,7 +42,7 @@ function reader(t: TestContext) {
   return { path, start, sees };
 }
 
-/** As a careful detector writes: beside it, then renamed over it. */
+/** Writes as a careful detector does: beside the file, then renamed over it. */
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);

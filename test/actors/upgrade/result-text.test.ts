@@ -1,4 +1,4 @@
-// The result file's text: what of it is believed and how it is spelled, and what is said of one that is not.
+// The text of the result file: the accepted members and their spelling, and the reported problem of a bad one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ good(
 );
 good(`{${GOOD},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
-/** What becomes of other keys: their spelling and order survive. */
+/** Other keys must keep their spelling and order. */
 function extra(members: string, expected: string): void {
   good(`{${GOOD},${members}}`, `${GOOD},"extra":{${expected}}`);
 }

@@ -1,4 +1,4 @@
-// The keeper around the state machine: which lines begin runs, when silence ends one, and what is saved.
+// The keeper around the state machine: lines that begin runs, silence that ends one, and the saved state.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ interface Stage {
   readonly clock: ManualClock;
   /** Monotonic ms. */
   readonly now: number;
-  /** What systemd says when it is asked; the question is open until `answer` is called. */
+  /** Answers the oldest open question to systemd with these facts. */
   answer(facts: RunFacts | undefined): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
 
 const state = ({ keeper: { run } }: Stage) => `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
 
-/** What the unit is said to be. */
+/** The facts of the unit by short names. */
 const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
   'never ran': NOTHING_RAN,
   works: AT_WORK,
@@ -72,7 +72,7 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/** A line, what systemd signals, answers or says at a new connection, time that passes, and what the run is then. */
+/** A line, a signal or an answer of systemd, a reading at a new connection, time that passes, and the expected run. */
 const STEPS: Readonly<Record<string, (on: Stage, said: string) => unknown>> = {
   line: (on, said) => on.keeper.line(LINES[said] ?? progress(Number(said)), on.now),
   signal: (on, said) => on.keeper.feed({ kind: 'unit', facts: FACTS[said] ?? assert.fail(said) }),

@@ -1,4 +1,4 @@
-// The state file: written whole, recalled as it was, and never waited for longer than is said.
+// The state file is written whole, read back unchanged, and nobody waits for it longer than its limit.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

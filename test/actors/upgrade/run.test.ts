@@ -1,4 +1,4 @@
-// The run: the table of docs/upgrades.md, "Runs", row by row, the orders in which systemd tells things, and invariants over random events.
+// The run: the table of docs/upgrades.md, "Runs", row by row, the orders of systemd's signals, and invariants over random events.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   'at-7-s': { startedMs: 7_000 },
 };
 
-/** The unit: its state, its invocation, and whatever else is said of it. */
+/** The facts of the unit: its state, its invocation, and further words. */
 function facts(text: string): RunFacts {
   const [activeState = '', invocation = '', ...words] = text.split(' ');
   const more = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
@@ -84,7 +84,7 @@ const socketRun = follow(idle, 'begin');
 
 type Row = readonly [name: string, from: Run, story: string, expected: string];
 
-/** `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms what it said last. */
+/** `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms its last facts. */
 function check(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const [what, from, story, expected] of rows) {
@@ -253,7 +253,7 @@ test('progress shows while the run lasts, and begins anew with the next', () => 
   assert.equal(follow(over, 'begin').percent, undefined);
 });
 
-/** As observed: the failure, the end of the first job, and only then that it will be started again. */
+/** Observed order: the failure, the end of the first job, and only then the coming restart. */
 const FAILS = 'failed A bad job1; job1 failed';
 const TRIED = `${FAILS}; activating A bad waits`;
 const NEXT = `${TRIED}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;
