@@ -4,7 +4,7 @@
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 
-/** Everything there is. */
+/** A configuration in which everything is enabled. */
 export const EVERYTHING: RouteSettings = {
   ...SETTINGS,
   api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
@@ -32,13 +32,13 @@ export const CONFIGURATIONS_WITHOUT: Readonly<Record<Need, RouteSettings>> = WIT
 
 export interface RouteAccess {
   readonly url: string;
-  /** JSON. */
+  /** The JSON of the request. */
   readonly body?: string;
-  /** Any of them taken away takes the route away. */
+  /** The route vanishes when any one of these is removed. */
   readonly needs: readonly Need[];
-  /** To whoever may have it. */
+  /** The status for a client that may use the route. */
   readonly status: number;
-  /** Refused to pages of other origins; any other that only reads is answered, and cannot be read by them. */
+  /** Refused to pages of other origins. Any other read-only route answers them, but they cannot read the answer. */
   readonly isOwnOnly?: boolean;
 }
 
@@ -58,7 +58,7 @@ const loudness = (path: string, url: string): readonly (readonly [string, RouteA
 const UNIT = '/services/{scope}/{unit}';
 const PLAYER = '/players/{player}';
 
-/** By method and path of the table of routes. */
+/** Keys: method and path of the table of routes. */
 export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries([
   ['GET /', page('/', 308)],
   ['GET /ui', page('/ui')],
@@ -105,14 +105,14 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
 
 export interface Stranger {
   readonly what: string;
-  /** `own` is the address and port at which the node is asked. */
+  /** `own` is the address and port of the node in the request. */
   readonly headers: (own: string) => Readonly<Record<string, string>>;
 }
 
 const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ what, headers });
 
 const REBOUND = 'evil.example:8018';
-/** Whoever has such a name pointed at the node: nothing at all is answered. The node is called Kitchen. */
+/** Attackers whose own name resolves to the node's address: no request may get an answer. The node is called Kitchen. */
 export const REBINDING: readonly Stranger[] = [
   ...['evil.example', 'kitchen.evil.example', 'localhost.evil.example', '127.0.0.1.nip.io'],
   ...['attic.local', '2130706433'],
@@ -124,7 +124,7 @@ export const REBINDING: readonly Stranger[] = [
     })),
   );
 
-/** Pages that a browser has loaded from elsewhere: they have no effect, and read nothing. */
+/** Pages of other sites in a browser: they must have no effect, and read nothing. */
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
   stranger('a sandboxed page', () => ({ Origin: 'null' })),
@@ -135,10 +135,10 @@ export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
 ];
 
-/** Browsers send no Origin with it. */
+/** Browsers send no Origin with this form. */
 export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-Fetch-Site': 'cross-site' }));
 
-/** No stranger. */
+/** The node's own page, which is not a stranger. */
 export const OWN_PAGE = stranger("the node's own page", (own) => ({
   ...{ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' },
 }));
@@ -147,7 +147,7 @@ export const OWN_PAGE = stranger("the node's own page", (own) => ({
 export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;
 export type Address = (typeof ADDRESSES)[number];
 
-/** With `house0` as 10.9.0.1 and fd00:9::1, and `guest0` as 10.9.1.1. What is not named is closed. */
+/** `house0` has 10.9.0.1 and fd00:9::1, `guest0` has 10.9.1.1. All other addresses are closed. */
 export const OPEN_BY_BIND: readonly (readonly [bind: readonly string[], open: readonly Address[]])[] = [
   [['lo'], ['127.0.0.1', '::1']],
   [['10.9.0.1'], ['10.9.0.1']],

@@ -34,7 +34,7 @@ interface Reply {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** One address at which the gateway is asked. */
+/** One address of the gateway, for requests. */
 class Door {
   readonly own: string;
   readonly #address: Address;
@@ -47,7 +47,7 @@ class Door {
     this.own = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   }
 
-  /** The head of the answer; what follows, a stream too, is not waited for. */
+  /** Resolves with the head of the answer, without waiting for the rest, such as a stream. */
   ask(method: string, { url: path, ...access }: RouteAccess, headers: Headers = {}): Promise<Reply> {
     // Node would send a body with OPTIONS without declaring its length.
     const body = method === 'POST' ? access.body : undefined;
@@ -91,7 +91,7 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
   return under;
 }
 
-/** One of those, at one of its addresses. */
+/** A gateway as from `whole`, and a door at one of its addresses. */
 function opened(
   context: TestContext,
   address: Address,
@@ -128,7 +128,7 @@ interface Try {
   readonly ask: (method: string) => Promise<Reply>;
 }
 
-/** Every route by every one of the strangers, at one door; gives the commands that this has led to. */
+/** Tries every route as every stranger at one door; resolves with the commands that reached the backends. */
 async function tryRoutes(
   door: Door,
   under: GatewayUnderTest,
@@ -214,7 +214,7 @@ inOwnNetwork(import.meta.url, () => {
     ip('link', 'add', name, 'type', 'veth', 'peer', 'name', `${name}-peer`);
     ip('link', 'set', `${name}-peer`, 'up');
     ip('link', 'set', name, 'up');
-    // nodad: else the address cannot be listened on for a second or two.
+    // Without nodad, nobody can listen on the address for a second or two.
     for (const address of addresses)
       ip('addr', 'add', address, 'dev', name, ...(address.includes(':') ? ['nodad'] : []));
   }

@@ -42,7 +42,7 @@ class Scene {
     });
   }
 
-  /** It answers there. */
+  /** The daemon must answer at this address. */
   async serves(host: string): Promise<void> {
     const request = 'GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
     const connection = new RawConnection(this.daemon.port, host).write(request);
@@ -81,7 +81,7 @@ inOwnNetwork(import.meta.url, () => {
   test('an address that comes while somebody else has its port is named, and served when the port is free', async (t) => {
     const scene = await Scene.start(t, '[127.0.0.1, 10.8.0.2]');
     await scene.doors(['127.0.0.1'], ['10.8.0.2']);
-    // Another program may have what is not there yet.
+    // With this setting another program can occupy an address before it exists.
     writeFileSync('/proc/sys/net/ipv4/ip_nonlocal_bind', '1');
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(scene.daemon.port, '10.8.0.2', resolve));

@@ -34,7 +34,7 @@ onEachSoundServer('audio events', (node) => {
     const seen = node().mark();
     await stream.rename('second song');
     await sees(seen, 'audio.updated', { id: stream.id, name: 'second song' });
-    // Not of outputs: PipeWire lets them fall asleep at any time.
+    // Events of outputs do not count, because PipeWire may put an output to sleep at any time.
     const ofStreams = seen().filter(({ type }) => type === 'audio.removed' || type === 'audio.updated');
     const [removal, update] = ofStreams;
     assert.equal(removal?.type, 'audio.removed');
@@ -103,7 +103,7 @@ onEachSoundServer('audio events', (node) => {
     await node().change('/audio/outputs/living/volume', { volume: 0.5 });
     await node().sound.pactl('set-sink-volume', 'kitchen', '31%');
     await sees(seen, 'audio.output.updated', { name: 'kitchen', volume: 0.31 });
-    // But for one of its falling asleep, as PipeWire lets it some seconds after it was last used.
+    // PipeWire puts an output to sleep some seconds after its last use, which causes one more event.
     const told = records(seen(), 'audio.output.updated');
     assert.deepEqual(
       told.filter((each) => hasValues(each, { name: 'living', state })),

@@ -38,7 +38,7 @@ const captured = (sound: SoundServer, count: number): Promise<boolean> =>
   until(`${count} monitors are captured`, async () => (await captures(sound)) === count);
 
 onEachSoundServer('the level of an output', (node, kind) => {
-  /** Ends with the test, however that ends. */
+  /** Opens a stream that is closed when the test ends, however it ends. */
   async function listen(t: TestContext, query = LISTENING): Promise<EventConsumer> {
     const stream = await node().daemon.events(query);
     t.after(() => stream.close());
@@ -64,13 +64,13 @@ onEachSoundServer('the level of an output', (node, kind) => {
     const resting = await states();
     const stream = await listen(t);
     for (const name of ['living', 'kitchen']) await shows(stream, (await node().output(name)).id, 0, 0);
-    // Changes are read, and make it look again. (None of mute or volume: PipeWire 1.4 keeps to itself what a sleeping output was set to.)
+    // The daemon reads each change and checks its meters again. PipeWire 1.4 reports no mute or volume of a sleeping output.
     for (const name of ['kitchen', 'living']) {
       await sound.pactl('set-default-sink', name);
       await node().settles(`${name} is the default`, ({ server }) => server.default_sink === name);
     }
     assert.equal(await captures(node().sound), 0);
-    // Nothing but fallen asleep: PipeWire lets what is idle do so after some seconds.
+    // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
     const now = await states();
     assert.ok(
       resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? '')),
@@ -107,7 +107,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
-  // PipeWire does not let sleep what somebody plays to.
+  // PipeWire does not put an output to sleep while a stream plays to it.
   if (kind === 'pulseaudio') {
     test('that is put to sleep is 0, and true again when it is woken', async (t) => {
       const { sound } = node();

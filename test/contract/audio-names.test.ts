@@ -47,7 +47,7 @@ onEachSoundServer('names', (node) => {
 
   test('150 streams come and go', async () => {
     const client = await node().sound.streams('many');
-    // PipeWire 0.3.65 takes 128 on one sink, and now and then forgets to answer when asked for very many at once.
+    // PipeWire 0.3.65 takes 128 streams on one sink, and sometimes does not answer when very many are requested at once.
     const portion = Array.from({ length: 15 }, (_, i) => ({ sink: i % 2 === 0 ? 'living' : 'kitchen' }));
     for (let opened = 0; opened < 150; opened += portion.length) await client.open(portion);
     await node().settles('150 are listed', ({ clients }) => clients.length === 150);

@@ -67,7 +67,7 @@ export async function startAudio(
   return { sound, daemon };
 }
 
-/** The same for all tests of a group. What is returned is empty until they begin. */
+/** Like `startAudio`, for all tests of a group. The returned object is empty until the first test begins. */
 export function audioForAll(options?: AudioOptions): Audible {
   const started = {} as Audible;
   let end = async (): Promise<void> => undefined;
@@ -140,7 +140,7 @@ export class AudioNode {
   }
 
   /**
-   * Repeats `move` until the stream plays to `output`: PipeWire 0.3.65 accepts a move and now and then forgets it, when the
+   * Repeats `move` until the stream plays to `output`: PipeWire 0.3.65 accepts a move but sometimes does not carry it out, when the
    * stream is young and the machine busy (measured; pactl then shows the old sink, too).
    */
   async moves(id: number, output: string, move: () => Promise<unknown>): Promise<void> {

@@ -14,9 +14,9 @@ import { SABOTEUR } from './daemon.js';
 const HUNG_DEADLINE_MS = 90_000;
 /** The shown length of a text in bytes, as in text-cache.ts. */
 const SHOWN_BYTES = 1024;
-/** With two texts of 60 000 bytes each, their list has 16 MiB. */
+/** With two texts of 60 000 bytes each, the list of these streams has 16 MiB. */
 const HUGE_STREAMS = 136;
-/** On each output, and what each of their 110 properties has in bytes: a list of 18 MB. PipeWire makes few sooner. */
+/** Streams on each output, and the size in bytes of each of their 110 properties: a list of 18 MB. PipeWire creates a few sooner. */
 const WIDE_STREAMS = { pulseaudio: [80, 1000], pipewire: [20, 4000] } as const;
 /** The daemon's memory may grow by this much, in MB. */
 const GROWTH_MAX_MB = 100;
@@ -32,7 +32,7 @@ for (const [what, signal] of [
     const stream = await daemon.events('?snapshot=1');
     await stream.until(({ model }) => model.outputs.size === 2);
     daemon.signal(signal);
-    // Behind the daemon's back, while nobody listens to the sound server.
+    // This change comes while no part of the daemon is connected to the sound server.
     await sound.pactl('set-sink-volume', 'living', '13%');
     await stream.until(
       ({ events }) => events.some(({ data }) => /"restarting"/.test(data)),
@@ -49,7 +49,7 @@ for (const [what, signal] of [
 
 test("streams with huge texts do not take all of the audio thread's memory", { skip }, async (t) => {
   const { sound, daemon } = await startAudio(t);
-  // One character beyond Latin-1 has all of a text kept in two bytes each.
+  // One character beyond Latin-1 makes V8 keep the whole text with two bytes per character.
   const huge = `🎵${'x'.repeat(60_000)}`;
   const client = await sound.streams('huge');
   const streams = await client.open(

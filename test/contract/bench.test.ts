@@ -15,7 +15,7 @@ import { ENTRY } from './daemon.js';
 const BOUNDED = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
-/** Everything that is the user's: what is set, and what is there. */
+/** All settings and records that belong to the user. */
 async function audio(sound: SoundServer): Promise<unknown> {
   const lists = [...(await sound.sinks()), ...(await sound.sinkInputs())];
   return {
@@ -25,7 +25,7 @@ async function audio(sound: SoundServer): Promise<unknown> {
   };
 }
 
-/** A server that plays something, and how all is there. */
+/** A server with a stream, and its audio state at the beginning. */
 async function playing(t: TestContext, startServer: () => Promise<SoundServer>) {
   const sound = await startServer();
   t.after(() => sound.stop());
@@ -47,7 +47,7 @@ async function benchStreams(sound: SoundServer) {
 interface Running {
   readonly child: ChildProcess;
   said(): string;
-  /** Resolves with what it has printed when nobody holds its output any more. */
+  /** Resolves with the printed text when no process holds the output any more. */
   readonly closed: Promise<string>;
 }
 

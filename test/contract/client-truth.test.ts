@@ -61,7 +61,7 @@ class Watched {
       this.live.subscribe(slice, (value) => Object.assign(this.heard, { [slice]: value }));
   }
 
-  /** Breaks off, and comes back at once. */
+  /** Closes the connection, and opens a new one at once. */
   renew(): void {
     this.#levels = !this.#levels;
     this.live.setLevels(this.#levels);
@@ -105,7 +105,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let consumer: EventConsumer;
   let watched: readonly Watched[] = [];
   let resultFile = '';
-  /** By the name that each has while it is there. */
+  /** The present players by name. */
   const players = new Map<string, ScriptedPlayer>();
   const present = new Set<string>();
   let bus: PrivateBus;
@@ -185,7 +185,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     socket.destroy();
   }
 
-  /** One of three comes, goes, or does something. */
+  /** One of three players starts, ends, or changes. */
   async function aPlayer(): Promise<void> {
     const name = random.pick(['one', 'two', 'three']);
     const player = players.get(name) ?? (await ScriptedPlayer.connect(bus.address));

@@ -30,9 +30,9 @@ export interface DaemonOptions {
   readonly entry?: string;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
-  /** A program that becomes Node once it has changed something about itself, and its arguments, such as `prlimit`. */
+  /** A program with its arguments, such as `prlimit`, that changes its own process and then executes Node. */
   readonly launcher?: readonly string[];
-  /** How long its start may take, in ms; as long as a condition may, unless given. */
+  /** The longest time of its start, in ms; by default the longest time of `until`. */
   readonly startMs?: number;
 }
 
@@ -56,7 +56,7 @@ export class Daemon {
     this.#program = launch();
   }
 
-  /** Resolves when it answers. It ends with `t`, where that is given. */
+  /** Resolves when the daemon answers. The daemon ends with `t`, where that is given. */
   static async start(
     {
       env = {},
@@ -148,7 +148,7 @@ export class Daemon {
     await until(`${name} is ${state}`, async () => (await this.health()).backends[name]?.state === state);
   }
 
-  /** Waits until so many streams are open. */
+  /** Waits until this number of streams is open. */
   async openStreams(count: number): Promise<void> {
     await until(`${count} streams are open`, async () => (await this.health()).streams.open === count);
   }
@@ -161,7 +161,7 @@ export class Daemon {
     return this.#program.alive();
   }
 
-  /** Ends it with `signal`, and starts it again with the same configuration and port. */
+  /** Ends the daemon with `signal`, and starts it again with the same configuration and port. */
   async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     await this.#program.end(signal);
     this.#program = this.#launch();

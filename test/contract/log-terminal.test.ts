@@ -50,7 +50,7 @@ async function wholeLog(
   return text;
 }
 
-/** On a terminal of its own, as util-linux' script makes one. */
+/** Runs the daemon on a terminal that `script` of util-linux creates. */
 function onTerminal(t: TestContext, env: Readonly<Record<string, string>>): Promise<string> {
   const parent = (command: string) => ['script', '--quiet', '--return', '--command', command, '/dev/null'];
   return wholeLog(t, parent, env, (child) => child.stdin?.write(CTRL_C));

@@ -152,13 +152,13 @@ function joined(startSound: () => Promise<SoundServer>): void {
         return found !== undefined && name.startsWith(found) ? found : undefined;
       });
       const set = `${T}/audio/clients/${called.replace(/[/+#%]/g, encodeURIComponent)}/set`;
-      // PipeWire 0.3.65 accepts a move and now and then forgets it.
+      // PipeWire 0.3.65 accepts a move but sometimes does not carry it out.
       await until('its volume and output', async () => {
         await spy.publish(set, { volume, output: 'kitchen' });
         return until('both', () => client()?.volume === volume && client()?.output === 'kitchen', 1000);
       });
-      // Behind the last of those: none is refused when its stream has gone. A sound server gives a new stream what the last one had, so
-      // that only one of the two may be a change.
+      // These commands come after all earlier ones, so that none of those is refused because its stream has gone. Two of them are needed: a
+      // sound server gives a new stream the settings of the last one, so perhaps only one of the two is a change.
       for (const muted of [true, false]) {
         await spy.publish(set, { muted });
         await until(`muted is ${muted}`, () => client()?.muted === muted);
@@ -204,7 +204,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     for (const each of [topic, `${T}/audio/server`]) {
       await record(each, ({ volume }) => volume === 1);
       const count = spy.seen.slice(from).filter((seen) => seen.topic === each).length;
-      // However late the machine lets them come; retained-tree.test.ts knows the time of each.
+      // A busy machine may deliver them late; retained-tree.test.ts tests the exact times.
       const most = 1 + (performance.now() - begun) / 100;
       assert.ok(count <= most, `${count} publications of ${each}, and not ${most}`);
     }

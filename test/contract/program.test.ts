@@ -50,7 +50,7 @@ interface Started {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** A daemon that answers, one stream of it, and how it ends. It is killed at the end of the test. */
+/** A daemon that answers, one of its streams, and its end. It is killed at the end of the test. */
 async function started(t: TestContext, how: Started = {}) {
   const { command = NODE, config = NO_BACKENDS, output = 'ignore', env = {} } = how;
   const port = await freePort();
@@ -109,7 +109,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 for (const [what, text] of Object.entries(HOSTILE)) {
   test(`a configuration of hostile ${what} ends the start with one line, in bounded memory`, () => {
     const path = file(`hostile-${what}.yaml`, text);
-    // Node ends itself with another status where this much does not do.
+    // If this much memory is not enough, Node ends itself with another status.
     const args = ['--max-old-space-size=96', ENTRY, '--allow-root', '--config', path];
     const ended = spawnSync(process.execPath, args, { env: ENV, encoding: 'utf8', timeout: 60_000 });
     assert.equal(ended.status, 78, ended.stderr);
@@ -126,7 +126,7 @@ test('problems end it although a thread boots for the audio backend meanwhile, a
 });
 
 test('the built entry runs by itself, as npm links it', () => {
-  // `node` in PATH may be one that does not fit, as on Debian 12.
+  // The `node` in PATH may have an unsuitable version, as on Debian 12.
   symlinkSync(process.execPath, join(home, 'node'));
   const env = { PATH: `${home}:${ENV.PATH}` };
   const result = spawnSync(ENTRY, ['--version'], { env, encoding: 'utf8', timeout: 20_000 });
@@ -184,7 +184,7 @@ test('with nothing of bind there it waits, says for what, and ends as always', a
   });
   await until('it says so', () => log.includes('not there yet') || child.exitCode !== null);
   assert.match(log, /"bind":"nowhere7 192\.0\.2\.1"/);
-  // The last of those that it takes: SIGTERM is caught from the beginning, by Node itself, which ends by it.
+  // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from the beginning, and ends.
   await until('it hears signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log);
@@ -230,7 +230,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 test('SIGUSR1 opens no inspector', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   daemon.signal('SIGUSR1');
-  // Node would open it within a turn of its loop: these answers take several.
+  // Node would open it within a turn of its loop; these answers need several.
   for (let round = 0; round < 10; round += 1) await daemon.read('/server');
   assert.doesNotMatch(daemon.log, /Debugger/);
 });
@@ -267,7 +267,7 @@ for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
     await until('the thread is stuck', () => daemon.kill('SIGURG') && existsSync(`${fifo}.reached`));
     for (const signal of signals) daemon.kill(signal);
     await stream.until(({ ended }) => ended, 'the end');
-    // Not 0: only the kernel can end it.
+    // The status is not 0, because only the kernel can end this process.
     assert.deepEqual(await exit, [null, 'SIGKILL']);
   });
 }

@@ -16,7 +16,7 @@ import { until } from '../until.js';
 import { audioForAll } from './audio-node.js';
 import { documentedBlock } from './documented.js';
 
-/** To Chromium every name below localhost is this machine; to the node it is none of its own. */
+/** Chromium resolves every name below localhost to this machine; the node does not know it as its own. */
 const NAME = 'music.localhost';
 const PATH = '/kitchen/';
 const PAGE = 'docs/security.md';

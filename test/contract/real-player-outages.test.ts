@@ -16,7 +16,7 @@ const MPV = 'org.mpris.MediaPlayer2.mpv';
 const ACTIVATABLE = 'org.mpris.MediaPlayer2.asleep';
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
-/** Until it has opened the file, its title is the file's name. */
+/** Until mpv has opened the file, its title is the file's name. */
 const plays =
   (title: string) =>
   ({ metadata }: PlayerRecord): boolean =>
@@ -130,7 +130,7 @@ describe('two mpv on one bus', { skip }, () => {
   });
 });
 
-/** A name that the bus knows how to start, as playerctld leaves one. The bus reads its folders when it is asked for it. */
+/** Installs a name that the bus can start, as playerctld does. The bus reads its folders when somebody requests the name. */
 function offerActivation(session: Session): void {
   const folder = session.path('dbus-1', 'services');
   mkdirSync(folder, { recursive: true });

@@ -69,7 +69,7 @@ const loops = (property: string, value: unknown, status: string): Effect => ({
   shown: ({ loop_status }) => loop_status === status,
 });
 
-/** In this order, from playing the first tone: paused where positions are compared. */
+/** In this order, from the first tone on; the player is paused where positions are compared. */
 const COMMANDS: readonly Row[] = [
   { command: 'pause', ...paused(true) },
   { command: 'play', ...paused(false) },
@@ -150,7 +150,7 @@ describe('mpv', { skip }, () => {
     };
     // mpv sends its properties one after the other, while it opens the file.
     const { position, position_updated_at } = await until('it is shown as it is', async () => {
-      // mpv-mpris asks mpv for a property that it does not have: each reading of Shuffle is anything.
+      // mpv-mpris reads a property that mpv does not have, so each reading of Shuffle is random.
       const { position, position_updated_at, shuffle, ...rest } = await node.player(MPV);
       assert.deepEqual(rest, expected);
       assert.equal(typeof shuffle, 'boolean');
@@ -182,7 +182,7 @@ describe('mpv', { skip }, () => {
   });
 
   test('is where a client reckons it to be, at double speed too', async (t) => {
-    // PulseAudio's sinks that lead nowhere take two seconds at once, for which mpv's own clock stands still.
+    // PulseAudio's null sinks take two seconds of sound at once, and mpv's own clock stands still meanwhile.
     const quiet = await Mpv.start(node.session, ['--ao=null', node.session.tone(first.title)], 'quiet');
     t.after(() => quiet.program.end());
     const place = async () => ({
@@ -192,7 +192,7 @@ describe('mpv', { skip }, () => {
     for (const speed of [1, 2]) {
       await quiet.command('set_property', 'speed', speed);
       await node.player(quiet.instanceName, `at rate ${speed}`, ({ rate }) => rate === speed);
-      // Long enough that a rate that is not counted in would be seen.
+      // The time is long enough to show a rate that is ignored.
       const from = await place();
       await until('it has played on', async () => (await place()).us > from.us + 2 * speed * SECOND_US);
       const player = await node.player(quiet.instanceName);
@@ -241,7 +241,7 @@ describe('mpv', { skip }, () => {
   test('is where it has jumped by itself', async () => {
     await mpv.command('set_property', 'pause', true);
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
-    // More than once: at the first one the position may still be read because of the pause.
+    // Several positions: at the first one the position may still be read because of the pause.
     for (const at of [45, 5, 25]) {
       await mpv.command('seek', at, 'absolute');
       await node.player(MPV, `at ${at} s`, seconds(at).shown);
@@ -252,7 +252,7 @@ describe('mpv', { skip }, () => {
 
   for (const [at, { command, body, property, value, shown }] of COMMANDS.entries()) {
     test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
-      // By either name.
+      // The commands use the short and the full name in turn.
       await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
         const real = await mpv.get(property);
@@ -309,7 +309,7 @@ describe('cmus', { skip }, () => {
 
   before(async () => {
     const session = await Session.start();
-    // It is there before the daemon.
+    // cmus starts before the daemon.
     cmus = await Cmus.start(
       session,
       TONES.map(({ title }) => session.tone(title)),

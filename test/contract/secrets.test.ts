@@ -147,7 +147,7 @@ describe('a daemon that is led through its failures', {
   });
 });
 
-/** A line of `mqtt:` in which somebody has put what does not belong there. */
+/** Lines of `mqtt:` with a secret in the wrong place. */
 const MISTAKES: readonly string[] = [
   `url: "mqtt://node:${PASSWORD}@broker"`,
   `url: "mqtts://${PASSWORD}@broker:8883"`,

@@ -6,10 +6,10 @@ export class SilentCrowd {
   readonly #to: { readonly host: string; readonly port: number };
   readonly #open = new Set<Socket>();
   #ends = false;
-  /** How many the other end has closed. */
+  /** The number of connections that the other end has closed. */
   closings = 0;
 
-  /** `count` of them together, in turns from each address of `from`. */
+  /** Opens `count` connections in total, from the addresses of `from` in turn. */
   constructor(to: { readonly host: string; readonly port: number }, from: readonly string[], count: number) {
     this.#to = to;
     for (let each = 0; each < count; each += 1) this.#connect(from[each % from.length] ?? '');
@@ -24,7 +24,7 @@ export class SilentCrowd {
     const socket = connect({ ...this.#to, localAddress });
     this.#open.add(socket);
     socket.on('error', () => undefined);
-    // Without this nobody would notice that the other end has closed.
+    // A socket that is not read does not notice that the other end has closed.
     socket.resume();
     socket.on('close', () => {
       this.closings += 1;

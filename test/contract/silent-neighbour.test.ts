@@ -14,20 +14,20 @@ const NODE = '10.9.0.1';
 const HONEST = '10.9.0.2';
 const HOSTS = addresses('10.9.0.3', 50);
 const SILENT = 1000;
-/** By default; one address may have half as many connections. */
+/** The default; one address may have half as many connections. */
 const STREAMS_MAX = 256;
-/** Some of them have come back already. */
+/** After this many, some connections have already come back. */
 const CLOSINGS = 600;
 const REQUESTS = 15;
 const REQUEST = `GET /server HTTP/1.1\r\nHost: ${NODE}\r\nConnection: close\r\n\r\n`;
 /** 256 streams and 512 others, and 512 more until they are closed. */
 const CONNECTIONS_MAX = 256 + 512 + 512;
-/** Opened meanwhile by the process itself. */
+/** The process itself may open this many meanwhile. */
 const OWN_MAX = 16;
-/** All those connections, with what is kept of each, take less (5 MB measured). */
+/** All those connections, with all data about them, need less (5 MB measured). */
 const GROWTH_MAX_MB = 32;
 
-/** Where somebody else asks from, and whom. */
+/** The addresses of other clients, and the address to which each connects. */
 type Others = readonly (readonly [from: string, to: string])[];
 const OTHERS: Others = [
   [HONEST, NODE],

@@ -16,7 +16,7 @@ const NOT_READING = 200;
 const CHANGES = 400;
 const WARM_UP_CHANGES = 40;
 const EVERY_MS = 50;
-/** Only changes of outputs: what the others are sent besides must not be mixed up with them. */
+/** Only changes of outputs, so that no other events are mixed with them. */
 const OUTPUTS_ONLY = '?types=audio.output.updated';
 
 /** Records of about 120 kB, so that few events fill the 4 MB that the kernel takes for each consumer. */
@@ -31,13 +31,13 @@ const STALL_DEADLINE_MS = 60_000;
  * do not read are sent 5 MB each: anything that is kept per consumer and event needs far more than this.
  */
 const GROWTH_MAX_MB = 48;
-/** While 200 streams are behind: the portion that each had begun (64 to 256 kB). */
+/** The limit while 200 streams are behind: each keeps the portion that it had begun (64 to 256 kB). */
 const STALLED_GROWTH_MAX_MB = 160;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
 describe('a crowd', { skip }, () => {
-  // Declared first, so that they go before what they are connected to.
+  // Declared first, so that the connections end before the servers.
   after(() => {
     for (const member of crowd) member.close();
     mixer.close();
@@ -55,7 +55,7 @@ describe('a crowd', { skip }, () => {
     living = outputs.find(({ name }) => name === 'living')?.id ?? -1;
     mixer = await Mixer.connect(node.sound.socketPath);
   });
-  /** Never the same level twice in a row, so that each change is one. */
+  /** Never sets the same level twice in a row, so that each call is a change. */
   async function change(): Promise<void> {
     changes += 1;
     await mixer.setSinkVolume(living, 0.2 + (changes % 50) / 100);

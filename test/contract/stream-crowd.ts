@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 
 const LIMIT_MS = 30_000;
 
-/** An event with an id as the daemon frames it. What lies between two of them (hello, chunk sizes) is passed over. */
+/** An event with an id as the daemon frames it. Everything between two of them (hello, chunk sizes) is ignored. */
 const EVENT = /id: [\w-]+-(\d+)\nevent: ([\w.]+)\ndata: (.*)\n\n/g;
 const HELLO = 'data: "connected"\n\n';
 

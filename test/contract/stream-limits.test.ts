@@ -134,7 +134,7 @@ describe('a stream of a real node', { skip }, () => {
       assert.ok(stream);
       await stream.until((each) => passes.every((type) => typesOf(each).has(type)), query);
     }
-    // The farewell is the fence: nothing that was let through can come behind it.
+    // The farewell is the last event, so nothing that passes the filter can follow it.
     daemon.signal('SIGTERM');
     for (const [at, [query, passes]] of FILTERS.entries()) {
       const stream = streams[at];

@@ -40,7 +40,7 @@ export class Mixer {
     return this.#ask('SUBSCRIBE', { mask });
   }
 
-  /** Both channels; `level` 1 is 100 %. Resolves when the server has done it. */
+  /** Sets both channels; `level` 1 is 100 %. Resolves when the server has applied it. */
   setSinkVolume(index: number, level: number): Promise<void> {
     return this.#ask('SET_SINK_VOLUME', { index, volume: both(level) });
   }

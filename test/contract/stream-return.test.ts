@@ -13,12 +13,12 @@ const CONSUMERS = 20;
 const STEPS = 1200;
 /** In each step one consumer breaks off or comes back, with this probability. */
 const COME_AND_GO = 0.5;
-/** Until an id's number has come again; some change nothing. */
+/** The limit of steps until an id's number has come again; some steps change nothing. */
 const STEPS_MAX = 20_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-/** A consumer that can be away. */
+/** A consumer that can disconnect and reconnect. */
 class Traveller {
   readonly consumer: EventConsumer;
   returns = 0;
@@ -53,7 +53,7 @@ function place(consumer: EventConsumer): number {
 
 describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   const random = new SeededRandom(SEED);
-  // Declared first, so that it ends before what it is connected to.
+  // Declared first, so that the storm ends before its server.
   after(() => storm.close());
   const node = audioForAll();
   let storm: Storm;
@@ -68,7 +68,7 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     return found.map((consumer) => new Traveller(consumer));
   }
 
-  /** Changes go on while consumers come and go: neither waits for the other. */
+  /** Changes and reconnections run at the same time: neither waits for the other. */
   async function storms(all: readonly Traveller[]): Promise<void> {
     let moves: Promise<void> = Promise.resolve();
     for (let step = 0; step < STEPS; step += 1) {

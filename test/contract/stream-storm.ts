@@ -46,7 +46,7 @@ export class Storm {
     await this.#client.close();
   }
 
-  /** Some share one, so that names are given out anew. */
+  /** Some streams share a title, so that names are assigned anew. */
   #title(): string {
     this.#titles += 1;
     return `song ${this.#titles % 7}`;

@@ -82,7 +82,7 @@ export async function openWildStream(
       const command = payload.readUInt32BE(1);
       if (command === COMMAND.error)
         throw new Error(`the sound server answered error ${payload.readUInt32BE(11)}`);
-      // Behind command and tag: channel of the stream, then index of the sink input.
+      // After command and tag: the stream's channel, then the sink input's index.
       if (payload.readUInt32BE(6) === 2) {
         return { id: payload.readUInt32BE(16), close: () => void socket.destroy() };
       }

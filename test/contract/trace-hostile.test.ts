@@ -20,7 +20,7 @@ const MIB = 1 << 20;
 /** The amount that is sent to a side that does not read; a trace that kept it would need as much memory more. */
 const FLOOD_BYTES = 96 * MIB;
 const MEMORY_MAX_BYTES = 160 * MIB;
-/** Polls of `until` in a row. */
+/** The number of polls of `until` without progress that counts as a standstill. */
 const STILL_POLLS = 20;
 
 interface Peers {
@@ -67,7 +67,7 @@ async function joinedTracer(t: TestContext, options: Omit<TracerOptions, 'env'> 
   return { tracer, client, server };
 }
 
-/** Resolves with what has come when it is so much. */
+/** Resolves with the received bytes as soon as there are `count` of them. */
 async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -117,7 +117,7 @@ function mostMemoryBytes(tracer: Tracer): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
-/** Writes piece after piece as they are taken. Answers, when nothing more is taken, with how much that was. */
+/** Writes one piece after another until none is accepted any more; resolves with the number of accepted bytes. */
 async function floods(socket: Socket, piece: Buffer): Promise<number> {
   let taken = 0;
   const next = (): void => {
@@ -231,7 +231,7 @@ for (const [what, end] of ENDS) {
       [client, server].map((side) => new Promise((resolve) => side.resume().once('close', resolve))),
     );
     end(tracer);
-    // A reader's end is noticed by the next line.
+    // The tracer notices the end of its reader only at the next line.
     client.write(wire.command(20, 1));
     await closed;
     assert.equal(await tracer.ended, 0);

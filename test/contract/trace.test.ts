@@ -32,7 +32,7 @@ const SECOND_BYTES = 4 * RATE;
 /** The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by default. */
 const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
-/** A command of pactl a line, as it is written in a shell. */
+/** One command of pactl per line, written as in a shell. */
 const lines = (text: string): readonly (readonly string[])[] =>
   text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(' ')]));
 
@@ -54,7 +54,7 @@ const QUESTIONS = lines(`
   info
 `);
 
-/** Without what differs from one moment, or one connection, to the next. */
+/** Removes everything that differs from one moment, or one connection, to the next. */
 function lasting(text: string): string {
   return text
     .replace(/\d+(\.\d+)? usec/g, 'usec')
@@ -64,7 +64,7 @@ function lasting(text: string): string {
     .replace(/^\d+\t.*\tpactl\n/gm, '');
 }
 
-/** In an order that makes sense. Where a server refuses one, that is fine: it does so with and without a trace. */
+/** In a sensible order. A server may refuse one of them, because it does so with and without a trace. */
 const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
   ...lines(`
     stat
@@ -116,7 +116,7 @@ const SEEN = `
   .trim()
   .split(/,\s+/);
 
-/** A second of silence, as a file that players play. */
+/** One second of silence as a WAV file. */
 function wavFile(directory: string): string {
   const head = Buffer.from('RIFF....WAVEfmt ....................data....', 'latin1');
   head.writeUInt32LE(36 + SECOND_BYTES, 4);
@@ -129,7 +129,7 @@ function wavFile(directory: string): string {
   return path;
 }
 
-/** How a program ends: what it prints, and its status. */
+/** The result of a program: its output and its status. */
 async function outcome(env: Environment, program: string, args: readonly string[]): Promise<string> {
   const limits = { timeout: PROGRAM_MS, maxBuffer: 64 << 20 };
   const ended = await run(program, [...args], { env, ...limits }).catch(
@@ -138,7 +138,7 @@ async function outcome(env: Environment, program: string, args: readonly string[
   return `${'code' in ended ? ended.code : 0}\n${ended.stdout}${ended.stderr}`;
 }
 
-/** The cookie that clients of this server send; PipeWire, which compares none, makes none. */
+/** The cookie that clients of this server send; PipeWire compares no cookie, and so creates none. */
 function cookieOf({ directory }: SoundServer): Buffer {
   const path = join(directory, '.config/pulse/cookie');
   mkdirSync(join(path, '..'), { recursive: true });
@@ -158,7 +158,7 @@ function assertNamed(said: readonly Said[]): void {
   }
 }
 
-/** Every capture decodes to the lines that were printed as it was made. */
+/** Every capture must decode to the lines that were printed while it was made. */
 function assertReadsBack(list: string, said: readonly Said[]): void {
   const { files, read } = captures(pathToFileURL(list));
   const numbers = new Set(said.map(({ connection }) => connection));

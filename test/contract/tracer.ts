@@ -33,14 +33,14 @@ export interface Tracer {
   out(): string;
   err(): string;
   said(): readonly Said[];
-  /** Resolves with its exit status when nobody holds its output any more. */
+  /** Resolves with the exit status when no process holds the output any more. */
   readonly ended: Promise<number | null>;
 }
 
 export interface TracerOptions {
   readonly env: Environment;
   readonly args?: readonly string[];
-  /** Nobody reads what it prints, until somebody does so with `child.stdout`. */
+  /** The output is not read until the test reads `child.stdout`. */
   readonly unread?: boolean;
 }
 

@@ -56,8 +56,8 @@ describe('trust', { skip }, () => {
   }
 
   /**
-   * Commands are carried out one after another. So once the fence, a permitted change of another output, is through, an
-   * attack that had slipped in before it would show.
+   * Commands are carried out one after another. The fence is a permitted change of another output: once it is applied, an
+   * earlier attack that succeeded would show.
    */
   async function nothingHappened(): Promise<void> {
     const fence = await node.daemon.post('/audio/outputs/kitchen/mute');
@@ -70,7 +70,7 @@ describe('trust', { skip }, () => {
     return send(node.daemon.port, [`POST ${VOLUME} HTTP/1.1`, ...headers], JSON.stringify({ volume: level }));
   }
 
-  /** It is allowed, and has its effect; then all is as before. */
+  /** The request is allowed and has its effect; afterwards the volume is as before. */
   async function isAllowed(headers: readonly string[]): Promise<void> {
     assert.equal((await change(headers, 0.6)).status, 202);
     await hasVolume(0.6);
@@ -138,7 +138,7 @@ describe('trust', { skip }, () => {
     const body = JSON.stringify({ volume: 0.9 });
     const head = `POST ${VOLUME} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
     const connection = new RawConnection(node.daemon.port).write(`${head}\r\n\r\n${body}`);
-    // The server may leave it without any answer; an honest request behind it shows that it has been read.
+    // The server may give no answer at all; an honest request afterwards shows that it has read this one.
     await nothingHappened();
     connection.destroy();
     assert.doesNotMatch(connection.received, /^HTTP\/1\.1 2/);

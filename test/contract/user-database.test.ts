@@ -12,7 +12,7 @@ import { until } from '../until.js';
 import { ENTRY, type Health } from './daemon.js';
 
 const UID = 54_321;
-/** The directory for temporary files may be one that other users may not look into, as may be the checkout. */
+/** The usual directory for temporary files, and the checkout, may be closed to other users. */
 const OPEN_TO_ALL = '/tmp';
 const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
 
