@@ -42,7 +42,7 @@ describe('ambiguous requests', () => {
     ['another coding and a length', `${own}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
     ['a header without a name in front', `: z\r\n${own}`],
     ['a length that is no number', `${own}Content-Length: x\r\n`],
-    // Without any header at all uWebSockets.js waits for more, and closes after its own time-out.
+    // Without any header uWebSockets.js waits for more, and closes after its own time-out.
     ['no host', 'Accept: x\r\n'],
   ];
   for (const [what, headers, body = ''] of rows) {

@@ -40,7 +40,7 @@ class Node {
   }
 }
 
-/** One that has been sent the whole, and has not taken it in yet. */
+/** A node that has sent the whole state; the bridge has not confirmed it yet. */
 function slow(): Node {
   const node = new Node();
   node.pulled(true);

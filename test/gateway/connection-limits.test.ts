@@ -14,7 +14,7 @@ import {
 /** build/test/gateway/connection-limits.test.js -> the project's root. */
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
-/** A configuration's maxClients and the process's limit; what comes of it. */
+/** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
 const ROWS: readonly (readonly [
   clients: number,
   descriptors: number,
@@ -62,7 +62,7 @@ for (const [bytes, name, why] of ADDRESSES) {
     assert.equal(nameOf(new Uint8Array(bytes).buffer), name));
 }
 
-/** Connections by name, such as `a1`: the letter is the address; `l` is loopback. Capitals have something under way. */
+/** Connections by name, such as `a1`: the letter is the address; `l` is loopback. A capital letter means a request under way. */
 class House {
   readonly #connections: Connections<Connection & { readonly name: string }>;
   readonly #gone = new Set<string>();

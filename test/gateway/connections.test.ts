@@ -155,7 +155,7 @@ describe('bodies', () => {
   });
 });
 
-/** The body as far as its chunks have ended (RFC 9112, section 7.1): all that a client gets that takes whole chunks only. */
+/** The body up to its last complete chunk (RFC 9112, section 7.1): a client that takes only whole chunks gets this much. */
 function wholeChunks(text: string): string {
   let body = '';
   let at = text.indexOf('\r\n\r\n') + 4;

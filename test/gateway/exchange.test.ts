@@ -8,9 +8,9 @@ import { createServer } from '../../src/gateway/server.js';
 import { ManualClock } from '../manual-clock.js';
 import { RawConnection } from './raw-connection.js';
 
-/** An odd size, so that the kernel's buffers do not end where a piece does. */
+/** An odd size, so that a kernel buffer does not end at the end of a piece. */
 const PIECE = Buffer.alloc(100_001, 'x');
-/** More than the kernel holds back for a connection on loopback. */
+/** More pieces than the kernel can buffer for a connection on loopback. */
 const PIECES_MAX = 1000;
 
 interface Scene {

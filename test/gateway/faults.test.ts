@@ -22,7 +22,7 @@ import { SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
-/** uWebSockets.js throws when it is handed this, and the types forbid it: only a defect can bring it there. */
+/** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
 const UNWRITABLE = {} as never;
 
 const HEALTH: HealthRecord = {
@@ -84,7 +84,7 @@ class FaultyGateway {
     const listening = server.open('127.0.0.1', 0);
     assert.ok(listening);
     this.port = listening.port;
-    // The clock stands still: this ends only if every exchange has been counted as settled.
+    // The clock stands still, so this ends only if every exchange has been counted as settled.
     context.after(() => server.close(1));
   }
 

@@ -14,7 +14,7 @@ import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
-/** Longer than any test waits: where it matters, the answers decide. */
+/** Longer than any test waits: where the end matters, the test looks at the answers. */
 const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
@@ -37,7 +37,7 @@ export const SETTINGS: RouteSettings = {
   },
 };
 
-/** Stands for what the build makes of src/page. */
+/** Replaces the files that the build makes from src/page. */
 const PAGE: PageFiles = new Map([
   ['index.html', { identity: Buffer.from('<!doctype html>') }],
   ['app-1.js', { identity: Buffer.from('1'), gzip: Buffer.from('gzip 1'), br: Buffer.from('br 1') }],
@@ -48,7 +48,7 @@ export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** The batches that bridges have received. */
   readonly told: (ChangeBatch & { readonly bridge: Bridge })[] = [];
-  /** Warnings and worse. */
+  /** Log lines of the level warning and above. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
   /** The present name of the machine. */
@@ -56,7 +56,7 @@ export class GatewayUnderTest {
   readonly port: number;
   #conformance: Conformance | undefined;
 
-  /** `descriptorsMax`: how many files and sockets it is made to believe that it may hold open. `bind` as in the configuration. */
+  /** `descriptorsMax`: the assumed limit of open files and sockets. `bind` as in the configuration. */
   constructor(
     settings: RouteSettings = SETTINGS,
     descriptorsMax = Number.POSITIVE_INFINITY,
@@ -80,7 +80,7 @@ export class GatewayUnderTest {
     this.port = result.port;
   }
 
-  /** With every enabled backend up. */
+  /** A gateway with every enabled backend up. */
   static up(settings: RouteSettings = SETTINGS, bind?: readonly string[]): GatewayUnderTest {
     const under = new GatewayUnderTest(settings, undefined, bind);
     bringUp(
@@ -102,7 +102,7 @@ export class GatewayUnderTest {
     };
   }
 
-  /** Is closed at its end. */
+  /** Closes the gateway at the end of the test. */
   within(context: { after(end: () => Promise<void>): void }): this {
     context.after(() => this.close());
     return this;
@@ -112,7 +112,7 @@ export class GatewayUnderTest {
     await this.gateway.close(CLOSE_MS);
   }
 
-  /** Sends and receives, and checks the answer against the document. */
+  /** Sends a request, and checks the answer against the document. */
   async fetch(wanted: HttpRequest): Promise<HttpAnswer> {
     const response = await send(this.port, wanted);
     this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);

@@ -26,7 +26,7 @@ class Scene {
   }
 }
 
-/** Each row: changes, one batch after the other, and what is behind the beginning then. */
+/** Each row: changes, one batch after the other, and the entries since the beginning afterwards. */
 const HISTORIES: readonly (readonly [
   name: string,
   batches: readonly (readonly Change[])[],
@@ -123,7 +123,7 @@ test('leaving up removes what has a removal, and no record that never ends', () 
   assert.deepEqual(journal.leaving('systemd'), []);
 });
 
-/** How many of each are kept: the latest. */
+/** The journal keeps this many of each kind: the latest. */
 const KEPT: readonly (readonly [name: string, happen: (n: number) => readonly Change[], kept: number])[] = [
   ['actions', (n) => [line(n)], 1024],
   ['removals', (n) => [client(`${n}`, n), gone(`${n}`)], 1024],

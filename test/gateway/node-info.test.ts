@@ -48,6 +48,6 @@ test('this machine has a name, a platform and a system', () => {
   assert.match(info.platform, /^linux\/\w+$/);
   assert.notEqual(info.hostname, '');
   assert.notEqual(info.osVersion, '');
-  // Nobody can raise it beyond what one process of the kernel may ever have.
+  // No limit can be higher than the kernel's maximum for one process.
   assert.ok(Number(info.descriptorsMax) > 0 && Number(info.descriptorsMax) < 2 ** 31);
 });

@@ -31,7 +31,7 @@ export class Conformance {
     this.#ajv.addFormat('date-time', (value: string) => !Number.isNaN(Date.parse(value)));
   }
 
-  /** @throws {AssertionError} when the answer is not one that the document describes. */
+  /** @throws {AssertionError} when the document does not describe the answer. */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
     const operation = operationFor(this.#document, method, path);
     if (operation === undefined) return;
@@ -47,7 +47,7 @@ export class Conformance {
     assert.ok(isDescribed, `${method} ${path}: ${type} is not in the document`);
     const reference = described.content[type]?.schema?.$ref;
     if (reference === undefined) return;
-    // References within the components are relative to what holds them.
+    // References within the components resolve only in a schema that itself holds the components.
     const { components } = this.#document;
     const isValid = this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference, components });
     this.#validators.set(reference, isValid);

@@ -52,7 +52,7 @@ test('every reference leads somewhere, and every schema compiles', async () => {
   }
 });
 
-/** Every schema within a schema, itself too. */
+/** A schema and every schema within it. */
 function* within(schema: unknown): Generator<Readonly<Record<string, unknown>>> {
   if (typeof schema !== 'object' || schema === null) return;
   if (!Array.isArray(schema)) yield { ...schema };
@@ -85,8 +85,8 @@ test('every response has a description, and every problem is a problem document'
 });
 
 /**
- * The whole document as the last change left it, with a line per path and per schema: a change of the interface is a change of
- * this file, for all to see.
+ * The whole document after the last change, with a line per path and per schema. A change of the interface also changes this
+ * file, so that everybody sees it.
  */
 const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
 

@@ -29,7 +29,7 @@ describe('the page', () => {
     });
   }
 
-  // `base` is what a proxy has in front of the path.
+  // `base` is the part that a proxy puts before the path.
   for (const [base, path] of [
     ['', '/'],
     ['', '/ui/'],

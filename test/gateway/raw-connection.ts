@@ -17,7 +17,7 @@ export class RawConnection {
       this.#received += text;
       this.#onChange?.();
     });
-    // A reset is how the other end may close; what was received before it is what the tests look at.
+    // The other end may close with a reset; the tests look at the bytes received before it.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('close', () => {
       this.#closed = true;
@@ -49,12 +49,12 @@ export class RawConnection {
     });
   }
 
-  /** Resolves with all that was received when the other end closes. */
+  /** Resolves with all received text when the other end closes. */
   closed(): Promise<string> {
     return this.#wait(() => this.#closed);
   }
 
-  /** Stops reading, as a consumer that hangs. */
+  /** Stops reading, like a consumer that hangs. */
   pause(): this {
     this.#socket.pause();
     return this;
@@ -84,7 +84,7 @@ export class RawConnection {
   }
 }
 
-/** Sends one text on a fresh connection and answers with the status of the first response. */
+/** Sends one text on a fresh connection; resolves with the status of the first response. */
 export async function statusOf(port: number, text: string): Promise<number> {
   const connection = new RawConnection(port).write(text);
   const received = await connection.until((all) => all.includes('\r\n\r\n'));

@@ -35,7 +35,7 @@ describe('a page is preferred', () => {
 
 describe('a request by a foreign name', () => {
   const under = GatewayUnderTest.up().within({ after });
-  // A page for people is no part of the interface that the OpenAPI document describes.
+  // The page is for people; the OpenAPI document does not describe it.
   const ask = (host: string, accept: string, path = '/ui') =>
     send(under.port, { path, headers: { Host: host, Accept: accept } });
 

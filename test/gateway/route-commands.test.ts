@@ -55,7 +55,7 @@ function commandOf(route: Route): string {
   return `curl ${OPTIONS[route.kind] ?? ''}${body}${whole}`;
 }
 
-/** The page is for browsers. */
+/** All routes but the page, which is for browsers. */
 const LISTED = ROUTES.filter(({ kind }) => kind !== 'page');
 
 const list = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');

@@ -35,7 +35,7 @@ export class ScriptedBackends implements Backends {
     return (answer) => settle(answer);
   }
 
-  /** Resolves when so many commands have been asked. */
+  /** Resolves when this number of commands has arrived. */
   async askedTimes(count: number): Promise<void> {
     while (this.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -79,7 +79,7 @@ const PLAYER = {
 const RUN = { state: 'idle' };
 const STATUS = { current: '1', latest: '2', upgrade_available: true };
 
-/** Full state of every backend, as it is before `up`. */
+/** The full state that every backend sends before `up`. */
 const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   audio: [
     put('audio.kind', '', 'pulseaudio'),
@@ -98,7 +98,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   players: [put('players', PLAYER.bus_name, PLAYER)],
 };
 
-/** Everything connects. `since` is the epoch. */
+/** Brings every backend up. `since` is the epoch. */
 export function bringUp(listener: BackendListener, backends: readonly Backend[]): void {
   for (const backend of backends) {
     listener.changes(backend, WHOLE_STATE[backend]);

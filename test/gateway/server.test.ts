@@ -15,7 +15,7 @@ const NEVER_MS = 2 ** 31 - 1;
 
 test('a port that another gateway has is refused, not shared, and the kernel says why', async (context) => {
   const gateways = [GatewayUnderTest.up().within(context), GatewayUnderTest.up().within(context)] as const;
-  // A port that was asked for by number: only such a one can be shared, and at this address it is free.
+  // The port is requested by number, because only such a port can be shared; at this address it is free.
   const { port } = gateways[0];
   assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), {
@@ -95,7 +95,7 @@ test('in a full house those who come are served, and others closed for them a fe
 
   while (crowd.length < 17) await come();
   await closed(1, 1);
-  // Beyond what is spare nobody waits.
+  // No connection waits beyond the spare ones.
   while (crowd.length < 27) await come();
   await askFrom(2);
   await come();
@@ -128,7 +128,7 @@ test('streams leave connections for requests where descriptors are few, and the 
     const seated = new RawConnection(under.port).write(stream);
     assert.match(await seated.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
   }
-  // Refused streams do not stay as connections: more of them than there is room for leave all of it to requests.
+  // Refused streams do not stay as connections: even more of them than there are places leave all places to requests.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
     assert.match(await refused.closed(), /^HTTP\/1\.1 503 /);

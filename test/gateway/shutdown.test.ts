@@ -40,7 +40,7 @@ class Scene {
     return connection;
   }
 
-  /** Asks for something that is never answered, unless the test does. */
+  /** Sends a request that has no answer until the test gives one. */
   ask(): (answer: Answer) => void {
     const settle = this.scripted.hold();
     void this.backends.ask('power', { do: 'reboot' });
@@ -62,7 +62,7 @@ class Scene {
     });
   }
 
-  /** Lets time pass in small steps, and promises settle in between. */
+  /** Advances the clock in small steps, and lets promises settle between them. */
   async pass(ms: number): Promise<void> {
     for (let step = 0; step < ms; step += 100) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -60,7 +60,7 @@ describe('Host', () => {
 });
 
 describe('A hostname that changes', () => {
-  /** A node that may be renamed, and how often it is asked for its name. */
+  /** A node that can be renamed; it counts how often its name is read. */
   class RenamedNode {
     hostname = 'kitchen';
     readings = 0;

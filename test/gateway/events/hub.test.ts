@@ -200,7 +200,7 @@ test('a replay is written to the end even if its filter passes nothing', () => {
   assert.deepEqual(node.heard(consumer), ['b-6 power.action {"n":6}']);
 });
 
-/** The marks of the backends that a world knows to be connecting. */
+/** The marks of all backends that are connecting, except for these. */
 const marks = (...but: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !but.includes(backend)).map(
     (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
@@ -222,7 +222,7 @@ for (const [query, id] of SNAPSHOT_FOR) {
     const node = new NodeUnderTest();
     node.publish([node.world.backend('audio', 'up'), node.world.clients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
-    // Whoever breaks off before the snapshot is whole must get one again: its id is still the one from before.
+    // A consumer that breaks off before the end of the snapshot must get one again, so it still has its earlier id.
     const known = id === '!' || id.startsWith('other') ? id : id === '' ? '' : `b-${99}`;
     const expected = SNAPSHOT.map((line, at) => `${at < SNAPSHOT.length - 1 ? known : 'b-5'}${line}`);
     assert.deepEqual(node.heard(node.consumer(query, undefined, id)), expected);

@@ -17,7 +17,7 @@ export class NodeUnderTest {
   readonly hub: EventHub;
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** The sequence number of the last backend that is known from the start. Tests count from there. */
+  /** The sequence number of the last backend that is known from the start. Tests count from here. */
   readonly #first: number;
 
   constructor(maxClients = 256) {
@@ -56,7 +56,7 @@ export class NodeUnderTest {
     }
   }
 
-  /** Removals that nobody in these tests wants. */
+  /** Removals that no test looks at. */
   noise(count: number): void {
     for (let v = 0; v < count; v += 1) {
       this.publish([
@@ -66,7 +66,7 @@ export class NodeUnderTest {
     }
   }
 
-  /** The events as `id type data`, of those types that begin with `of`; without the "connected" that begins every stream. */
+  /** The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of every stream. */
   heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
     consumer.readAll();
     const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
@@ -84,6 +84,6 @@ export function actionsOf({ actions }: StateModel): readonly number[] {
   return actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
 }
 
-/** So many numbers from `first` on. */
+/** `count` numbers, from `first` on. */
 export const numbers = (first: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => first + index);

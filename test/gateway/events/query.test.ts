@@ -6,7 +6,7 @@ import { type Filter, filterOf, parseEventQuery } from '../../../src/gateway/eve
 import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
 
-/** All but what has to be named. */
+/** All types except those that must be requested by name. */
 const ALL = without();
 const NOTHING = filterOf(() => false);
 const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknown: [] };

@@ -15,7 +15,7 @@ export class SimulatedConnection implements ByteSink {
   #refused = false;
   #corked = false;
 
-  /** `capacity`: bytes that may lie unread before a write is refused. */
+  /** `capacity`: the number of unread bytes from which on a write is refused. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
     this.#capacity = capacity;
   }

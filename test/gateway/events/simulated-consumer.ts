@@ -34,7 +34,7 @@ export class SimulatedConsumer {
   #parser = new EventStreamParser(() => undefined);
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
-  /** It has a part of a snapshot only: actions in it come again, and those of meanwhile may not. */
+  /** The consumer has only a part of a snapshot: its actions come again, and actions since then may be missing. */
   #isUnconfirmed = false;
   #idBefore = '';
 
@@ -78,7 +78,7 @@ export class SimulatedConsumer {
     this.lastEventId = this.#parser.lastEventId;
   }
 
-  /** Reads until there is nothing more. */
+  /** Reads until nothing is left. */
   readAll(): void {
     while (this.connection.buffered > 0) this.read();
   }
@@ -108,7 +108,7 @@ export class SimulatedConsumer {
     this.#nextAction = n + 1;
   }
 
-  /** So many actions have happened while it was behind that the ones in between are not kept. */
+  /** So many actions have happened during the absence that the journal has not kept all of them. */
   #isForgotten(next: number, n: number): boolean {
     return n > next && this.#world.actions - next >= (this.#traits.actionsKept ?? ACTIONS_KEPT);
   }

@@ -11,18 +11,18 @@ import { actionsOf, NodeUnderTest, numbers } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
-/** So long that a record holding it has no room in a list with others. */
+/** So long that a record with it does not fit into a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
 
 let version = 0;
-/** A client with the name that it has for its life. */
+/** A client that keeps the same name for its whole life. */
 const client = (world: NodeWorld, id: number) => {
   version += 1;
   const name = world.names('audio.clients').get(String(id)) ?? `client ${version}`;
   return { id, name, version };
 };
 
-/** Everything that can happen to two records and an action. Undefined: it cannot happen now. */
+/** Everything that can happen to two records and an action. Undefined: the step is impossible in this state. */
 const STEPS: readonly ((world: NodeWorld) => readonly Change[] | undefined)[] = [
   (world) => world.clients(client(world, 1), client(world, 2)),
   (world) => world.clients(client(world, 1)),
@@ -40,7 +40,7 @@ function* histories(length: number): Generator<readonly number[]> {
   else for (const rest of histories(length - 1)) for (const step of STEPS.keys()) yield [...rest, step];
 }
 
-/** Breaks off after each event in turn, and comes back with the id that it has then. */
+/** Breaks off after each event in turn, and reconnects with the id at that moment. */
 function checkEveryBreak(node: NodeUnderTest, sent: SimulatedConsumer['events']): void {
   const { world } = node;
   for (let read = 1; read <= sent.length; read += 1) {
@@ -60,7 +60,7 @@ function checkEveryBreak(node: NodeUnderTest, sent: SimulatedConsumer['events'])
   }
 }
 
-/** The slow consumer reads what there is before step `readAt`, and in the end. */
+/** The slow consumer reads all waiting events before step `readAt`, and at the end. */
 function checkHistory(steps: readonly number[], readAt: number): void {
   const node = new NodeUnderTest();
   const slow = node.consumer('', 0, 'b-0');
@@ -69,7 +69,7 @@ function checkHistory(steps: readonly number[], readAt: number): void {
     node.publish([STEPS[step]?.(node.world) ?? []]);
   });
   slow.readAll();
-  // The first is the greeting, whose id is the one that it began with.
+  // The first event is the greeting; its id is the one with which the stream was opened.
   checkEveryBreak(node, slow.events);
 }
 

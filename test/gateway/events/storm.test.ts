@@ -15,7 +15,7 @@ import { SimulatedConsumer } from './simulated-consumer.js';
 
 const SLOW_CONSUMERS = 3;
 const REAL_ID = /^boot-[1-9]\d{0,5}$/;
-/** Few, so that they come back, under other keys too. */
+/** There are only a few names, so that they are used again, also under other keys. */
 const NAMES = ['Spotify', 'mpv', 'a movie'];
 const NAMED = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
 const ACTIONS = 'types=upgrade.progress,power.action';
@@ -36,9 +36,9 @@ const KEYED = [
 
 interface Weather {
   readonly random: SeededRandom;
-  /** How much longer a record may be. */
+  /** A record may be longer by this many characters. */
   readonly padding: number;
-  /** The chance of a burst, and how many events it may have. */
+  /** The chance of a burst, and the largest number of its events. */
   readonly burst: number;
   readonly burstSize: number;
   /** True if the journal can keep all removals during an absence; if not, only markers help. */
@@ -54,7 +54,7 @@ function someText({ random, padding }: Weather): object {
   return { text, volume: random.below(100) / 100, pad: 'x'.repeat(random.below(padding + 1)) };
 }
 
-/** The name that a record has until it is given another, and no other live one has (docs/http-api.md, "Names of clients"). */
+/** A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of clients"). */
 function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
   const free = NAMES.filter((name) => ![...taken.values()].includes(name));
   const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
@@ -62,7 +62,7 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
   return name;
 }
 
-/** Clients that are given other names, each other's too: the old ones are removed first (docs/http-api.md, "Names of clients"). */
+/** Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of clients"). */
 function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
   const renamed = world.keys('audio.clients').filter(() => weather.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);
@@ -129,7 +129,7 @@ function capacityOf(random: SeededRandom): number {
   return random.chance(0.2) ? Number.POSITIVE_INFINITY : random.below(6000);
 }
 
-/** Comes back with its id, to a snapshot if it has expired; without one it can only forget all. */
+/** Reconnects with its id, and gets a snapshot if the id has expired; without an id the consumer must forget everything. */
 function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (consumer.lastEventId === '') consumer.names.clear();
@@ -141,7 +141,7 @@ function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   const strange = ['other-5', 'boot-999999999', 'rubbish', 'boot-0'];
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.pretend(strange[random.below(strange.length)] ?? '');
-  // Whoever has no id asks for a snapshot; the rest trust their id, with or without it.
+  // A consumer without an id requests a snapshot; the others rely on their id, with or without a snapshot.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
   consumer.open(query, capacityOf(random));
 }
@@ -173,7 +173,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
     watchLevels: () => undefined,
   });
   journal.apply(world.beginning());
-  // Where records are large the bound of bytes acts, and any action may be forgotten.
+  // With large records the limit of bytes takes effect, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;
   const quick = new SimulatedConsumer(hub, world);
   quick.open('snapshot=1');
@@ -216,7 +216,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   return slow.filter(({ model }) => model.snapshots > BACKENDS.length).length;
 }
 
-/** Rounds of one kind; answers how many consumers saw a second snapshot. */
+/** Runs rounds of one kind; returns the number of consumers that saw a second snapshot. */
 function storm(rounds: number, kind: Omit<Weather, 'random'>): number {
   let resumed = 0;
   for (let seed = SEED; seed < SEED + rounds; seed += 1) {
