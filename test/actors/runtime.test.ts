@@ -21,7 +21,7 @@ interface Bench {
   readonly batches: FromActor[];
   readonly publish: Publisher;
   readonly ended: Promise<void>;
-  /** Fulfils as soon as an item of that kind is there, with all items so far. */
+  /** Resolves with all items so far as soon as there is one of that kind. */
   readonly until: (kind: Item['kind'], count?: number) => Promise<Item[]>;
 }
 

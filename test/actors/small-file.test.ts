@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type FileBytes, readSmallFile } from '../../src/actors/small-file.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** A read that does not end fails its test. */
+/** A read that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
 const MAX_BYTES = 100_000;
 
@@ -67,7 +67,7 @@ describe('of a file', () => {
 test('many FIFOs do not keep others from their files', DEADLINE, async (t) => {
   const path = place(t);
   execFileSync('mkfifo', [path]);
-  // More than the process has threads for files.
+  // There are more reads than the process has threads for files.
   const reads = Array.from({ length: 16 }, () => readSmallFile(path, MAX_BYTES));
   assert.ok((await readFile('/proc/self/stat')).length > 0);
   for (const read of await Promise.all(reads)) assert.equal(read.ok, false);

@@ -15,7 +15,7 @@ export interface Backed {
   readonly seen: Recorder;
 }
 
-/** Started, until the test ends; its server is to be at that path. */
+/** Starts the backend until the test ends; the path is that of the server's socket. */
 export function backed(
   t: TestContext,
   socketPath: string,
@@ -35,7 +35,7 @@ export interface Connected extends Backed {
   readonly server: ScriptedServer;
 }
 
-/** Up, on a scripted server. */
+/** A backend that is up, on a scripted server. */
 export async function connected(
   t: TestContext,
   handler?: Handler,

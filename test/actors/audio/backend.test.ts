@@ -289,7 +289,7 @@ describe('commands', DEADLINE, () => {
       if (request.command === COMMAND.setInputVolume) {
         const at = request.fields.indexOf('v');
         raw = request.fields.readUInt32BE(at + 2);
-        // No event: the backend must find out by itself.
+        // The server sends no event, so the backend must read the value again by itself.
         return say.reply(request.tag);
       }
       const reads: readonly number[] = [COMMAND.getInput, COMMAND.getInputs];

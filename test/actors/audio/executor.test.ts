@@ -42,7 +42,7 @@ describe('a command has one time from its arrival', DEADLINE, () => {
     const given: number[] = [];
     const send: Performer['send'] = async (_, _changes, deadlineMs) => {
       given.push(deadlineMs);
-      // The others are to come at the same time.
+      // The other commands must arrive at the same time.
       await Promise.resolve();
       now += 3_000;
       return { ok: true, value: undefined };
@@ -142,7 +142,7 @@ describe('what fails is told in a sentence', () => {
   const RUBBISH: RequestError = { kind: 'violation', detail: 'rubbish' };
   const closed = (reason: ClosedReason): RequestError => ({ kind: 'closed', reason });
   const ENDED = closed({ kind: 'peer-closed' });
-  /** It ended because another had no answer. */
+  /** The connection ended because another request had no answer. */
   const LATE = closed({ kind: 'timeout', command: 'GET_SINK_INFO' });
   const rows: readonly (readonly [SoundCommand, RequestError | undefined, FaultCode, detail: string])[] = [
     [NOBODY, undefined, 'no-such-client', 'There is no client "Nobody"'],

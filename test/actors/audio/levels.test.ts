@@ -90,7 +90,7 @@ describe('a fragment', () => {
   ];
   for (const [what, values, peaks] of rows) {
     test(what, () => {
-      // At an odd place, as in a chunk of the socket.
+      // The values begin at an odd offset, as they may in a chunk of the socket.
       const bytes = Buffer.alloc(1 + 4 * values.length + 1);
       for (const [at, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * at);
       assert.deepEqual(peaksOf(bytes.subarray(1), 2), peaks);

@@ -29,7 +29,7 @@ const METERS = 1;
 interface Metered extends Connected {
   /** The last published level. */
   told(): string | undefined;
-  /** How many meters were asked for. */
+  /** The number of requested meters. */
   asked(): number;
 }
 
@@ -40,7 +40,7 @@ async function metered(t: TestContext, handler: Handler, timing: Partial<Timing>
 }
 
 const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, recordStreamFields(4));
-/** The ordinary server, whose captures are answered by `captured`. */
+/** The ordinary server, except that `captured` answers captures. */
 const withCaptures = (captured: Handler): Handler => but({ [COMMAND.createRecordStream]: captured });
 /** The ordinary server; when the stream's record is read again, it has these fields. */
 const withInput = (fields: InputFields): Handler =>
@@ -63,7 +63,7 @@ async function telling(t: TestContext, handler: Handler = withCaptures(GIVEN)): 
   return one;
 }
 
-/** The stream's record is read again. */
+/** Makes the backend read the stream's record again. */
 async function readAgain(server: ScriptedServer): Promise<void> {
   const readings = server.count(COMMAND.getInput);
   server.say.send(event(EVENT.inputChange, 5), 0);

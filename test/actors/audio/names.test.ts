@@ -29,7 +29,7 @@ describe('a client is called', () => {
 });
 
 describe('names of live clients', () => {
-  /** `ID wants -> is`, `ID ends`, or `ID leaves for NAME`: its owner wants another. */
+  /** `ID wants -> is`, `ID ends`, or `ID leaves for NAME`: its client wants another name. */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['are the wanted ones', '1 A -> A', '2 B -> B'],
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],

@@ -27,7 +27,7 @@ interface Node {
   readonly seen: Recorder;
   /** Fails unless the command is accepted. */
   tell(command: AudioCommand): Promise<void>;
-  /** The fault that the command is answered with. */
+  /** Returns the fault in the answer to the command. */
   refused(command: AudioCommand): Promise<string>;
 }
 
@@ -231,7 +231,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         assert.equal(seen.output('living')?.balance, -0.5);
       });
 
-      // PulseAudio restores a volume before anybody sees the output.
+      // PulseAudio restores a volume before any client sees the output.
       if (kind === 'pipewire') test('has what was restored before a step is counted from it', restoredStep);
 
       test('is woken by two at once', async (t) => {

@@ -19,7 +19,7 @@ const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
   'list-without': (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
 
-/** Steps, and behind each colon what is read then: a record, the `list`, or `-`. */
+/** Steps; after each colon follows the request that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, ...steps: string[]])[] = [
   ['the record that an event names is read, once', 'event 1', 'event 1: 1', 'nothing: -'],
   [

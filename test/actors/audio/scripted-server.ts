@@ -59,19 +59,19 @@ export const EVENT = {
 export interface Request {
   readonly command: number;
   readonly tag: number;
-  /** Behind command and tag. */
+  /** The bytes after command and tag. */
   readonly fields: Buffer;
 }
 
-/** `reply` takes the fields of the answer; undefined is no answer at all. */
+/** `reply` takes the fields of the answer; undefined means no answer. */
 export type Handler = (request: Request, say: Say) => Buffer | undefined;
 
 export interface Say {
   reply(tag: number, ...fields: readonly Buffer[]): Buffer;
   error(tag: number, code: number): Buffer;
-  /** Sends to the client that connected last, or to the one of that number, from 0. */
+  /** Sends to the latest client, or to the one with this number, from 0. */
   send(bytes: Buffer, client?: number): void;
-  /** Reads nothing more. */
+  /** Stops reading. */
   pause(): void;
   hangUp(client?: number): void;
 }
@@ -166,7 +166,7 @@ export const ordinary: Handler = ({ command, tag }, { reply }) => {
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** The ordinary server but for some commands. */
+/** The ordinary server, except for some commands. */
 export const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handler => {
   return (request, say) => (answers[request.command] ?? ordinary)(request, say);
 };
@@ -177,9 +177,9 @@ export const event = (word: number, index: number): Buffer =>
 export interface ScriptedServer {
   readonly directory: string;
   readonly socketPath: string;
-  /** Commands that came, in order, over all connections. */
+  /** The received commands, in order, over all connections. */
   readonly heard: number[];
-  /** How often that command came. */
+  /** The number of times that this command has arrived. */
   count(command: number): number;
   /** Connections so far. */
   connections(): number;
@@ -194,7 +194,7 @@ export interface ScriptedServer {
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
   const directory = temporaryFolder(t);
   const socketPath = join(directory, 'native');
-  /** In the order in which they came; of one that has ended nothing is kept. */
+  /** In the order of their arrival; a socket that has ended leaves an empty place. */
   const sockets: (Socket | undefined)[] = [];
   const say: Say = {
     reply: (tag, ...fields) => packet(COMMAND.reply, tag, fields),
@@ -243,7 +243,7 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
   return server;
 }
 
-/** A frame whose header promises more than any record holds. */
+/** A frame whose header announces more bytes than any record can have. */
 export function hugeFrame(): Buffer {
   const header = Buffer.alloc(DESCRIPTOR_BYTES);
   header.writeUInt32BE(0x7fffffff, 0);

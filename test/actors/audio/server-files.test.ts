@@ -65,7 +65,7 @@ describe('socket addresses', () => {
 });
 
 const NEVER_MS = 2 ** 31 - 1;
-/** A wait that does not end fails its test. */
+/** A wait that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
 
 function make(path: string): void {

@@ -67,7 +67,7 @@ describe('a list', () => {
 });
 
 describe('within one list, a name that its owner leaves is free for another', () => {
-  /** The names of clients 1, 2, ... before and after, and what they are called then. */
+  /** The names of clients 1, 2, ... before and after a change, and their published names then. */
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
     ['an older one', 'one,two', 'two,three', 'two,three'],
     ['both, when they change places', 'one,two', 'two,one', 'two,one'],

@@ -40,7 +40,7 @@ function client(fields: Partial<SinkInputInfo>) {
 
 describe('the sound server', () => {
   const on = (version: string) => `PulseAudio (on PipeWire${version})`;
-  /** The version in its name is its own, the other one the protocol's. */
+  /** The version in PipeWire's name is its own; the other one is the version of the protocol. */
   const rows = [
     ['pulseaudio', '16.1', 'pulseaudio', '16.1'],
     [on(' 0.3.65'), '15.0.0', 'pipewire', '0.3.65'],

@@ -31,7 +31,7 @@ const OK = { ok: true } as const;
 const LIVING = { kind: 'output', ref: 'living' } as const;
 const MUTE: AudioCommand = { do: 'mute', target: LIVING, muted: true };
 const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
-/** How a capture of a monitor can fail to wake its output for as long as it is waited for. */
+/** Captures of a monitor that do not wake the output within the waiting time. */
 const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
   ['whose capture is never answered', () => undefined],
   ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, recordStreamFields())],

@@ -10,7 +10,7 @@ import { COMMAND, scriptedServer } from './scripted-server.js';
 
 test('the actor finds the server by its environment, publishes, answers and stops', async (t) => {
   const server = await scriptedServer(t);
-  // This file has a process to itself.
+  // This file runs in its own process, so it may change the environment.
   process.env['PULSE_SERVER'] = `unix:${server.socketPath}`;
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor<'audio'>, FromActor>(port1);

@@ -93,7 +93,7 @@ test('a signal sent to us by anybody else is not heard', async (t) => {
   const args = [`--bus=${bus.address}`, '--type=signal', `--dest=${await ourName(bus)}`];
   const forged = ['/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager.Reloading', 'boolean:true'];
   await run('dbus-send', [...args, ...forged]);
-  // The sender's going away is announced after what it sent.
+  // The bus announces the end of the sender only after the sender's messages.
   const from = owner.notes.length;
   await run('busctl', [`--address=${bus.address}`, 'status']);
   await owner.noted(/NameOwnerChanged/, from);
@@ -111,7 +111,7 @@ for (const how of ['SIGKILL', 'SIGTERM'] as const) {
     const outcome = await pending;
     await dead;
     const down = await owner.noted(/^down/);
-    // A SIGTERM may find the call answered first.
+    // With SIGTERM the bus may still answer the call.
     assert.ok(outcome.ok || outcome.error.kind === 'closed');
     if (how === 'SIGKILL') assert.equal(outcome.ok, false);
     assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), {
@@ -186,23 +186,23 @@ test('nobody who calls us gets anything', async (t) => {
 });
 
 test('kinds of bus, each with its own methods', () => {
-  // Never run: the compiler is the test.
+  // This function never runs: the compiler is the test.
   const typed = (user: UserBus, logind: LogindBus, avahi: AvahiBus, system: SystemBus): void => {
     void user.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
     void logind.call(LOGIND_METHODS.reboot, [false]);
     void logind.call(LOGIND_METHODS.canReboot, []);
-    // @ts-expect-error Units are not changed over logind's bus.
+    // @ts-expect-error Units cannot be changed over logind's bus.
     void logind.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
-    // @ts-expect-error The machine is not restarted over the user's bus.
+    // @ts-expect-error The machine cannot be restarted over the user's bus.
     void user.call(LOGIND_METHODS.reboot, [false]);
     void avahi.call(AVAHI_METHODS.entryGroupNew, []);
-    // @ts-expect-error The machine is not restarted over Avahi's bus.
+    // @ts-expect-error The machine cannot be restarted over Avahi's bus.
     void avahi.call(LOGIND_METHODS.reboot, [false]);
-    // @ts-expect-error Nothing is announced over the system's bus of others.
+    // @ts-expect-error Services cannot be announced over the system bus of other actors.
     void system.call(AVAHI_METHODS.entryGroupNew, []);
-    // @ts-expect-error A bus of one kind is none of another.
+    // @ts-expect-error A bus of one kind cannot replace one of another kind.
     void (system satisfies UserBus);
-    // @ts-expect-error Two arguments are wanted.
+    // @ts-expect-error The method needs two arguments.
     void user.call(SYSTEMD_METHODS.startUnit, ['x.service']);
   };
   assert.equal(typeof typed, 'function');

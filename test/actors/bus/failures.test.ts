@@ -12,7 +12,7 @@ import { until } from '../../until.js';
 import { NotingOwner } from './noting-owner.js';
 import { errorReply, reply, type Script, type ScriptedBus, scriptedBus, signal } from './scripted-bus.js';
 
-/** Enough for a bus that answers, also where the processor is short. */
+/** Enough time for a bus that answers, even on a busy processor. */
 const DEADLINE_MS = 1_000;
 const NEVER_MS = 2 ** 31 - 1;
 const LIMITS_EXCEEDED = 'org.freedesktop.DBus.Error.LimitsExceeded';
@@ -54,7 +54,7 @@ const ask = (link: UserBus) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
 const ANSWER = { ok: true, value: ':1.9' };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
 
-/** A bus that answers GetNameOwner with `:1.9`, and everything else with nothing. */
+/** A bus that answers GetNameOwner with `:1.9`, and everything else with an empty reply. */
 const HONEST: Script = {
   call: (socket, { serial, text: heard }) => {
     socket.write(heard.includes('GetNameOwner') ? reply(serial, 's', ':1.9') : reply(serial));

@@ -1,4 +1,4 @@
-// D-Bus errors -> faults, the same for every actor.
+// From D-Bus errors to faults, which are the same for every actor.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

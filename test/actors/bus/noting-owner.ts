@@ -39,7 +39,7 @@ export class NotingOwner implements BusOwner {
     this.#changed.emit('note');
   }
 
-  /** Resolves when the notes hold a match, at or behind `from`; gives its index. */
+  /** Resolves with the index of the first matching note at or after `from`. */
   async noted(pattern: RegExp, from = 0): Promise<number> {
     const signal = AbortSignal.timeout(DEADLINE_MS);
     for (;;) {

@@ -13,7 +13,7 @@ export interface PrivateBus {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** A dbus-daemon in a folder of its own; it ends with the test. `data`: where it finds services that it may start, as XDG_DATA_HOME. */
+/** A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that it may start. */
 export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): Promise<PrivateBus> {
   const dir = temporaryFolder(t);
   const path = `${dir}/bus`;

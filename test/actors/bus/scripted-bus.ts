@@ -58,18 +58,18 @@ export function signal(
   return message(SIGNAL, fields, signature, values);
 }
 
-/** A call that the bus has got. `text` holds its bytes, for a look at the member's name. */
+/** A call that the bus has received. `text` holds its bytes, so that a script can search for the member's name. */
 export interface Heard {
   readonly serial: number;
   readonly text: string;
 }
 
 export interface Script {
-  /** Instead of the handshake. */
+  /** Replaces the handshake. */
   readonly greet?: (socket: Socket) => void;
   /** Answers Hello; by default with the name :1.1. */
   readonly hello?: (socket: Socket, serial: number) => void;
-  /** Every other call. */
+  /** Handles every other call. */
   readonly call?: (socket: Socket, heard: Heard) => void;
 }
 
@@ -82,7 +82,7 @@ export interface ScriptedBus {
   close(): Promise<void>;
 }
 
-/** Listens in a folder of its own. The script may differ from connection to connection. */
+/** Listens in its own folder. The script may differ from connection to connection. */
 export async function scriptedBus(scriptOf: (connection: number) => Script): Promise<ScriptedBus> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
   const path = join(dir, 'bus');
@@ -139,7 +139,7 @@ function welcome(socket: Socket, serial: number): void {
   socket.write(reply(serial, 's', ':1.1'));
 }
 
-/** The length of the message that begins these bytes; 0 while it is not all there. */
+/** The length of the message at the beginning of these bytes; 0 while it is incomplete. */
 function wholeMessage(bytes: Buffer): number {
   if (bytes.length < 16) return 0;
   const length = 16 + Math.ceil(bytes.readUInt32LE(12) / 8) * 8 + bytes.readUInt32LE(4);

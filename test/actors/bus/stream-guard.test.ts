@@ -10,7 +10,7 @@ const HEADER_BYTES = 16;
 const REST_BYTES = 24;
 
 interface Reading {
-  /** These bytes come, and all that can be is read. */
+  /** This number of bytes arrives, and everything that is complete is read. */
   readonly come: (bytes: number) => void;
   readonly wait: (ms: number) => void;
   readonly late: () => number;

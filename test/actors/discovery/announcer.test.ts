@@ -14,7 +14,7 @@ const INTERFACES: Interfaces = [
   { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
 ];
 
-/** Answers as an avahi-daemon does; `member` otherwise. */
+/** Answers like an avahi-daemon, except for `member`. */
 const answers =
   (member: string, otherwise: (socket: Socket, heard: Heard) => void) =>
   (socket: Socket, heard: Heard): void => {
@@ -51,7 +51,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
 
 test('a bus that goes before it has told of avahi-daemon says nothing about it', async (t) => {
   let asked = 0;
-  // First its owner is followed, then the announcer asks by itself.
+  // The bus connection follows the owner first; the second request is the announcer's own.
   const dying = {
     call: answers('GetNameOwner', (socket, { serial }) => {
       asked += 1;

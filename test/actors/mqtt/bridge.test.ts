@@ -23,7 +23,7 @@ import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** Asks again for what nobody announces after a twentieth of a second. */
+/** Requests state that is not published as a record again after a twentieth of a second. */
 const IMPATIENT: Clock = {
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === 600_000 ? 50 : ms, callback),
@@ -180,7 +180,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
     const topic = `${node.topic}/audio/server/set`;
     await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
-    // One is under way, and 256 wait.
+    // One command is under way, and 256 wait.
     await until('the others are refused', () => spy.texts(`${node.topic}/error`).length === 43);
     const error = JSON.parse(await spy.holds(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
@@ -245,7 +245,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     }
     await spy.holds(topic, (text) => JSON.parse(text).volume === 1);
     const count = spy.texts(topic).length - from;
-    // However late the machine lets them come; retained-tree.test.ts knows the time of each.
+    // A busy machine may deliver them late; retained-tree.test.ts tests the exact times.
     const most = 1 + (performance.now() - begun) / 100;
     assert.ok(count <= most, `${count} publications, and not ${most}`);
   });

@@ -9,9 +9,9 @@ import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** Looks again at another's branch after a twentieth of a second. */
+/** Checks the other node's branch again after a twentieth of a second. */
 const IMPATIENT: Clock = clockWith(60_000, 50);
-/** Waits a twentieth of a second for an answer of whoever claims the branch. */
+/** Waits only a twentieth of a second for an answer of the node that claims the branch. */
 const HASTY: Clock = clockWith(5_000, 50);
 
 function clockWith(waitMs: number, insteadMs: number): Clock {

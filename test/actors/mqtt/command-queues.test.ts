@@ -19,7 +19,7 @@ function held() {
     begun.push(nameOf(each));
     return new Promise((resolve) => ends.push(resolve));
   });
-  /** So many end, one after the other. */
+  /** Ends `count` commands, one after the other. */
   const finish = async (count = 1): Promise<void> => {
     for (let ended = 0; ended < count; ended += 1) {
       ends.shift()?.();
@@ -79,7 +79,7 @@ test('how many may wait is the same after a flood', async () => {
     const settings = Array.from({ length: 100 }, () => queues.take(ask('v', 'v')));
     assert.ok(settings.every(Boolean));
     const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
-    // One is under way, and one setting waits.
+    // One command is under way, and one setting waits.
     assert.equal(taken.filter(Boolean).length, 255);
     await finish(257);
   }

@@ -6,14 +6,14 @@ import { asksOf, COMMAND_FILTERS, isCommand } from '../../../src/actors/mqtt/com
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
 
-/** An ask is what it is for, with the names of its parameters, and its body. */
+/** A request is its operation, with the names of its parameters, and its body. */
 type Row = readonly [
   topic: string,
   payload: string,
   ...asks: readonly (readonly [what: string, body?: unknown])[],
 ];
 
-/** Lists in a member, so many levels deep. */
+/** Nested lists in a member, with this number of levels. */
 function deep(levels: number): string {
   return `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 }
@@ -75,7 +75,7 @@ const ROWS: readonly Row[] = [
   ['audio/server/set', deep(31), ['setServerVolume', JSON.parse(deep(31))]],
   ['audio/server/set', deep(32), ['setServerVolume', deep(32)]],
   ['audio/server/set', '{"output": "[[[\\"{{{"}', ['setDefaultOutput [[["{{{']],
-  // No command's topic.
+  // The topic is not one for commands.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],
   ['audio/server/mute/set', '{"muted": true}'],

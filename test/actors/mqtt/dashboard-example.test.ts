@@ -16,7 +16,7 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '');
 
-/** All texts within, however deep. */
+/** All texts in the value, at any depth. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return value instanceof Object ? Object.values(value).flatMap(textsIn) : [];

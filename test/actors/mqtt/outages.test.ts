@@ -18,10 +18,10 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
-/** How a message begins that is larger than any. */
+/** The first bytes of a message that is larger than any limit. */
 const LARGE = Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]);
 
-/** Leads to the port, and loses connections so that only who has come by it notices. */
+/** A proxy to the port; it loses connections in such a way that only the side that connected through it notices. */
 async function lossyLine(t: TestContext, port: number): Promise<{ readonly url: string; lose(): void }> {
   const near = new Set<Socket>();
   const far = new Set<Socket>();
@@ -117,7 +117,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       .flatMap(
         (line) => /Received PUBLISH from tonearm-[-\w]+ \(.*'tonearm\/living\/([^']*)'/.exec(line)?.[1] ?? [],
       );
-    // The will of the connection that was lost had been published before.
+    // The broker had already published the will of the lost connection.
     assert.deepEqual(published.filter((topic) => !['status', 'backends'].includes(topic)).sort(), [
       'audio/outputs/alsa',
       'audio/outputs/garden',

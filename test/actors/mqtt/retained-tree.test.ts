@@ -8,10 +8,10 @@ import {
   RetainedTree,
 } from '../../../src/actors/mqtt/retained-tree.js';
 
-/** The broker takes all of it. */
+/** The broker accepts the whole text. */
 const whole = ({ text }: Publication): string => text;
 
-/** `wanted` is what each topic ought to hold. */
+/** `wanted` is the text that each topic should hold. */
 function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTree {
   const tree = new RetainedTree((topic) => wanted.get(topic));
   tree.begin(new Map(Object.entries(held)));

@@ -14,7 +14,7 @@ class ScriptedBroker {
   readonly published: string[] = [];
   /** Retained messages, sent when the bridge subscribes. */
   kept: readonly BrokerMessage[] = [];
-  /** How many messages it lets be under way. */
+  /** The number of unacknowledged messages that it allows. */
   window = 16;
   /** Called before a message is acknowledged. */
   onPublished: (topic: string) => void = () => undefined;

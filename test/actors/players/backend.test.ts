@@ -24,7 +24,7 @@ const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
 test('players come and go, several of one program, and those that were there first', async (t) => {
   let first: ScriptedPlayer | undefined;
-  // However long it takes on a busy machine.
+  // A long time for a busy machine.
   const after: Clock['after'] = (ms, callback) => systemClock.after(ms === 1_000 ? 15_000 : ms, callback);
   const before = async ({ address }: PrivateBus): Promise<void> => {
     first = await ScriptedPlayer.start(address, 'mpv');
@@ -102,7 +102,7 @@ test('two connections of one process are one player where the second is called a
   const { bus, recorder } = await followed(t, before);
   await until('all are told', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
-  // It comes again while all is up, and is on its own once the other has gone.
+  // The player starts again while everything is up, and is the only one once the other has gone.
   first[0]?.leave();
   first.push(await ScriptedPlayer.start(bus.address, second));
   first[1]?.leave();

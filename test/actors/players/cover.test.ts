@@ -155,7 +155,7 @@ test('a file that shrinks while it is read is not there', async (t) => {
   await probe.close();
   const handles = Object.getPrototypeOf(probe) as typeof probe;
   const { read } = handles;
-  // Between the first look at it and the rest.
+  // The file shrinks after the first read.
   t.mock.method(handles, 'read', async function (this: typeof probe, ...args: Parameters<typeof read>) {
     const done = await read.apply(this, args);
     truncateSync(path, 4096);
@@ -164,7 +164,7 @@ test('a file that shrinks while it is read is not there', async (t) => {
   assert.equal(await cover(urlOf(path)), undefined);
 });
 
-/** Has something happen before each opening. */
+/** Calls `first` before each opening of a file. */
 function beforeOpening(t: TestContext, first: () => void): void {
   const real = promises.open as (...args: unknown[]) => Promise<unknown>;
   t.mock.method(promises, 'open', (...args: unknown[]) => {
@@ -205,7 +205,7 @@ test('what is no file is not opened: a device could do something', async (t) => 
   assert.equal(opened, 1);
 });
 
-/** Its cover stands in the metadata, and is asked of the player. */
+/** The cover is a data: URL in the metadata, so it must be requested from the player. */
 const PLAYER = {
   owner: ':1.7',
   facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),

@@ -19,14 +19,14 @@ export interface Followed {
   ): Promise<ScriptedPlayer>;
 }
 
-/** `before`: players that are there first. */
+/** `before`: starts players before the backend. */
 export async function followed(
   t: TestContext,
   before: (bus: PrivateBus) => Promise<void> = async () => undefined,
   {
     data,
     clock = systemClock,
-    // Long for a busy machine: shorter where a player is to hang.
+    // The time is long enough for a busy machine; tests with a hung player set a shorter one.
     callDeadlineMs = 8_000,
     isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
   }: {
@@ -52,7 +52,7 @@ export async function followed(
   return { bus, recorder, backend, start };
 }
 
-/** For `before`: a player that hangs, which is there first. */
+/** For `before`: a hung player that exists before the backend. */
 export async function hungPlayer(t: TestContext, { address }: PrivateBus): Promise<void> {
   const player = await ScriptedPlayer.connect(address);
   t.after(() => player.leave());

@@ -6,7 +6,7 @@ import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
 
 export class PlayersRecorder implements Publisher {
-  /** `put NAME`, `drop NAME`, `position NAME`, `up`, `connecting`, in order; names without what all begin with. */
+  /** `put NAME`, `drop NAME`, `position NAME`, `up`, `connecting`, in order; names without their common prefix. */
   readonly said: string[] = [];
   readonly positions: PlayerPosition[] = [];
   readonly logged: string[] = [];
@@ -51,7 +51,7 @@ export class PlayersRecorder implements Publisher {
     return this.#records.get(name);
   }
 
-  /** Waits until the record is such a one, and gives it. */
+  /** Waits until the record satisfies `isSo`, and returns it. */
   until(what: string, name: string, isSo: (record: PlayerRecord) => boolean): Promise<PlayerRecord> {
     return until(what, () => {
       const record = this.#records.get(name);

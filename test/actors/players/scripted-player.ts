@@ -13,7 +13,7 @@ const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 export type Properties = Readonly<Record<string, Variant>>;
 
-/** How a call ends other than well: with an error of that name, or never. */
+/** A call fails with an error of that name, or gets no answer. */
 export type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
 
 const UNWILLING = { error: 'org.freedesktop.DBus.Error.UnknownMethod' } as const;
@@ -54,7 +54,7 @@ export class ScriptedPlayer {
   };
   /** Calls so far: `Play`, `Seek 5`, `Set Volume 0.5`, `GetAll org.mpris.MediaPlayer2`. */
   readonly calls: string[] = [];
-  /** Members that do not end well. */
+  /** Members whose calls fail or hang. */
   readonly misbehaves = new Map<string, Misbehaviour>();
   /** Calls that wait for an answer. */
   readonly #hung: Message[] = [];
@@ -63,7 +63,7 @@ export class ScriptedPlayer {
 
   private constructor(bus: MessageBus) {
     this.#bus = bus;
-    // Its bus may die, and its test may have gone.
+    // The bus may die after the end of the test.
     bus.on('error', () => undefined);
     bus.addMethodHandler((message: Message) => this.#answer(message));
   }
@@ -76,7 +76,7 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** One that owns a name and has these properties of the interface Player besides, or instead. */
+  /** A player with a name; these properties of the interface Player are added to the usual ones, or replace them. */
   static async start(
     address: string,
     name = 'scripted',
@@ -116,7 +116,7 @@ export class ScriptedPlayer {
     this.#bus.send(Message.newSignal(PLAYER_PATH, iface, member, signature, [...body]));
   }
 
-  /** Answers each GetAll that waits, with this. */
+  /** Answers each waiting GetAll with these properties. */
   answerHung(properties: Properties): void {
     for (const message of this.#hung.splice(0)) this.#tell(message, properties);
   }
@@ -127,7 +127,7 @@ export class ScriptedPlayer {
   }
 
   #answer(message: Message): boolean {
-    // dbus-next would throw at an answer, where nobody can catch it.
+    // dbus-next would throw at an answer, in a place where nobody can catch it.
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;

@@ -42,7 +42,7 @@ test('positions are told when they cannot be reckoned, and only then', async (t)
 
 test('3 s after playing began the position is read once more: an output that took much at once has players stand still', async (t) => {
   const manual = new ManualClock();
-  // Only that waits for the test.
+  // Only this timer is manual.
   const after: Clock['after'] = (ms, callback) =>
     (ms > 2_000 && ms <= 3_000 ? manual : systemClock).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
@@ -174,10 +174,10 @@ test('20 000 changes in a burst cost some events, others are told, and the last 
   await recorder.until('the other', 'other', ({ volume }) => volume === 0.11);
   const last = await recorder.until('the last state', 'flooder', ({ shuffle }) => shuffle === true);
   assert.equal(last.volume, 0.99);
-  // At most as many as of 200 signals and a reading in each second.
+  // The limit is 200 signals and one reading in each second.
   assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
   const readings = flooder.calls.length;
-  // It was not listened to, and read instead; once at its coming, then once in each second or so.
+  // Its signals were ignored, and it was read instead: once when it appeared, then about once a second.
   assert.ok(readings > 2 && readings < 200, `${readings} calls`);
   flooder.change({ Volume: new Variant('d', 0.5) });
   await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);

@@ -41,7 +41,7 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
   const backend = new PowerBackend({ enabled: true, capabilities }, publish, {
     paths,
-    // Short only where nothing is meant to come.
+    // The deadline is short only where no answer is expected.
     callDeadlineMs: SILENT.test(JSON.stringify(first)) ? 1000 : 10_000,
     backoffMs: (attempt) => (attempt === 0 ? 0 : 20),
   });
@@ -183,7 +183,7 @@ const NO_REPLY = { error: `${ERRORS}.NoReply` };
 const REBOOTS = { begins: 'reboot.target' };
 const POWERS_OFF = { begins: 'poweroff.target' };
 
-/** systemd begins with something before the order is answered, or instead. */
+/** systemd starts a unit before the answer to the order, or instead of it. */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'ok'])[] = [
   ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
   ['a reboot, and the bus ends', { ...REBOOTS, order: GONE }, 'unavailable'],

@@ -3,7 +3,7 @@
 
 import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
 
-/** An error's name and text; no answer at all; the bus goes away. */
+/** An error's name and text; no answer at all; or the end of the bus. */
 export type Trouble =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
@@ -29,7 +29,6 @@ function isTrouble(value: unknown): value is Trouble {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined: nothing is answered. */
 function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffer | Trouble {
   if (call.includes('AddMatch')) return reply(serial);
   const { can = 'yes', locks = [], order = 'accepted' } = script;

@@ -49,7 +49,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     records,
     status: () => status,
     state: (name = 'x.service') => records.get(`system/${name}`)?.active_state,
-    /** Lets time pass, and promises settle that wait for nothing outside. */
+    /** Advances the clock, and lets promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();
@@ -98,7 +98,7 @@ test('300 units without signals: the directory has all of them read, until they 
   await scope.follower.up();
   assert.equal(status(), `up: system scope: no signals (refused), watching ${unitsDirectory}`);
   assert.equal(scope.follower.hasSignals, false);
-  // Signals are asked for again, and all is read, after 250 ms and after 750.
+  // The follower requests signals again, and reads everything, after 250 ms and after 750 ms.
   await pass(0);
   await pass(250);
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
@@ -113,7 +113,7 @@ test('stopped while units are read: nothing waits', async (t) => {
   manager.refusals.set('Subscribe', REFUSED);
   manager.unitIs('x.service', { ActiveState: 'activating' });
   await scope.follower.up();
-  // The directory has been opened, and has all read once more.
+  // The directory has been opened, which causes a second reading of all units.
   scope.stop();
   await pass(0);
   assert.deepEqual([clock.timers, manager.counted('GetAll')], [0, 2]);

@@ -8,13 +8,13 @@ import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
-/** A start, after its job has ended with the unit as `now`. */
+/** A start whose job has ended, with the unit in the state `now`. */
 async function started(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
   const clock = new ManualClock();
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
   const plan = { names: [name], interest: 'state', clock } as const;
   const manager = new ScriptedManager();
-  // It stands for the user's bus.
+  // The scripted manager replaces the user's bus.
   const follower = new UnitFollower<UserBus>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
   manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });

@@ -160,7 +160,7 @@ test('the file state is read after files changed, once for a burst', async (t) =
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
-/** Each does one thing to all units of a crowd, of which every single one must be known afterwards. */
+/** Each row does one thing to all units of a crowd; afterwards the follower must know every single one. */
 const CROWD_CHANGES: readonly (readonly [
   what: string,
   act: (all: ReturnType<typeof setUp>) => Promise<void>,

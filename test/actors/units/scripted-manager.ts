@@ -31,20 +31,20 @@ export async function settle(): Promise<void> {
 export class ScriptedManager {
   readonly kind = 'system';
   #owner: BusOwner | undefined;
-  /** By unit. */
+  /** Keys are units. */
   readonly units = new Map<string, Properties>();
   readonly files = new Map<string, string>();
   /** The `Result` of services, part of the answer only when all interfaces are read. */
   readonly results = new Map<string, string>();
   readonly calls: string[] = [];
   readonly matches: Match[] = [];
-  /** The error of each call of a member. */
+  /** The error for each call of a member. */
   readonly refusals = new Map<string, Outcome<never>>();
   #gate: Promise<void> | undefined;
   stopped = false;
   #underWay = 0;
 
-  /** For whoever makes its own bus. */
+  /** For code that makes its own bus. */
   readonly busOf = (owner: BusOwner): this => {
     this.#owner = owner;
     return this;
@@ -89,7 +89,7 @@ export class ScriptedManager {
     this.stopped = true;
   }
 
-  /** Readings wait from now on, until what is given is called. */
+  /** Readings wait from now on, until the returned function is called. */
   hold(): () => void {
     let open = (): void => undefined;
     this.#gate = new Promise((resolve) => {
@@ -114,7 +114,7 @@ export class ScriptedManager {
       : { ok: true, value: state };
   }
 
-  /** How often a member was called since the last time this was asked. */
+  /** The number of calls of a member since the last time this was asked. */
   counted(member: string): number {
     const count = this.calls.filter((each) => each === member).length;
     this.calls.length = 0;

@@ -55,7 +55,7 @@ dropped(`\ufeff${STEP}`);
 dropped(Buffer.concat([Buffer.from(STEP.slice(0, -2)), Uint8Array.of(0xff), Buffer.from('"}')]));
 dropped(`{"event":"begin","total":1,"pad":"${'x'.repeat(LINE_MAX_BYTES)}"}`);
 
-/** The lines of chunks, and what is left behind the last LF. */
+/** The lines in the chunks, and the rest after the last LF. */
 function split(chunks: readonly string[], maxBytes = 8): { lines: string[]; rest: string } {
   const splitter = new LineSplitter(maxBytes);
   const lines = chunks.flatMap((chunk) =>

@@ -24,7 +24,7 @@ import { until } from '../../until.js';
 
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
-/** After so long it looks at its path again. */
+/** The socket checks its path again after this time. */
 const LOOK_MS = 60_000;
 
 interface Heard {
@@ -77,7 +77,7 @@ async function dial(t: TestContext, path: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends all and waits until the other side has read it to its end. */
+/** Sends everything, and waits until the other side has read all of it. */
 async function send(t: TestContext, path: string, ...parts: readonly (string | Uint8Array)[]): Promise<void> {
   const socket = await dial(t, path);
   for (const part of parts) socket.write(part);
@@ -173,7 +173,7 @@ test('beyond the most connections a new one takes the place of the oldest that h
   const script = await dial(t, heard.path);
   script.write(`${BEGIN}\n`);
   await until('the first line', () => heard.lines.length === 1);
-  // One after the other: the kernel takes only so many that have not been accepted.
+  // The connections are opened one after the other, because the kernel's queue of unaccepted ones is short.
   const open: Socket[] = [];
   for (let n = 0; n < 255; n++) open.push(await dial(t, heard.path));
   await until('all connections', () => heard.connections === 256);
@@ -243,7 +243,7 @@ async function staleSocket(t: TestContext): Promise<string> {
   const path = join(temporaryFolder(t), 's');
   const dead = createServer();
   await new Promise<void>((resolve) => dead.listen(`${path}.bound`, resolve));
-  // Under another name, so that closing does not remove it.
+  // The socket was bound under another name, so that closing does not remove the file.
   renameSync(`${path}.bound`, path);
   await new Promise((resolve) => dead.close(resolve));
   return path;

@@ -75,7 +75,7 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   const said: ResultReading[] = [];
   const clock = new ManualClock();
   const made = new ResultFile(path, (result) => said.push(result), clock);
-  // The clock is quicker than the disk.
+  // The manual clock reaches the deadline before the disk answers.
   const reading = made.read();
   clock.advance(4_000);
   assert.deepEqual(said, [{ ok: false, problem: 'it cannot be read within 4 s' }]);

@@ -140,7 +140,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
   const on = stage(t);
   on.keeper.line(BEGIN, on.now);
   await on.answer(undefined);
-  // Each comes on a connection of its own.
+  // Each one comes on its own connection.
   for (let n = 1; n <= 80; n++) {
     on.clock.advance(1);
     on.keeper.line(progress(n), on.now);

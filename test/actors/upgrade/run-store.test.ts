@@ -114,7 +114,7 @@ test('what lies where the new text is written is no obstacle', async (t) => {
 
 test('a disk that hangs is waited for only so long', async (t) => {
   const { made, clock, path, problems } = store(t);
-  // The clock is quicker than the disk.
+  // The manual clock reaches the deadline before the disk answers.
   const recalling = made.recall();
   clock.advance(4_000);
   assert.deepEqual(await recalling, { ok: false, problem: 'it cannot be read within 4 s' });

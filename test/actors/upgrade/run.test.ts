@@ -61,7 +61,7 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
   silence: { kind: 'abandoned' },
 };
 
-/** One of those above; `jobN RESULT`: it has ended; `read UNIT`, also by another manager (`elsewhere UNIT`); or a signal of the unit. */
+/** One of the inputs above; `jobN RESULT`: its end; `read UNIT`, or `elsewhere UNIT` from another manager; or a signal of the unit. */
 function input(text: string): RunInput {
   const fixed = INPUTS[text];
   if (fixed !== undefined) return fixed;
@@ -73,7 +73,7 @@ function input(text: string): RunInput {
   return { kind: 'read', facts: facts(rest.join(' ')), sameManager: first === 'read' };
 }
 
-/** `story`: inputs, with semicolons between them. */
+/** `story`: inputs, separated by semicolons. */
 const follow = (run: Run, story: string): Run =>
   story.split('; ').reduce((before, text) => nextRun(before, input(text), NOW), run);
 
@@ -182,7 +182,7 @@ check('a run of which only the acceptance was seen when the daemon ended', [
 test('a run of which only the acceptance was seen has the invocation that it was found to be', () => {
   const over = follow(first, 'read active A exited');
   assert.deepEqual([over.invocation, over.before], [A, undefined]);
-  // A stop of what remained is no run.
+  // The stop of the remaining unit is not a run.
   assert.equal(follow(over, 'deactivating A').state, 'idle');
 });
 
@@ -325,19 +325,19 @@ test(`random events keep the invariants (TONEARM_FUZZ_SEED=${SEED})`, () => {
     run = nextRun(before, next, round);
     const ended = before.state === 'running' && run.state !== 'running';
     const what = `${JSON.stringify(before)} ${JSON.stringify(next)} -> ${JSON.stringify(run)}`;
-    // Failed stays failed until the next run.
+    // A failed run stays failed until the next run.
     if (before.state === 'failed') assert.ok(run.state === 'failed' || run.count > before.count, what);
-    // One at a time: a run begins only where none is, or takes the place of the one that this very event ends.
+    // There is one run at a time: a run begins only where none is running, or after the one that this very event ends.
     if (run.count > before.count && before.state === 'running') assert.ok(next.kind !== 'line', what);
     assert.ok(run.count - before.count <= 1 && run.count >= before.count, what);
-    // Lines end no systemd run.
+    // A line never ends a run of systemd.
     if (ended && before.origin === 'systemd')
       assert.ok(next.kind !== 'line' && next.kind !== 'abandoned', what);
-    // A good verdict is the invocation's own.
+    // Only the run's own invocation can end it well.
     if (ended && before.origin === 'systemd' && run.state === 'idle') {
       assert.ok(run.invocation === run.facts.invocation && before.badJob === undefined, what);
     }
-    // Progress only while running; an end has its time.
+    // Only a running one has progress, and each end has its time.
     assert.ok(run.state === 'running' || run.percent === undefined, what);
     if (ended) assert.equal(run.finishedMs, round, what);
   }
