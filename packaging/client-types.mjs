@@ -97,7 +97,7 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, wordsOf, PARA
   return [
     '// Made from the table of operations of the daemon by packaging/client-types.mjs.\n',
     `import type { ${used.join(', ')} } from './records.js';\n`,
-    '/** Each rejects with a `ProblemError`. Those that change something resolve when it has been accepted. Names are encoded for you. */',
+    '/** Each rejects with a `ProblemError`. Those that change something resolve when the change is accepted. Names are encoded for you. */',
     `export interface Routes {\n${functions}}\n`,
     'export type RouteName = keyof Routes;\n',
   ].join('\n');

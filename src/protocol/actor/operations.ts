@@ -191,9 +191,9 @@ const ofClient = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kin
 /** `run` is a unit's job, which a newer job replaces; `enabled` is its unit file state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
 
-function unit<V extends SystemdCommand['do']>(verb: V, sets: string) {
+function unit<V extends SystemdCommand['do']>(verb: V, summary: string, sets: string) {
   return post({
-    ...{ at: '/services/{scope}/{unit}', verb, summary: `${verb} a unit`, backend: 'systemd' },
+    ...{ at: '/services/{scope}/{unit}', verb, summary, backend: 'systemd' },
     command: ({ scope, unit: name }) => ({ do: verb, scope, unit: name }),
     mqtt: word(verb, sets),
   });
@@ -210,9 +210,9 @@ export function busName(player: string): string {
 type PlayerVerb = 'play' | 'pause' | 'play_pause' | 'stop' | 'next' | 'previous';
 const PLAYBACK = 'playback';
 
-function playback<V extends PlayerVerb>(verb: V, sets?: string) {
+function playback<V extends PlayerVerb>(verb: V, summary: string, sets?: string) {
   return post({
-    ...{ at: PLAYER, verb, summary: `${verb} in a player`, backend: 'players' },
+    ...{ at: PLAYER, verb, summary, backend: 'players' },
     command: ({ player }) => ({ do: verb, player: busName(player) }),
     mqtt: word(verb, sets),
   });
@@ -237,23 +237,28 @@ const TABLE = {
   health: read('/health', 'The state of the backends', 'Health', { kind: 'health' }),
   openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
-  services: read('/services', 'The whitelisted units', 'Services', published('services')),
-  startUnit: unit('start', RUN),
-  stopUnit: unit('stop', RUN),
-  restartUnit: unit('restart', RUN),
-  enableUnit: unit('enable', ENABLED),
-  disableUnit: unit('disable', ENABLED),
+  services: read('/services', 'The configured units', 'Services', published('services')),
+  startUnit: unit('start', 'Starts a unit', RUN),
+  stopUnit: unit('stop', 'Stops a unit', RUN),
+  restartUnit: unit('restart', 'Restarts a unit', RUN),
+  enableUnit: unit('enable', 'Enables a unit', ENABLED),
+  disableUnit: unit('disable', 'Disables a unit', ENABLED),
 
   audio: read('/audio', 'The whole state of the sound server', 'Audio', published('audio')),
   audioServer: read('/audio/server', 'The sound server', 'AudioServer', published('audio.server')),
   outputs: read('/audio/outputs', 'The outputs', 'Outputs', published('audio.outputs')),
-  clients: read('/audio/clients', 'The playing streams', 'Clients', published('audio.clients')),
+  clients: read(
+    '/audio/clients',
+    'The clients, which are streams of sound',
+    'Clients',
+    published('audio.clients'),
+  ),
   muteServer: mute(SERVER, 'the default output', ofServer),
   setServerVolume: volume(SERVER, 'the default output', ofServer),
   muteOutput: mute(OUTPUT, 'an output', ofOutput),
   setOutputVolume: volume(OUTPUT, 'an output', ofOutput),
-  muteClient: mute(CLIENT, 'a stream', ofClient),
-  setClientVolume: volume(CLIENT, 'a stream', ofClient),
+  muteClient: mute(CLIENT, 'a client', ofClient),
+  setClientVolume: volume(CLIENT, 'a client', ofClient),
   setDefaultOutput: post({
     ...{ at: OUTPUT, verb: 'default', summary: 'Makes an output the default', backend: 'audio' },
     command: ({ output }) => ({ do: 'default', output }),
@@ -273,7 +278,7 @@ const TABLE = {
     mqtt: [member('balance')],
   }),
   moveClient: postWith({
-    ...{ at: CLIENT, verb: 'output', summary: 'Moves a stream to another output', backend: 'audio' },
+    ...{ at: CLIENT, verb: 'output', summary: 'Moves a client to another output', backend: 'audio' },
     body: 'move',
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
     mqtt: [member('output')],
@@ -302,12 +307,12 @@ const TABLE = {
   cover: read('/players/{player}/cover', 'The cover of what a player plays', undefined, {
     ...{ kind: 'cover', backend: 'players' },
   }),
-  play: playback('play', PLAYBACK),
-  pause: playback('pause', PLAYBACK),
-  playPause: playback('play_pause'),
-  stop: playback('stop', PLAYBACK),
-  next: playback('next'),
-  previous: playback('previous'),
+  play: playback('play', 'Plays', PLAYBACK),
+  pause: playback('pause', 'Pauses', PLAYBACK),
+  playPause: playback('play_pause', 'Pauses if it plays, else plays'),
+  stop: playback('stop', 'Stops', PLAYBACK),
+  next: playback('next', 'Goes to the next track'),
+  previous: playback('previous', 'Goes to the previous track'),
   seek: ofPlayer(
     ...(['seek', 'Moves the position by an offset', 'seek'] as const),
     (to, body) => ({ do: 'seek', ...to, ...body }),
