@@ -28,9 +28,14 @@ export class Given {
     this.#below = below;
   }
 
-  /** Maps are merged by name; any other value replaces the lower one. */
+  /**
+   * This value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by name, any other value
+   * replaces the lower one, but an empty value removes nothing from a map or a list.
+   */
   over(below: Given | undefined): Given {
-    if (!isPlainMap(this.value) || below === undefined || !isPlainMap(below.value)) return this;
+    if (below === undefined || typeof below.value !== 'object' || below.value === null) return this;
+    if (this.value === null) return below;
+    if (!isPlainMap(this.value) || !isPlainMap(below.value)) return this;
     return new Given(this.value, this.#source, this.#path, below);
   }
 

@@ -83,9 +83,9 @@ class Walk {
     }
     const values: Record<string, unknown> = {};
     for (const [name, row] of Object.entries(table)) {
-      const given = laidOver(entries.get(name) ?? []);
+      const given = merged(entries.get(name) ?? []);
       const value = isRow(row)
-        ? (this.#read(row.read, merged(given), join(path, name)) ?? row.byDefault(this.#environment))
+        ? (this.#read(row.read, given, join(path, name)) ?? row.byDefault(this.#environment))
         : this.section(row, this.#maps(given), join(path, name));
       if (value !== undefined) values[name] = value;
     }
@@ -116,12 +116,11 @@ class Walk {
   }
 
   /** An empty section counts as absent. */
-  #maps(given: readonly Given[]): readonly Given[] {
-    return given.filter((each) => {
-      if (each.value !== null && !isPlainMap(each.value))
-        this.#findings.problem(each.at, each.key, `must be a map of keys, not ${described(each.value)}`);
-      return isPlainMap(each.value);
-    });
+  #maps(given: Given | undefined): readonly Given[] {
+    if (given === undefined || given.value === null) return [];
+    if (isPlainMap(given.value)) return [given];
+    this.#findings.problem(given.at, given.key, `must be a map of keys, not ${described(given.value)}`);
+    return [];
   }
 
   #reportUnknown(path: string, given: readonly Given[]): void {
@@ -136,23 +135,9 @@ function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/**
- * Merges values in ascending priority (docs/configuration.md, "Where files are looked for"): maps merge, so all of them are returned;
- * lists and scalars replace. An empty value removes nothing from a map or a list.
- */
-function laidOver(values: readonly Given[]): readonly Given[] {
-  let left: Given[] = [];
-  for (const given of values) {
-    const below = left.at(-1)?.value;
-    if (isPlainMap(given.value) && isPlainMap(below)) left.push(given);
-    else if (given.value !== null || typeof below !== 'object') left = [given];
-  }
-  return left;
-}
-
-/** The remaining values as one. */
-function merged(left: readonly Given[]): Given | undefined {
-  return left.reduce<Given | undefined>((below, given) => given.over(below), undefined);
+/** The value of a key that several files give, the lowest file first. */
+function merged(values: readonly Given[]): Given | undefined {
+  return values.reduce<Given | undefined>((below, given) => given.over(below), undefined);
 }
 
 type GivenValues = ReadonlyMap<string, Given>;

@@ -83,7 +83,7 @@ settings(
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
     'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
-    'pulseaudio: {outputs: {b: {label: Other}}}',
+    'pulseaudio: {outputs: {b: {label: Other}, c: }, volumeLimit: }',
   ],
   {
     audio: {
