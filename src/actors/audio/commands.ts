@@ -125,7 +125,9 @@ function planBalance(state: SoundState, ref: string, wanted: number): SettingPla
   const { index, volume, channelMap } = sink.info;
   const balance = partsOf(wanted, channelMap);
   if (balance === undefined) return faultPlan('not-stereo', 'The output has not a left and a right channel');
-  const args = { index, volume: channelsOf(balance, loudestOf(volume)) };
+  const limit = state.volumeLimitOf(sink.info) ?? Number.POSITIVE_INFINITY;
+  const loudest = Math.min(loudestOf(volume), rawOf(limit));
+  const args = { index, volume: channelsOf(balance, loudest) };
   return {
     kind: 'set',
     setting: { command: 'SET_SINK_VOLUME', args },

@@ -174,6 +174,12 @@ describe('where the volume of kitchen is limited to 0.5', () => {
       to(HALF, HALF),
     ],
     [
+      'a balance above it ends there, too',
+      FULL,
+      { do: 'balance', output: 'kitchen', balance: 0 },
+      { kind: 'set', ...setBalance(1, [1, 1], HALF, HALF) },
+    ],
+    [
       'another output has none',
       0,
       { do: 'volume', target: LIVING, volume: 1 },
