@@ -6,7 +6,7 @@ import { Toggle } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Reporting } from './notices.js';
-import { outputName } from './output-choice.js';
+import { mostOf, outputName } from './output-choice.js';
 import { Line } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
@@ -31,7 +31,7 @@ interface HeardProps {
 }
 
 export function HeardVolume({ node, output }: HeardProps) {
-  const { id, muted, volume, volume_limit: max = 1 } = output;
+  const { id, muted, volume } = output;
   const name = outputName(output);
   return (
     <div class="row heard">
@@ -47,7 +47,7 @@ export function HeardVolume({ node, output }: HeardProps) {
         class="grow"
         label={say('volumeHere', { name })}
         value={volume}
-        max={max}
+        max={mostOf(output)}
         text={sayPercent}
         dim={muted}
         wheel={STEP}

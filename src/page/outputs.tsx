@@ -5,7 +5,7 @@ import { Choice, Toggle, useControl } from './controls.js';
 import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
-import { outputName } from './output-choice.js';
+import { mostOf, outputName } from './output-choice.js';
 import { Cards, Empty, Line, still } from './parts.js';
 import { Slider } from './slider.js';
 
@@ -35,7 +35,7 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
 };
 
 const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly output: OutputRecord }) => {
-  const { id, muted, volume, volume_limit: max = 1 } = output;
+  const { id, muted, volume } = output;
   const name = outputName(output);
   const told = muted ? say('muted') : say(STATES[output.state]);
   return (
@@ -59,7 +59,7 @@ const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly o
           class="grow"
           label={say('volumeOf', { name })}
           value={volume}
-          max={max}
+          max={mostOf(output)}
           text={sayPercent}
           dim={muted}
           send={(wanted) => node.setOutputVolume(id, { volume: wanted })}

@@ -44,7 +44,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('an output has its label, its slider ends at its limit, and what is hidden is not there', async () => {
-    const label = { nick: 'Radio', props: {}, volume_limit: 0.5, volume: 0.45 };
+    const label = { nick: 'Radio', props: {}, volume_limit: 0.505, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
     const cards = page.locator('.output');
     await cards.getByText('Radio', { exact: true }).waitFor();

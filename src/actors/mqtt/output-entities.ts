@@ -41,7 +41,7 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
     ];
   }
   // Home Assistant ignores a value above its maximum and logs an error.
-  const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100));
+  const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100 + 1e-6));
   const value = { ...volume, value_template: ofJson(`[${PERCENT}, ${max}] | min`) };
   const slider = {
     command_template: '{"volume": {{ value / 100 }}}',

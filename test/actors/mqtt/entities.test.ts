@@ -34,6 +34,7 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(shown({ nick: 'Radio' }), ['Radio volume', 100, '100']);
   assert.deepEqual(shown({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
   assert.deepEqual(shown({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
+  assert.deepEqual(shown({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
 test('backends are called what they are called', () => {
