@@ -17,7 +17,6 @@ export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: manager('Subscribe', ['', ''], 'none'),
   /** Name -> path. Also for units that are not loaded or do not exist; such a call makes the manager send UnitNew and UnitRemoved. */
-  loadUnit: manager('LoadUnit', ['s', 'o'], 'none'),
   /** Always current, while the property of a loaded unit stays stale until Reload. */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
   /** Name and mode -> path of the job. */
