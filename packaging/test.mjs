@@ -47,6 +47,9 @@ const tool =
     });
   };
 const bin = (name, ...args) => tool(join('node_modules/.bin', name), ...args);
+/** The compiler keeps its notes, so that a second run looks at what has changed only. */
+const types = (project, name) =>
+  bin('tsc', '-p', project, '--incremental', '--tsBuildInfoFile', `node_modules/.cache/types-${name}.json`);
 
 /** Runs files as part of the stage `place`; answers with what was counted, for its line. */
 async function counted(place, files, run) {
@@ -108,12 +111,8 @@ async function onDebian13(place, files, titles = []) {
 
 /** Lane, name and work of each stage: those of one lane run one after the other, lanes at the same time. */
 const CHECKS = [
-  [
-    'checks',
-    'types',
-    bin('tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.json'),
-  ],
-  ['checks', 'types of the page', bin('tsc', '-p', 'src/page')],
+  ['checks', 'types', types('.', 'daemon')],
+  ['checks', 'types of the page', types('src/page', 'page')],
   [
     'checks',
     'style',
