@@ -2,9 +2,8 @@
 // frames in the form of the project's own captures (test/golden/manifest.json). All functions may throw system errors. The caller
 // removes secrets first.
 
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
 import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
 
@@ -50,8 +49,7 @@ export class Capture {
 export class CapturedSide {
   readonly name: string;
   readonly #file: number;
-  readonly #frames: FrameEntry[] = [];
-  /** Only whole frames are counted. */
+  readonly #frames: (FrameEntry & { readonly offset: number })[] = [];
   #bytes = 0;
   #count = 0;
 
@@ -60,19 +58,14 @@ export class CapturedSide {
     this.#file = openSync(path, 'w', 0o600);
   }
 
-  keep(bytes: Uint8Array): void {
+  keep(bytes: Uint8Array, frame: FrameEntry): void {
     write(this.#file, bytes);
-  }
-
-  kept(frame: FrameEntry): void {
-    this.#bytes = frame.offset + HEADER_BYTES + frame.payload;
+    if (this.#count < LISTED_MAX) this.#frames.push({ offset: this.#bytes, ...frame });
+    this.#bytes += bytes.length;
     this.#count += 1;
-    if (this.#frames.length < LISTED_MAX) this.#frames.push(frame);
   }
 
-  /** Removes an incomplete frame at the end. */
   end(): object {
-    ftruncateSync(this.#file, this.#bytes);
     closeSync(this.#file);
     return { bytes: this.#bytes, frame_count: this.#count, frames: this.#frames };
   }

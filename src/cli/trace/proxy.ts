@@ -1,4 +1,4 @@
-// The sockets of a trace: listens for clients, and connects each to the sound server. Bytes pass both ways unchanged, only as fast as the
+// The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways unchanged, only as fast as the
 // other side and the reader of the lines accept them. Tap and Conversation decode them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -8,6 +8,7 @@ import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
 import type { Line, What } from '../../protocol/pulse/trace/lines.js';
 import { Tap } from '../../protocol/pulse/trace/tap.js';
+import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture, CapturedSide } from './capture.js';
 
 /** At a time; both servers accept as many. */
@@ -172,6 +173,18 @@ class TracedConnection {
 
   #through(from: Side, file: CapturedSide | undefined): Transform {
     const { what, data, whenRoom, attempt } = this.#parts;
+    const through = new Transform({
+      transform: (chunk: Buffer, _encoding, passed) => {
+        try {
+          tap.push(chunk);
+          whenRoom(() => passed());
+        } catch (error) {
+          if (!(error instanceof WireError)) throw error;
+          what({ from, note: `malformed: ${error.message}; the connection is ended` });
+          passed(error);
+        }
+      },
+    });
     const tap = new Tap(from, {
       command: (payload, declined) => what({ from, declined, ...this.#conversation.read(from, payload) }),
       block: (block) => {
@@ -179,16 +192,10 @@ class TracedConnection {
         this.#passedOver.blocks += 1;
         this.#passedOver.bytes += block.length;
       },
-      lost: (reason) => what({ from, note: `malformed: ${reason}; the rest passes unread` }),
-      keep: (bytes) => attempt(() => file?.keep(bytes)),
-      kept: (frame) => file?.kept(frame),
+      keep: (bytes, frame) => attempt(() => file?.keep(bytes, frame)),
+      pass: (bytes) => through.push(bytes),
     });
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, passed) => {
-        tap.push(chunk);
-        whenRoom(() => passed(null, chunk));
-      },
-    });
+    return through;
   }
 }
 

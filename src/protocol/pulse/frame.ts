@@ -9,7 +9,7 @@ export const CONTROL_CHANNEL = 0xffffffff;
 /** Both servers, and libpulse, end a connection above this. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /** The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing. */
-export const STAGING_MIN_BYTES = 4096;
+const STAGING_MIN_BYTES = 4096;
 
 const NOTHING = new Uint8Array(0);
 
@@ -18,8 +18,13 @@ interface FrameHeader {
   readonly channel: number;
 }
 
-/** Takes a frame's payload and channel. The payload is valid during the call only. */
+/** Takes a frame's payload and channel. The payload is valid during the call only, and its header stands before it. */
 type Deliver = (payload: Uint8Array, channel: number) => void;
+
+/** A delivered payload with its header. */
+export function frameOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset - HEADER_BYTES, HEADER_BYTES + byteLength);
+}
 
 /** Byte by byte: a view of the header would take as long as everything else here. */
 function word(bytes: Uint8Array, at: number): number {

@@ -1,9 +1,8 @@
-// Reads along in one direction's bytes, in pieces of any size: cuts frames, passes commands on, and declines shared memory, which is its
-// only change to the bytes. Kept bytes are without the cookie. It does not buffer audio data, and ignores the bytes of a stream that is
-// no longer understood.
+// Reads along in one direction's bytes: passes whole frames on, and declines shared memory, which is its only change to them. Kept frames
+// are without the cookie.
 
 import { FROM_SERVER, HANDSHAKE } from '../commands.js';
-import { CONTROL_CHANNEL, HEADER_BYTES, PAYLOAD_MAX_BYTES, STAGING_MIN_BYTES } from '../frame.js';
+import { CONTROL_CHANNEL, Framer, frameOf, HEADER_BYTES } from '../frame.js';
 import { TAG } from '../wire.js';
 import type { Side } from './conversation.js';
 
@@ -16,10 +15,8 @@ export interface Block {
   readonly seek: string | number;
 }
 
-/** A frame that has passed completely, in the form used by the tests' captures. */
+/** A frame, in the form used by the tests' captures. */
 export interface FrameEntry {
-  /** The header's position in the kept bytes. */
-  readonly offset: number;
   /** Size of the payload in bytes. */
   readonly payload: number;
   readonly channel: number;
@@ -31,11 +28,9 @@ export interface TapEvents {
   /** The payload is valid during the call only. */
   command(payload: Uint8Array, declined: readonly string[]): void;
   block(block: Block): void;
-  /** The bytes are no longer valid frames: they pass, and are neither read nor kept. */
-  lost(reason: string): void;
-  /** Bytes in order, valid during the call only. */
-  keep(bytes: Uint8Array): void;
-  kept(frame: FrameEntry): void;
+  keep(bytes: Uint8Array, frame: FrameEntry): void;
+  /** The frame as the other side gets it. */
+  pass(bytes: Uint8Array): void;
 }
 
 /** Positions in a header. The highest bits of the flags belong to shared memory, which is declined. */
@@ -51,162 +46,74 @@ const FLAGS_AT = VERSION_AT + 1;
 /** After the version: the cookie's type tag and length, then the cookie. */
 const COOKIE_AT = VERSION_AT + 5;
 const COOKIE_BYTES_AT = COOKIE_AT + 5;
-const HEAD_BYTES = COOKIE_AT + 1;
 
 /** Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory. */
 const DECLINED = [
   [0x80, 'shm'],
   [0x40, 'memfd'],
 ] as const;
-const DECLINED_BITS = DECLINED.reduce((bits, [bit]) => bits | bit, 0);
-
-const NOTHING = Buffer.alloc(0);
-
-/** Why no frame can begin in this way; undefined if one can. */
-function malformed(length: number, hasFlags: boolean): string | undefined {
-  if (length === 0 || length > PAYLOAD_MAX_BYTES) return `a frame of ${length} bytes`;
-  return hasFlags ? 'a command frame with an offset or flags' : undefined;
-}
 
 export class Tap {
   readonly #from: Side;
   readonly #events: TapEvents;
-  /** The first bytes of the current frame, as received. */
-  readonly #head = Buffer.alloc(HEAD_BYTES);
-  /** Bytes of the current frame that have passed, and its length, once its header is complete. */
-  #seen = 0;
-  #size: number | undefined;
-  #channel = CONTROL_CHANNEL;
-  /** The received part of a command's payload. */
-  #payload = NOTHING;
-  /** Bytes of complete frames. */
-  #bytes = 0;
+  readonly #framer = new Framer();
   #commands = 0;
-  #lost = false;
 
   constructor(from: Side, events: TapEvents) {
     this.#from = from;
     this.#events = events;
   }
 
-  /** Takes the next bytes, and changes them in place. */
-  push(chunk: Buffer): void {
-    for (let rest = chunk; rest.length > 0 && !this.#lost; ) {
-      const piece = rest.subarray(0, (this.#size ?? HEADER_BYTES) - this.#seen);
-      rest = rest.subarray(piece.length);
-      this.#piece(piece);
-    }
-  }
-
-  /** A piece of one frame, within its header or after it. */
-  #piece(piece: Buffer): void {
-    const start = this.#seen;
-    if (start < HEAD_BYTES) piece.copy(this.#head, start);
-    this.#seen += piece.length;
-    if (this.#size === undefined) {
-      if (this.#seen === HEADER_BYTES) this.#header();
-      return;
-    }
-    if (this.#channel === CONTROL_CHANNEL) this.#commandPiece(piece, start);
-    else this.#events.keep(piece);
-    if (this.#seen === this.#size) this.#end(this.#size);
-  }
-
-  #header(): void {
-    const head = this.#head.subarray(0, HEADER_BYTES);
-    const [length, channel] = [head.readUInt32BE(0), head.readUInt32BE(4)];
-    const isCommand = channel === CONTROL_CHANNEL;
-    const reason = malformed(length, isCommand && head.subarray(OFFSET_AT).some((byte) => byte !== 0));
-    if (reason !== undefined) {
-      this.#lost = true;
-      this.#payload = NOTHING;
-      this.#events.lost(reason);
-      return;
-    }
-    this.#size = HEADER_BYTES + length;
-    this.#channel = channel;
-    this.#events.keep(head);
-    if (isCommand) return;
-    const seek = head.readUInt8(SEEK_AT);
-    const offset = Number(head.readBigInt64BE(OFFSET_AT));
-    this.#events.block({ channel, offset, length, seek: SEEKS[seek] ?? seek });
-  }
-
-  #commandPiece(piece: Buffer, start: number): void {
-    const at = FLAGS_AT - start;
-    const flags = this.#saysVersion() ? piece[at] : undefined;
-    if (flags !== undefined) piece[at] = flags & ~DECLINED_BITS;
-    this.#stage(piece, start - HEADER_BYTES);
-    this.#events.keep(this.#isAuth() ? this.#withoutCookie(piece, start) : piece);
-  }
-
-  /** Takes a piece of a command's payload, which is delivered with its last one. */
-  #stage(piece: Buffer, at: number): void {
-    const length = (this.#size ?? 0) - HEADER_BYTES;
-    if (piece.length === length) {
-      this.#deliver(piece);
-      return;
-    }
-    const end = at + piece.length;
-    if (end > this.#payload.length) {
-      const grown = Buffer.alloc(
-        Math.min(length, Math.max(end, STAGING_MIN_BYTES, 2 * this.#payload.length)),
-      );
-      this.#payload.copy(grown, 0, 0, at);
-      this.#payload = grown;
-    }
-    piece.copy(this.#payload, at);
-    if (end < length) return;
-    const payload = this.#payload;
-    this.#payload = NOTHING;
-    this.#deliver(payload.subarray(0, length));
-  }
-
-  #deliver(payload: Buffer): void {
-    const flags = this.#saysVersion() ? (this.#head[FLAGS_AT] ?? 0) : 0;
-    this.#events.command(
-      payload,
-      DECLINED.filter(([bit]) => (flags & bit) !== 0).map(([, name]) => name),
-    );
-    this.#commands += 1;
-  }
-
-  #end(size: number): void {
-    const hasCode =
-      this.#channel === CONTROL_CHANNEL && this.#head[CODE_AT] === TAG.u32 && size >= VERSION_AT;
-    this.#events.kept({
-      offset: this.#bytes,
-      payload: size - HEADER_BYTES,
-      channel: this.#channel,
-      ...(hasCode && {
-        command: this.#head.readUInt32BE(CODE_AT + 1),
-        tag: this.#head.readUInt32BE(TAG_AT + 1),
-      }),
+  /** Takes the next bytes, and may change them. Throws WireError for a header that neither side may send; nothing is passed from there on. */
+  push(chunk: Uint8Array): void {
+    this.#framer.push(chunk, (payload, channel) => {
+      const frame = frameOf(payload);
+      if (channel === CONTROL_CHANNEL) this.#command(frame);
+      else this.#block(frame, channel);
+      this.#events.pass(frame);
     });
-    this.#bytes += size;
-    this.#seen = 0;
-    this.#size = undefined;
   }
 
-  /** True if the current frame is AUTH, or its reply: the server's first reply, because it sends none before. */
-  #saysVersion(): boolean {
-    const isReply = this.#from === 'server' && this.#commands === 0 && this.#code() === FROM_SERVER.REPLY;
-    return (isReply || this.#isAuth()) && this.#seen > VERSION_AT && this.#head[VERSION_AT] === TAG.u32;
+  #block(frame: Buffer, channel: number): void {
+    const seek = frame.readUInt8(SEEK_AT);
+    const length = frame.length - HEADER_BYTES;
+    const offset = Number(frame.readBigInt64BE(OFFSET_AT));
+    this.#events.block({ channel, offset, length, seek: SEEKS[seek] ?? seek });
+    this.#events.keep(frame, { payload: length, channel });
   }
 
-  #isAuth(): boolean {
-    return this.#from === 'client' && this.#code() === HANDSHAKE.AUTH.code;
+  #command(frame: Buffer): void {
+    const payload = frame.subarray(HEADER_BYTES);
+    const command = wordAt(frame, CODE_AT);
+    const isAuth = this.#from === 'client' && command === HANDSHAKE.AUTH.code;
+    // The reply to AUTH is the server's first, because it sends none before.
+    const isFirst = this.#from === 'server' && this.#commands === 0 && command === FROM_SERVER.REPLY;
+    this.#commands += 1;
+    this.#events.command(payload, isAuth || isFirst ? declinedIn(frame) : []);
+    const tag = wordAt(frame, TAG_AT);
+    this.#events.keep(isAuth ? withoutCookie(frame) : frame, {
+      ...{ payload: payload.length, channel: CONTROL_CHANNEL },
+      ...(command !== undefined && tag !== undefined && { command, tag }),
+    });
   }
+}
 
-  #code(): number | undefined {
-    const isKnown = this.#seen >= TAG_AT && this.#head[CODE_AT] === TAG.u32;
-    return isKnown ? this.#head.readUInt32BE(CODE_AT + 1) : undefined;
-  }
+/** The u32 whose tag is at that position; undefined if there is none. */
+function wordAt(frame: Buffer, at: number): number | undefined {
+  return frame[at] === TAG.u32 && frame.length >= at + 5 ? frame.readUInt32BE(at + 1) : undefined;
+}
 
-  /** Zeros from the cookie's bytes on; if there is no valid cookie, from the version on. */
-  #withoutCookie(piece: Buffer, start: number): Buffer {
-    const isUsual = this.#seen > COOKIE_AT && this.#head[COOKIE_AT] === TAG.bytes;
-    const from = Math.max(0, (isUsual ? COOKIE_BYTES_AT : COOKIE_AT) - start);
-    return from >= piece.length ? piece : Buffer.from(piece).fill(0, from);
-  }
+/** Clears the flags of shared memory in the version, and returns their names. */
+function declinedIn(frame: Buffer): readonly string[] {
+  if (wordAt(frame, VERSION_AT) === undefined) return [];
+  const flags = frame.readUInt8(FLAGS_AT);
+  const declined = DECLINED.filter(([bit]) => (flags & bit) !== 0);
+  frame[FLAGS_AT] = declined.reduce((left, [bit]) => left & ~bit, flags);
+  return declined.map(([, name]) => name);
+}
+
+/** Zeros from the cookie's bytes on; if there is no valid cookie, from the version on. */
+function withoutCookie(frame: Buffer): Buffer {
+  const isUsual = frame[COOKIE_AT] === TAG.bytes;
+  return Buffer.from(frame).fill(0, isUsual ? COOKIE_BYTES_AT : COOKIE_AT);
 }
