@@ -8,7 +8,7 @@ import type { Writer } from './writer.js';
 
 /** A kind of value that can be read from a frame, with its type. */
 export interface Readable<T> {
-  /** The protocol version that introduced it; absent if it was always there. */
+  /** The protocol version that introduced it; absent if all that we read have it. */
   readonly since?: number;
   read(reader: Reader): T;
 }
@@ -94,14 +94,8 @@ export const formats: Writable<readonly Format[]> = {
   },
 };
 
-/** The versions we support that may add fields. */
-type Younger = 33 | 34 | 35;
-
-/** A field that came with a protocol version. Its type includes `undefined` only if a version we support lacks it. */
-export function since<const V extends number, T>(
-  version: V,
-  kind: Readable<T>,
-): Readable<V extends Younger ? T | undefined : T> {
+/** A field that came with a protocol version after the oldest that we read. */
+export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T | undefined> {
   return { since: version, read: kind.read };
 }
 

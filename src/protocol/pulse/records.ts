@@ -1,6 +1,5 @@
-// The server's records and events. Records are tables: fields in wire order, each with the protocol version that introduced it
-// (PulseAudio's PROTOCOL file; none: older than version 11); reader and TypeScript types come from these rows alone. Events are one
-// word.
+// The server's records and events. Records are tables: fields in wire order, with the protocol version that introduced those that not
+// all versions have (PulseAudio's PROTOCOL file); reader and TypeScript types come from these rows alone. Events are one word.
 
 import {
   bool,
@@ -35,7 +34,7 @@ export const SERVER_INFO = {
   defaultSink: optionalText,
   defaultSource: optionalText,
   cookie: u32,
-  channelMap: since(15, channelMap),
+  channelMap,
 };
 
 export const PORT_INFO = {
@@ -43,7 +42,7 @@ export const PORT_INFO = {
   description: excerpt,
   priority: u32,
   /** 0 unknown, 1 no, 2 yes. */
-  available: since(24, u32),
+  available: u32,
   availabilityGroup: since(34, excerpt),
   type: since(34, u32),
 };
@@ -63,16 +62,16 @@ export const SINK_INFO = {
   latency: usec,
   driver: excerpt,
   flags: u32,
-  props: since(13, props),
-  configuredLatency: since(13, usec),
-  baseVolume: since(15, volume),
+  props,
+  configuredLatency: usec,
+  baseVolume: volume,
   /** 0 running, 1 idle, 2 suspended; the wire's -1 is undefined. */
-  state: since(15, index),
-  volumeSteps: since(15, u32),
-  card: since(15, index),
-  ports: since(16, counted(record(PORT_INFO))),
-  activePort: since(16, excerpt),
-  formats: since(21, countedByte(format)),
+  state: index,
+  volumeSteps: u32,
+  card: index,
+  ports: counted(record(PORT_INFO)),
+  activePort: excerpt,
+  formats: countedByte(format),
 };
 
 export const SINK_INPUT_INFO = {
@@ -89,12 +88,12 @@ export const SINK_INPUT_INFO = {
   sinkLatency: usec,
   resampleMethod: excerpt,
   driver: excerpt,
-  muted: since(11, bool),
-  props: since(13, props),
-  corked: since(19, bool),
-  hasVolume: since(20, bool),
-  volumeWritable: since(20, bool),
-  format: since(21, format),
+  muted: bool,
+  props,
+  corked: bool,
+  hasVolume: bool,
+  volumeWritable: bool,
+  format,
 };
 
 /** The reply to CREATE_RECORD_STREAM, with the server's choices. */
@@ -103,15 +102,15 @@ export const RECORD_STREAM = {
   stream: u32,
   sourceOutput: index,
   /** Size of the server's buffer and of one fragment, in bytes. */
-  maxLength: since(9, u32),
-  fragmentLength: since(9, u32),
-  sampleSpec: since(12, sampleSpec),
-  channelMap: since(12, channelMap),
-  source: since(12, index),
-  sourceName: since(12, excerpt),
-  suspended: since(12, bool),
-  latency: since(13, usec),
-  format: since(22, format),
+  maxLength: u32,
+  fragmentLength: u32,
+  sampleSpec,
+  channelMap,
+  source: index,
+  sourceName: excerpt,
+  suspended: bool,
+  latency: usec,
+  format,
 };
 
 /** The reply to CREATE_PLAYBACK_STREAM, with the server's choices. */
@@ -121,17 +120,17 @@ export const PLAYBACK_STREAM = {
   sinkInput: index,
   /** The number of bytes that the server wants now. */
   missing: u32,
-  maxLength: since(9, u32),
-  targetLength: since(9, u32),
-  prebuffering: since(9, u32),
-  minimumRequest: since(9, u32),
-  sampleSpec: since(12, sampleSpec),
-  channelMap: since(12, channelMap),
-  sink: since(12, index),
-  sinkName: since(12, excerpt),
-  suspended: since(12, bool),
-  latency: since(13, usec),
-  format: since(21, format),
+  maxLength: u32,
+  targetLength: u32,
+  prebuffering: u32,
+  minimumRequest: u32,
+  sampleSpec,
+  channelMap,
+  sink: index,
+  sinkName: excerpt,
+  suspended: bool,
+  latency: usec,
+  format,
 };
 
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;

@@ -3,10 +3,9 @@
 
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
-import { NEWEST_VERSION, NONE, WireError } from '../wire.js';
-import { EXTENSIONS } from './extensions.js';
-import { type Fields, isOf, type Value } from './kinds.js';
-import { MESSAGES, type Message } from './messages.js';
+import { NEWEST_VERSION, NONE, OLDEST_VERSION, WireError } from '../wire.js';
+import type { Fields, Value } from './kinds.js';
+import { MESSAGES } from './messages.js';
 import { type Unnamed, unnamedIn } from './unnamed.js';
 
 export type Side = 'client' | 'server';
@@ -29,7 +28,7 @@ export interface Decoded {
 const PENDING_MAX = 4096;
 
 const numberOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
-const [ERROR, REPLY, AUTH, EXTENSION] = ['ERROR', 'REPLY', 'AUTH', 'EXTENSION'].map(numberOf);
+const [ERROR, REPLY, AUTH] = ['ERROR', 'REPLY', 'AUTH'].map(numberOf);
 
 interface Asked {
   readonly command: string | number;
@@ -51,7 +50,8 @@ export class Conversation {
 
   read(from: Side, payload: Uint8Array): Decoded {
     const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
-    const message = new Reading(payload, version, this.#texts);
+    // The tables have no older one: where it differs, values are shown by their types.
+    const message = new Reading(payload, Math.max(OLDEST_VERSION, version), this.#texts);
     const head = message.head();
     if (head === undefined) return message.result('?', undefined);
     const [code, tag] = head;
@@ -61,11 +61,12 @@ export class Conversation {
 
   #command(message: Reading, from: Side, code: number, tag: number): Decoded {
     const row = MESSAGES[code];
-    const [name, reply] = row === undefined ? [code, undefined] : message.command(row, code === EXTENSION);
+    if (row !== undefined) message.fields(row.fields);
+    const name = row?.name ?? code;
     const isAuth = code === AUTH;
     const decoded = message.result(name, tag);
     if (isAuth) this.#offer(decoded.fields['version']);
-    if (from === 'client' && tag !== NONE) this.#expect(tag, { command: name, reply, isAuth });
+    if (from === 'client' && tag !== NONE) this.#expect(tag, { command: name, reply: row?.reply, isAuth });
     return isAuth ? withoutSecrets(decoded) : decoded;
   }
 
@@ -124,24 +125,11 @@ class Reading {
 
   fields(fields: Fields): void {
     for (const [name, field] of Object.entries(fields)) {
-      if (!isOf(this.#reader.version, field)) continue;
+      if (this.#reader.version < (field.since ?? 0)) continue;
       const value = this.#try(() => field.read(this.#reader) ?? null);
       // The kinds of ../fields.ts and ./kinds.ts return only JSON values.
       if (value !== undefined) this.#fields[name] = value as Value;
     }
-  }
-
-  /** Reads a command's fields. Returns its full name, and the table of its reply. */
-  command(row: Message, isExtension: boolean): readonly [name: string, reply: Fields | undefined] {
-    this.fields(row.fields);
-    if (!isExtension) return [row.name, row.reply];
-    const commands = EXTENSIONS.get(String(this.#fields['moduleName']));
-    const number = commands === undefined ? undefined : this.#try(() => this.#reader.u32());
-    if (commands === undefined || number === undefined) return [row.name, undefined];
-    const inner = commands[number];
-    if (inner === undefined) return [`${row.name} ${number}`, undefined];
-    this.fields(inner.fields);
-    return [`${row.name} ${inner.name}`, inner.reply];
   }
 
   result(command: string | number, tag: number | undefined, answers?: string | number): Decoded {

@@ -1,5 +1,5 @@
-// The kinds of value that only a trace reads, beside those of ../fields.ts, with names for numbers where people know them. Unlike the
-// daemon's they cover every version of the protocol, and their results fit into JSON: null is the wire's "none".
+// The kinds of value that only a trace reads, beside those of ../fields.ts, with names for numbers where people know them. Their
+// results fit into JSON: null is the wire's "none".
 
 import { excerpt, type Readable, u32 } from '../fields.js';
 import { serverFault } from '../outcome.js';
@@ -14,38 +14,8 @@ export type Value =
   | readonly Value[]
   | { readonly [name: string]: Value | undefined };
 
-/** A field of a message: its reader, the version that introduced it, and the first version without it. */
-export interface Field extends Readable<unknown> {
-  readonly until?: number;
-}
-
 /** In wire order. */
-export type Fields = Readonly<Record<string, Field>>;
-
-/** A field that a protocol version removed. */
-export const until = (version: number, kind: Readable<unknown>): Field => ({
-  read: kind.read,
-  until: version,
-});
-
-/** True if messages of the version have the field. */
-export function isOf(version: number, { since = 0, until: end = Number.POSITIVE_INFINITY }: Field): boolean {
-  return since <= version && version < end;
-}
-
-/** Like `record` of ../fields.ts, for any version. */
-export function group(fields: Fields): Readable<Record<string, unknown>> {
-  const rows = Object.entries(fields);
-  return {
-    read: (reader) => {
-      const value: Record<string, unknown> = {};
-      for (const [name, field] of rows) {
-        if (isOf(reader.version, field)) value[name] = field.read(reader);
-      }
-      return value;
-    },
-  };
-}
+export type Fields = Readonly<Record<string, Readable<unknown>>>;
 
 const mapped = <T, U>(kind: Readable<T>, name: (value: T) => U): Readable<U> => ({
   read: (reader) => name(kind.read(reader)),
@@ -168,7 +138,6 @@ export const facilities: Readable<(string | number)[]> = mapped(u32, (mask) => {
 /** Names from pulse/def.h and pulse/proplist.h. */
 export const available = listed(['unknown', 'no', 'yes']);
 export const updateMode = listed(['set', 'merge', 'replace']);
-export const deviceType = listed(['sink', 'source']);
 
 /** The state of a sink or source; null if it has not begun yet (-1 on the wire). */
 export const deviceState: Readable<string | number | null> = mapped(u32, (state) =>

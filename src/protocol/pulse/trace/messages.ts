@@ -1,6 +1,5 @@
-// Table of all commands of the protocol, versions 8 to 35: number, name, fields of request and reply in wire order, each with the version
-// that introduced it (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Records that the daemon reads too come from
-// ../records.ts. Only a trace needs all this.
+// Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire order (PulseAudio 17:
+// PROTOCOL, native-common.h, protocol-native.c). Records that the daemon reads too come from ../records.ts. Only a trace needs all this.
 
 import {
   bool,
@@ -10,6 +9,7 @@ import {
   excerpt,
   index,
   props,
+  record,
   since,
   u32,
   usec,
@@ -32,7 +32,6 @@ import {
   type Fields,
   facilities,
   fault,
-  group,
   nameList,
   positions,
   protocolVersion,
@@ -42,7 +41,6 @@ import {
   time,
   u8,
   u64,
-  until,
   updateMode,
 } from './kinds.js';
 
@@ -54,9 +52,8 @@ export interface Message {
 }
 
 const SHAPE: Fields = { sampleSpec: samples, channelMap: positions };
-const SHAPE_SINCE_12: Fields = { sampleSpec: since(12, samples), channelMap: since(12, positions) };
 const FORMATS = countedByte(encoding);
-const PORTS = counted(group({ ...PORT_INFO, available: since(24, available) }));
+const PORTS = counted(record({ ...PORT_INFO, available }));
 
 /** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
 const SERVER: Fields = { ...SERVER_INFO, ...SHAPE };
@@ -64,9 +61,9 @@ const SERVER: Fields = { ...SERVER_INFO, ...SHAPE };
 const SINK: Fields = {
   ...SINK_INFO,
   ...SHAPE,
-  state: since(15, deviceState),
-  ports: since(16, PORTS),
-  formats: since(21, FORMATS),
+  state: deviceState,
+  ports: PORTS,
+  formats: FORMATS,
 };
 
 const SOURCE: Fields = {
@@ -82,18 +79,18 @@ const SOURCE: Fields = {
   latency: usec,
   driver: excerpt,
   flags: u32,
-  props: since(13, props),
-  configuredLatency: since(13, usec),
-  baseVolume: since(15, volume),
-  state: since(15, deviceState),
-  volumeSteps: since(15, u32),
-  card: since(15, index),
-  ports: since(16, PORTS),
-  activePort: since(16, excerpt),
-  formats: since(22, FORMATS),
+  props,
+  configuredLatency: usec,
+  baseVolume: volume,
+  state: deviceState,
+  volumeSteps: u32,
+  card: index,
+  ports: PORTS,
+  activePort: excerpt,
+  formats: FORMATS,
 };
 
-const SINK_INPUT: Fields = { ...SINK_INPUT_INFO, ...SHAPE, format: since(21, encoding) };
+const SINK_INPUT: Fields = { ...SINK_INPUT_INFO, ...SHAPE, format: encoding };
 
 const SOURCE_OUTPUT: Fields = {
   index: u32,
@@ -106,13 +103,13 @@ const SOURCE_OUTPUT: Fields = {
   sourceLatency: usec,
   resampleMethod: excerpt,
   driver: excerpt,
-  props: since(13, props),
-  corked: since(19, bool),
-  volume: since(22, volumes),
-  muted: since(22, bool),
-  hasVolume: since(22, bool),
-  volumeWritable: since(22, bool),
-  format: since(22, encoding),
+  props,
+  corked: bool,
+  volume: volumes,
+  muted: bool,
+  hasVolume: bool,
+  volumeWritable: bool,
+  format: encoding,
 };
 
 const MODULE: Fields = {
@@ -120,8 +117,7 @@ const MODULE: Fields = {
   name: excerpt,
   argument: excerpt,
   used: index,
-  autoUnload: until(15, bool),
-  props: since(15, props),
+  props,
 };
 
 const CLIENT: Fields = {
@@ -129,7 +125,7 @@ const CLIENT: Fields = {
   name: excerpt,
   ownerModule: index,
   driver: excerpt,
-  props: since(13, props),
+  props,
 };
 
 const SAMPLE: Fields = {
@@ -141,7 +137,7 @@ const SAMPLE: Fields = {
   length: u32,
   lazy: bool,
   filename: excerpt,
-  props: since(13, props),
+  props,
 };
 
 const CARD_PROFILE: Fields = {
@@ -150,7 +146,7 @@ const CARD_PROFILE: Fields = {
   sinks: u32,
   sources: u32,
   priority: u32,
-  available: since(29, u32),
+  available: u32,
 };
 
 const CARD_PORT: Fields = {
@@ -162,7 +158,7 @@ const CARD_PORT: Fields = {
   direction: u8,
   props,
   profiles: counted(excerpt),
-  latencyOffset: since(27, s64),
+  latencyOffset: s64,
   availabilityGroup: since(34, excerpt),
   type: since(34, u32),
 };
@@ -172,10 +168,10 @@ const CARD: Fields = {
   name: excerpt,
   ownerModule: index,
   driver: excerpt,
-  profiles: counted(group(CARD_PROFILE)),
+  profiles: counted(record(CARD_PROFILE)),
   activeProfile: excerpt,
   props,
-  ports: since(26, counted(group(CARD_PORT))),
+  ports: counted(record(CARD_PORT)),
 };
 
 /** The wire has both fields for an object with a name; a request uses one of them. */
@@ -190,20 +186,18 @@ const PLAYBACK_BUFFER: Fields = {
   minimumRequest: index,
 };
 const RECORD_BUFFER: Fields = { maxLength: index, fragmentLength: index };
-const LATENCY_SINCE_13: Fields = { latency: since(13, usec) };
 
 const STREAM_FLAGS: Fields = {
-  noRemap: since(12, bool),
-  noRemix: since(12, bool),
-  fixFormat: since(12, bool),
-  fixRate: since(12, bool),
-  fixChannels: since(12, bool),
-  noMove: since(12, bool),
-  variableRate: since(12, bool),
+  noRemap: bool,
+  noRemix: bool,
+  fixFormat: bool,
+  fixRate: bool,
+  fixChannels: bool,
+  noMove: bool,
+  variableRate: bool,
 };
 
 const CREATE_PLAYBACK: Fields = {
-  name: until(13, excerpt),
   ...SHAPE,
   sink: index,
   sinkName: excerpt,
@@ -215,21 +209,20 @@ const CREATE_PLAYBACK: Fields = {
   syncId: u32,
   volume: volumes,
   ...STREAM_FLAGS,
-  muted: since(13, bool),
-  adjustLatency: since(13, bool),
-  props: since(13, props),
-  volumeSet: since(14, bool),
-  earlyRequests: since(14, bool),
-  mutedSet: since(15, bool),
-  noInhibitAutoSuspend: since(15, bool),
-  failOnSuspend: since(15, bool),
-  relativeVolume: since(17, bool),
-  passthrough: since(18, bool),
-  formats: since(21, FORMATS),
+  muted: bool,
+  adjustLatency: bool,
+  props,
+  volumeSet: bool,
+  earlyRequests: bool,
+  mutedSet: bool,
+  noInhibitAutoSuspend: bool,
+  failOnSuspend: bool,
+  relativeVolume: bool,
+  passthrough: bool,
+  formats: FORMATS,
 };
 
 const CREATE_RECORD: Fields = {
-  name: until(13, excerpt),
   ...SHAPE,
   source: index,
   sourceName: excerpt,
@@ -237,24 +230,24 @@ const CREATE_RECORD: Fields = {
   corked: bool,
   fragmentLength: index,
   ...STREAM_FLAGS,
-  peakDetect: since(13, bool),
-  adjustLatency: since(13, bool),
-  props: since(13, props),
-  directOnInput: since(13, index),
-  earlyRequests: since(14, bool),
-  noInhibitAutoSuspend: since(15, bool),
-  failOnSuspend: since(15, bool),
-  formats: since(22, FORMATS),
-  volume: since(22, volumes),
-  muted: since(22, bool),
-  volumeSet: since(22, bool),
-  mutedSet: since(22, bool),
-  relativeVolume: since(22, bool),
-  passthrough: since(22, bool),
+  peakDetect: bool,
+  adjustLatency: bool,
+  props,
+  directOnInput: index,
+  earlyRequests: bool,
+  noInhibitAutoSuspend: bool,
+  failOnSuspend: bool,
+  formats: FORMATS,
+  volume: volumes,
+  muted: bool,
+  volumeSet: bool,
+  mutedSet: bool,
+  relativeVolume: bool,
+  passthrough: bool,
 };
 
-const PLAYBACK_CREATED: Fields = { ...PLAYBACK_STREAM, ...SHAPE_SINCE_12, format: since(21, encoding) };
-const RECORD_CREATED: Fields = { ...RECORD_STREAM, ...SHAPE_SINCE_12, format: since(22, encoding) };
+const PLAYBACK_CREATED: Fields = { ...PLAYBACK_STREAM, ...SHAPE, format: encoding };
+const RECORD_CREATED: Fields = { ...RECORD_STREAM, ...SHAPE, format: encoding };
 
 const TIMING: Fields = { ...STREAM, sent: time };
 const TIMED: Fields = {
@@ -267,10 +260,10 @@ const TIMED: Fields = {
   readIndex: s64,
 };
 
-const ADJUST: Fields = { adjustLatency: since(13, bool), earlyRequests: since(14, bool) };
+const ADJUST: Fields = { adjustLatency: bool, earlyRequests: bool };
 
 const message = (name: string, fields: Fields = {}, reply: Fields = {}): Message => ({ name, fields, reply });
-const list = (name: string, of: Fields): Fields => ({ [name]: everyOf(group(of)) });
+const list = (name: string, of: Fields): Fields => ({ [name]: everyOf(record(of)) });
 
 /** Each command at the index of its number. */
 export const MESSAGES: readonly Message[] = [
@@ -283,11 +276,7 @@ export const MESSAGES: readonly Message[] = [
   message('DELETE_RECORD_STREAM', STREAM),
   message('EXIT'),
   message('AUTH', { version: protocolVersion, cookie: secret }, { version: protocolVersion }),
-  message(
-    'SET_CLIENT_NAME',
-    { name: until(13, excerpt), props: since(13, props) },
-    { clientIndex: since(13, index) },
-  ),
+  message('SET_CLIENT_NAME', { props }, { clientIndex: index }),
   message('LOOKUP_SINK', { name: excerpt }, { index }),
   message('LOOKUP_SOURCE', { name: excerpt }, { index }),
   message('DRAIN_PLAYBACK_STREAM', STREAM),
@@ -304,20 +293,20 @@ export const MESSAGES: readonly Message[] = [
   ),
   message('GET_PLAYBACK_LATENCY', TIMING, {
     ...TIMED,
-    underrunFor: since(13, u64),
-    playingFor: since(13, u64),
+    underrunFor: u64,
+    playingFor: u64,
   }),
   message(
     'CREATE_UPLOAD_STREAM',
-    { name: excerpt, ...SHAPE, length: u32, props: since(13, props) },
+    { name: excerpt, ...SHAPE, length: u32, props: props },
     { stream: u32, length: u32 },
   ),
   message('DELETE_UPLOAD_STREAM', STREAM),
   message('FINISH_UPLOAD_STREAM', STREAM),
   message(
     'PLAY_SAMPLE',
-    { sink: index, sinkName: excerpt, volume: index, name: excerpt, props: since(13, props) },
-    { sinkInput: since(13, index) },
+    { sink: index, sinkName: excerpt, volume: index, name: excerpt, props: props },
+    { sinkInput: index },
   ),
   message('REMOVE_SAMPLE', { name: excerpt }),
   message('GET_SERVER_INFO', {}, SERVER),
@@ -364,7 +353,7 @@ export const MESSAGES: readonly Message[] = [
   message('PREBUF_PLAYBACK_STREAM', STREAM),
   message('REQUEST', { ...STREAM, bytes: u32 }),
   message('OVERFLOW', STREAM),
-  message('UNDERFLOW', { ...STREAM, at: since(23, s64) }),
+  message('UNDERFLOW', { ...STREAM, at: s64 }),
   message('PLAYBACK_STREAM_KILLED', STREAM),
   message('RECORD_STREAM_KILLED', STREAM),
   message('SUBSCRIBE_EVENT', { event, index }),
@@ -376,12 +365,12 @@ export const MESSAGES: readonly Message[] = [
   message(
     'SET_PLAYBACK_STREAM_BUFFER_ATTR',
     { ...STREAM, ...PLAYBACK_BUFFER, ...ADJUST },
-    { ...PLAYBACK_BUFFER, ...LATENCY_SINCE_13 },
+    { ...PLAYBACK_BUFFER, latency: usec },
   ),
   message(
     'SET_RECORD_STREAM_BUFFER_ATTR',
     { ...STREAM, ...RECORD_BUFFER, ...ADJUST },
-    { ...RECORD_BUFFER, ...LATENCY_SINCE_13 },
+    { ...RECORD_BUFFER, latency: usec },
   ),
   message('UPDATE_PLAYBACK_STREAM_SAMPLE_RATE', { ...STREAM, rate: u32 }),
   message('UPDATE_RECORD_STREAM_SAMPLE_RATE', { ...STREAM, rate: u32 }),
@@ -390,12 +379,14 @@ export const MESSAGES: readonly Message[] = [
   message('PLAYBACK_STREAM_MOVED', {
     ...STREAM,
     ...{ sink: index, sinkName: excerpt, suspended: bool },
-    ...sinceAll(13, { ...PLAYBACK_BUFFER, latency: usec }),
+    ...PLAYBACK_BUFFER,
+    latency: usec,
   }),
   message('RECORD_STREAM_MOVED', {
     ...STREAM,
     ...{ source: index, sourceName: excerpt, suspended: bool },
-    ...sinceAll(13, { ...RECORD_BUFFER, latency: usec }),
+    ...RECORD_BUFFER,
+    latency: usec,
   }),
   message('UPDATE_RECORD_STREAM_PROPLIST', { ...STREAM, mode: updateMode, props }),
   message('UPDATE_PLAYBACK_STREAM_PROPLIST', { ...STREAM, mode: updateMode, props }),
@@ -404,7 +395,7 @@ export const MESSAGES: readonly Message[] = [
   message('REMOVE_PLAYBACK_STREAM_PROPLIST', { ...STREAM, keys: nameList }),
   message('REMOVE_CLIENT_PROPLIST', { keys: nameList }),
   message('STARTED', STREAM),
-  // The module's own fields follow: see extensions.ts.
+  // The module's own fields follow.
   message('EXTENSION', { module: index, moduleName: excerpt }),
   message('GET_CARD_INFO', OBJECT, CARD),
   message('GET_CARD_INFO_LIST', {}, list('cards', CARD)),
@@ -428,7 +419,3 @@ export const MESSAGES: readonly Message[] = [
     { response: excerpt },
   ),
 ];
-
-function sinceAll(version: number, fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, since(version, kind)]));
-}

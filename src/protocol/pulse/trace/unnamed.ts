@@ -1,10 +1,10 @@
 // Values that are in no table: each carries its type on the wire, and is shown with that.
 
-import { bool, excerpt, props, u32, usec, volume, volumes } from '../fields.js';
+import { bool, excerpt, props, type Readable, u32, usec, volume, volumes } from '../fields.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { describeTag, TAG, WireError } from '../wire.js';
-import { encoding, type Field, positions, s64, samples, secret, time, u8, u64, type Value } from './kinds.js';
+import { encoding, positions, s64, samples, secret, time, u8, u64, type Value } from './kinds.js';
 
 /** A value with only its type. */
 export interface Unnamed {
@@ -16,7 +16,7 @@ export interface Unnamed {
 const SHOWN_MAX = 64;
 
 /** For bytes only their number is shown, because they may be a secret. */
-const KINDS: ReadonlyMap<number | undefined, readonly [type: string, kind: Field]> = new Map([
+const KINDS: ReadonlyMap<number | undefined, readonly [type: string, kind: Readable<unknown>]> = new Map([
   [TAG.text, ['text', excerpt]],
   [TAG.noText, ['text', excerpt]],
   [TAG.u32, ['u32', u32]],
