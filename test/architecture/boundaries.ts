@@ -154,7 +154,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/audio/executor.ts': 'bounds a command',
   'src/actors/audio/wake.ts': 'bounds the wait for an output',
   'src/actors/audio/meters.ts': 'tells at most so often, and tries again',
-  'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
+  'src/actors/audio/server-files.ts': 'waits for a socket or a delay',
 };
 
 export const FILE_LINES_MAX = 280;

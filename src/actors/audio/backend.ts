@@ -15,7 +15,6 @@ import type { CommandTiming } from './executor.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
-  CookieReader,
   candidatePaths,
   cookiePaths,
   onReplaced,
@@ -36,7 +35,6 @@ export interface ProcessContext {
 
 /** How long things may take, in ms. */
 export interface Timing extends CommandTiming {
-  readonly cookieMs: number;
   readonly connectMs: number;
   readonly authMs: number;
   readonly requestMs: number;
@@ -45,8 +43,6 @@ export interface Timing extends CommandTiming {
 }
 
 export const TIMING: Timing = {
-  // A local file takes a millisecond. After this time the server is tried without a cookie.
-  cookieMs: 2_000,
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
@@ -86,7 +82,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
-  readonly #cookieReader: CookieReader;
+  readonly #cookiePaths: readonly string[];
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
@@ -101,8 +97,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
-    const paths = cookiePaths(context.env, context.home);
-    this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
+    this.#cookiePaths = cookiePaths(context.env, context.home);
   }
 
   start(): void {
@@ -131,7 +126,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const cookie = await this.#cookieReader.read();
+      const cookie = await readCookie(this.#cookiePaths);
       const sockets = this.#sockets();
       const ended = await this.#connectFirst(sockets, cookie);
       if (signal.aborted) return;
@@ -232,7 +227,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   async #cookie(): Promise<Answer> {
-    const bytes = this.#settings.serveCookie ? await this.#cookieReader.read() : undefined;
+    const bytes = this.#settings.serveCookie ? await readCookie(this.#cookiePaths) : undefined;
     if (bytes !== undefined) return { ok: true, bytes };
     return { ok: false, fault: 'no-cookie', detail: 'There is no cookie file of the right size' };
   }

@@ -7,7 +7,6 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
@@ -92,7 +91,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#keeper = this.#makeKeeper(saved, clock);
     const { resultFile, progressSocket } = settings;
     if (resultFile !== undefined) {
-      this.#resultFile = new ResultFile(resultFile, (result) => publisher.result(result), clock);
+      this.#resultFile = new ResultFile(resultFile, (result) => publisher.result(result));
     }
     this.#socket = new ProgressSocket(
       progressSocket,
@@ -106,8 +105,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       },
       clock,
     );
-    const read = this.#resultFile?.read() ?? Promise.resolve();
-    this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
+    this.#ready = Promise.all([this.#resultFile?.read(), this.#socket.attempted()]);
     this.#units = this.#makeUnits(bus);
   }
 

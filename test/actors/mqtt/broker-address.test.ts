@@ -7,7 +7,6 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
-import { systemClock } from '../../../src/clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const folder = temporaryFolder({ after });
@@ -17,7 +16,7 @@ const SETTINGS = {
   ...{ homeAssistant: false, homeAssistantPrefix: 'h', username: 'node' },
 };
 
-const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, systemClock);
+const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile });
 
 const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
   ['geheim', 'geheim'],
@@ -62,10 +61,10 @@ for (const [what, make, reason] of UNFIT) {
 test('certificates are read likewise', async () => {
   const caFile = join(folder, 'ca');
   assert.match(
-    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, systemClock)),
+    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile })),
     /mqtt\.caFile: \S+: it does not exist/,
   );
   writeFileSync(caFile, 'PEM');
-  const found = await brokerAddress({ ...SETTINGS, caFile }, systemClock);
+  const found = await brokerAddress({ ...SETTINGS, caFile });
   assert.equal(found.ok && found.address.ca, 'PEM');
 });
