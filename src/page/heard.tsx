@@ -7,7 +7,7 @@ import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Reporting } from './notices.js';
 import { mostOf, outputName } from './output-choice.js';
-import { Line } from './parts.js';
+import { Empty, Line } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 
@@ -140,4 +140,36 @@ function MuteAll({ node, outputs }: MuteAllProps) {
     return Promise.all(meant.map(({ id }) => node.muteOutput(id, { muted: wanted })));
   };
   return <Toggle label={say('muteAll')} icon="muted" isOn={isSilent} send={send} />;
+}
+
+interface SoundingProps {
+  readonly node: Tonearm;
+  readonly streams: readonly ClientRecord[];
+  readonly outputs: readonly OutputRecord[];
+}
+
+/** The current streams in one sentence, for nodes without a media player. */
+export function Sounding({ node, streams, outputs }: SoundingProps) {
+  const sounding = streams.filter(({ corked }) => !corked);
+  const [first] = sounding;
+  if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;
+  const output = heardOutput(outputs, streams);
+  const where = output === undefined ? first.output : outputName(output);
+  return (
+    <div class="card sounding">
+      <Line class="title">{first.name}</Line>
+      <p class="quiet clip">
+        <bdi>{first.app}</bdi>
+        {where === undefined ? null : (
+          <>
+            {' · '}
+            <bdi>{where}</bdi>
+          </>
+        )}
+        {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
+      </p>
+      {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
+      {output === undefined ? null : <HeardVolume node={node} output={output} />}
+    </div>
+  );
 }

@@ -8,10 +8,10 @@ import { isOutdated, whenStill } from './edition.js';
 import { keepFocus } from './focus.js';
 import { language } from './language.js';
 import { Levels } from './meter.js';
+import { showWholeAtTouch } from './parts.js';
 import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
 import { viewOf } from './view.js';
-import { showWholeAtTouch } from './whole.js';
 
 /** The reason in an event why the node will be away. */
 function farewellOf({ type, data }: NodeEvent): Farewell | undefined {

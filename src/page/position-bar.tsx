@@ -3,7 +3,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
 import { say } from './language.js';
-import { clockOf, lengthOf } from './position.js';
 import { Slider } from './slider.js';
 import { isPlaying } from './transport.js';
 
@@ -50,4 +49,18 @@ export function PositionBar({ node, player, title, now }: PositionProps) {
       }
     />
   );
+}
+
+/** Microseconds; undefined if not known, for instance of a radio station. */
+function lengthOf({ metadata }: PlayerRecord): number | undefined {
+  const length = Number(metadata?.['mpris:length']);
+  return length > 0 ? length : undefined;
+}
+
+/** 83000000 -> `1:23`. */
+function clockOf(us: number): string {
+  const whole = Math.floor(us / US_PER_S);
+  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }

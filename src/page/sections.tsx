@@ -3,13 +3,13 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
+import { Sounding } from './heard.js';
 import { say } from './language.js';
 import { Outputs } from './outputs.js';
 import { Away, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
 import { useReasons } from './reasons.js';
 import { Services } from './services.js';
-import { Sounding } from './sounding.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';

@@ -204,7 +204,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     for (const each of [topic, `${T}/audio/server`]) {
       await record(each, ({ volume }) => volume === 1);
       const count = spy.seen.slice(from).filter((seen) => seen.topic === each).length;
-      // A busy machine may deliver them late; retained-tree.test.ts tests the exact times.
+      // A busy machine may deliver them late; retained-topics.test.ts tests the exact times.
       const most = 1 + (performance.now() - begun) / 100;
       assert.ok(count <= most, `${count} publications of ${each}, and not ${most}`);
     }

@@ -15,7 +15,7 @@ import { lookAround } from './look.js';
 import { clientIdOf, otherClaimant } from './node-identity.js';
 import { OFFLINE, OwnTopics } from './own-topics.js';
 import type { InterfaceAddresses } from './reach.js';
-import { RetainedTree } from './retained-tree.js';
+import { RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 
 /** A connection that lasted this long was good: after it the first attempt is made at once. */
@@ -49,7 +49,7 @@ interface Attempt {
 export class MqttBridge implements BridgeActor {
   readonly #parts: BridgeParts;
   readonly #branch: Branch;
-  readonly #tree: RetainedTree;
+  readonly #states: RetainedTopics;
   readonly #timers: Timers<'wait' | 'ask'>;
   /** Distinguishes this process from others. */
   readonly #instance: string;
@@ -67,7 +67,7 @@ export class MqttBridge implements BridgeActor {
     this.#parts = parts;
     this.#timers = new Timers(parts.clock);
     this.#instance = parts.clock.random().toString(36).slice(2);
-    this.#tree = new RetainedTree((topic, heldAt) => this.#topics?.wanted(topic, heldAt));
+    this.#states = new RetainedTopics((topic, heldAt) => this.#topics?.wanted(topic, heldAt));
     this.#branch = new Branch({
       touched: (topic) => this.#touch((topics) => topics.full(topic)),
       membersTouched: () => this.#touch((topics) => topics.device),
@@ -126,7 +126,7 @@ export class MqttBridge implements BridgeActor {
     const held = new Map([...look.held].map(([topic, { text }]) => [topic, text]));
     // Published once more, so that the retained status carries this process's instance.
     if (this.#topics.claimIn(look.held).instance !== this.#instance) held.delete(this.#topics.status);
-    this.#tree.begin(held);
+    this.#states.begin(held);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
   }
 
@@ -135,7 +135,7 @@ export class MqttBridge implements BridgeActor {
     let settledAt = Number.POSITIVE_INFINITY;
     const named = new Set<string>();
     this.#serving = new Serving({
-      ...{ node, clock, topics, tree: this.#tree, control: settings.control },
+      ...{ node, clock, topics, states: this.#states, control: settings.control },
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
       onSettled: (leftOut) => {
         const isNews = settledAt === Number.POSITIVE_INFINITY || leftOut.some((topic) => !named.has(topic));
@@ -192,7 +192,7 @@ export class MqttBridge implements BridgeActor {
   #stateChanged(child: ChildName, state: BackendState): void {
     if (this.#serving === undefined || state !== 'up') return;
     // Topics of records that did not come back can be removed now.
-    this.#tree.touchHeld();
+    this.#states.touchHeld();
     if (child === 'power') void this.#ask('power');
   }
 

@@ -12,7 +12,7 @@ import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './ho
 import type { BranchClaim } from './node-identity.js';
 import { isNotOffered } from './output-entities.js';
 import { type InterfaceAddresses, pageUrl } from './reach.js';
-import type { HeldAt } from './retained-tree.js';
+import type { HeldAt } from './retained-topics.js';
 import { isTooLong } from './topics.js';
 
 export const ONLINE = 'online';
@@ -88,7 +88,7 @@ export class OwnTopics {
     return [this.node, this.status, ...branch, this.device];
   }
 
-  /** See `Wanted` in retained-tree.ts. */
+  /** See `Wanted` in retained-topics.ts. */
   wanted(topic: string, heldAt: HeldAt): string | undefined {
     if (topic === this.node) return this.#identifier;
     if (topic === this.status) return ONLINE;

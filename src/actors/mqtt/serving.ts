@@ -8,7 +8,7 @@ import type { BrokerConnection, BrokerMessage } from './broker.js';
 import { CommandQueues, type WaitingAsk } from './command-queues.js';
 import { asksOf, COMMAND_FILTERS, isCommand } from './commands.js';
 import { OFFLINE, type OwnTopics } from './own-topics.js';
-import type { Publication, RetainedTree } from './retained-tree.js';
+import type { Publication, RetainedTopics } from './retained-topics.js';
 
 /** Non-retained messages that wait for the broker; beyond this the oldest are dropped. */
 const PASSING_MAX = 256;
@@ -20,7 +20,7 @@ export interface ServingParts {
   readonly node: Pick<NodeLink, 'ask' | 'log'>;
   readonly clock: Clock;
   readonly topics: OwnTopics;
-  readonly tree: RetainedTree;
+  readonly states: RetainedTopics;
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /** All differences are published, except topics whose text is larger than the broker accepts. Called again when these change. */
@@ -77,21 +77,21 @@ export class Serving {
   }
 
   #touchAll(): void {
-    const { topics, tree } = this.#parts;
-    for (const topic of topics.all()) tree.touch(topic);
-    tree.touchHeld();
+    const { topics, states } = this.#parts;
+    for (const topic of topics.all()) states.touch(topic);
+    states.touchHeld();
   }
 
   /** Has the topic checked. Before the connection is open this is not needed, because then all are checked. */
   touch(topic: string): void {
-    if (this.#state === 'open') this.#parts.tree.touch(topic);
+    if (this.#state === 'open') this.#parts.states.touch(topic);
   }
 
   /** Publishes what is due, as far as the broker keeps up. */
   pump(): void {
     if (this.#state !== 'open') return;
     this.#cancelPump();
-    const { tree, clock } = this.#parts;
+    const { states, clock } = this.#parts;
     let isMore = true;
     while (isMore && this.#inFlight < this.#connection.window) {
       // In turn, so that neither a flood of refusals nor one of changes delays the other.
@@ -102,13 +102,13 @@ export class Serving {
     }
     if (this.#inFlight > 0) return;
     const now = clock.monotonic();
-    tree.tidy(now);
+    states.tidy(now);
     const leftOut = [...this.#leftOut].sort();
     if (this.#settledWithout !== leftOut.join()) {
       this.#settledWithout = leftOut.join();
       this.#parts.onSettled(leftOut);
     }
-    const due = tree.dueAt();
+    const due = states.dueAt();
     if (due !== undefined) this.#cancelPump = clock.after(Math.max(1, due - now), () => this.pump());
   }
 
@@ -146,21 +146,21 @@ export class Serving {
   }
 
   #publishNext(): boolean {
-    const { topics, tree, clock } = this.#parts;
-    const next = tree.next(clock.monotonic(), (publication) => this.#fitted(publication));
+    const { topics, states, clock } = this.#parts;
+    const next = states.next(clock.monotonic(), (publication) => this.#fitted(publication));
     if (next === undefined) return false;
-    const before = tree.heldAt(topics.device);
+    const before = states.heldAt(topics.device);
     void this.#publish(next.topic, next.text, true, () => {
-      tree.acknowledged(next.topic);
+      states.acknowledged(next.topic);
       if (next.topic === topics.device) this.#deviceIsTold(before);
     });
     return true;
   }
 
   #deviceIsTold(before: string): void {
-    const { topics, tree } = this.#parts;
+    const { topics, states } = this.#parts;
     // A select that has got a new name for the current option shows it only when the state is published again.
-    if (topics.isDefaultNewTo(before)) tree.again(topics.audioServer);
+    if (topics.isDefaultNewTo(before)) states.again(topics.audioServer);
     // Other topics may have waited for this message.
     this.#touchAll();
   }
@@ -194,7 +194,7 @@ export class Serving {
   }
 
   #take(message: BrokerMessage): void {
-    const { topics, tree, control } = this.#parts;
+    const { topics, states, control } = this.#parts;
     const { topic, text, retained } = message;
     const below = topics.below(topic);
     if (isCommand(below)) {
@@ -202,10 +202,10 @@ export class Serving {
       if (control) this.#command(below, message);
     } else if (topic === topics.status && (!retained || text === OFFLINE)) {
       // From this process, or the will of our previous connection, which this one may have just replaced, or from a person.
-      tree.published(topic, text);
+      states.published(topic, text);
       this.pump();
     } else if (!retained && topic === topics.who) {
-      tree.again(topics.status);
+      states.again(topics.status);
       this.pump();
     } else if (!retained && topic === topics.node && text !== topics.wanted(topic, () => '')) {
       // The next look decides who owns the branch, by the last message on this topic, which both nodes see.

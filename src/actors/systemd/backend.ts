@@ -10,7 +10,7 @@ import { type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
-import type { ReadingBus } from '../units/manager.js';
+import type { ReadingBus } from '../units/unit-reader.js';
 import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 import { UnitsDirectory } from './units-directory.js';

@@ -10,8 +10,8 @@ import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { type AwaitedChange, Jobs } from './jobs.js';
-import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './manager.js';
 import { ReloadDebounce } from './reload-debounce.js';
+import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 
 /** Quiet time after a storm of changed unit files. */
 const FILES_QUIET_MS = 50;

@@ -5,9 +5,8 @@ import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
 import type { RunFacts } from '../units/facts.js';
-import { type LastCheck, NEVER_CHECKED, nextCheck, shownCheck } from './check.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
-import { initialRun, type Run, shownRun } from './run.js';
+import { initialRun, type Run, shownRun, utcSeconds } from './run.js';
 
 /** Parts that may fail while the rest works; their problems are shown in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
@@ -172,4 +171,41 @@ export class UpgradePublisher {
 
 function logged({ origin, invocation }: Run): Record<string, string> {
   return { ...(origin !== undefined && { origin }), ...(invocation !== undefined && { invocation }) };
+}
+
+/** The last known run of the check unit (docs/http-api.md, "Upgrade"). */
+export interface LastCheck {
+  readonly state: 'idle' | 'running' | 'failed';
+  /** The invocation of its last run; '' if it has not run. */
+  readonly invocation: string;
+  /** Milliseconds since the epoch; undefined if the end was not seen. */
+  readonly finishedMs?: number;
+  /** Why it failed. */
+  readonly detail?: string;
+}
+
+const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
+
+/** States in which the unit works, or stops. */
+const AT_WORK: readonly string[] = ['activating', 'reloading', 'deactivating'];
+
+/** `before` is the previous state; undefined if there is none, as after a start. */
+export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
+  const { activeState, subState, result, reset } = facts;
+  // An unloaded unit has lost its invocation id.
+  const invocation = facts.invocation === '' ? (before?.invocation ?? '') : facts.invocation;
+  const isRunning = AT_WORK.includes(activeState) || (activeState === 'active' && subState !== 'exited');
+  if (isRunning) return { state: 'running', invocation };
+  const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
+  const finishedMs = hasEnded ? nowMs : before?.finishedMs;
+  const ended = { invocation, ...(finishedMs !== undefined && { finishedMs }) };
+  const hasFailed = activeState === 'failed' || (result !== 'success' && !reset);
+  return hasFailed
+    ? { ...ended, state: 'failed', detail: `its result is ${result}` }
+    : { ...ended, state: 'idle' };
+}
+
+/** The record that clients get. */
+export function shownCheck({ state, finishedMs, detail }: LastCheck): object {
+  return { state, finished_at: utcSeconds(finishedMs), detail };
 }

@@ -245,7 +245,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     }
     await spy.holds(topic, (text) => JSON.parse(text).volume === 1);
     const count = spy.texts(topic).length - from;
-    // A busy machine may deliver them late; retained-tree.test.ts tests the exact times.
+    // A busy machine may deliver them late; retained-topics.test.ts tests the exact times.
     const most = 1 + (performance.now() - begun) / 100;
     assert.ok(count <= most, `${count} publications, and not ${most}`);
   });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
-import type { Interest } from '../../../src/actors/units/manager.js';
+import type { Interest } from '../../../src/actors/units/unit-reader.js';
 import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager, settle } from './scripted-manager.js';
 

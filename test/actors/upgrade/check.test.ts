@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
-import { type LastCheck, nextCheck, shownCheck } from '../../../src/actors/upgrade/check.js';
+import { type LastCheck, nextCheck, shownCheck } from '../../../src/actors/upgrade/publisher.js';
 
 const NOW_MS = 5_000;
 const AT = '1970-01-01T00:00:05Z';

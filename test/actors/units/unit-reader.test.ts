@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Interest, managerRules, unitRules } from '../../../src/actors/units/manager.js';
+import { type Interest, managerRules, unitRules } from '../../../src/actors/units/unit-reader.js';
 import { matchRule } from '../../../src/protocol/dbus/method.js';
 
 const NAMES = Array.from({ length: 101 }, (_, index) => `unit${index}.service`);

@@ -5,20 +5,20 @@ import { test } from 'node:test';
 import {
   PUBLICATION_GAP_MS,
   type Publication,
-  RetainedTree,
-} from '../../../src/actors/mqtt/retained-tree.js';
+  RetainedTopics,
+} from '../../../src/actors/mqtt/retained-topics.js';
 
 /** The broker accepts the whole text. */
 const whole = ({ text }: Publication): string => text;
 
 /** `wanted` is the text that each topic should hold. */
-function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTree {
-  const tree = new RetainedTree((topic) => wanted.get(topic));
+function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTopics {
+  const tree = new RetainedTopics((topic) => wanted.get(topic));
   tree.begin(new Map(Object.entries(held)));
   return tree;
 }
 
-function all(tree: RetainedTree, nowMs: number): readonly string[] {
+function all(tree: RetainedTopics, nowMs: number): readonly string[] {
   const next = tree.next(nowMs, whole);
   return next === undefined ? [] : [`${next.topic}=${next.text}`, ...all(tree, nowMs)];
 }

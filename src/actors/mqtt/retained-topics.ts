@@ -19,7 +19,7 @@ export type Wanted = (topic: string, heldAt: HeldAt) => string | undefined;
 /** The text to publish instead, if it must be changed to fit; undefined to publish nothing. */
 export type Fitted = (publication: Publication) => string | undefined;
 
-export class RetainedTree {
+export class RetainedTopics {
   readonly #wanted: Wanted;
   /** The broker's texts, as far as confirmed. */
   readonly #held = new Map<string, string>();
