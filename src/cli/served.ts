@@ -1,8 +1,8 @@
 // Describes in sentences where people reach the service: addresses of `bind` that exist now, and those that may appear. Opens no socket.
 
 import { existsSync } from 'node:fs';
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
-import { type InterfaceAddresses, resolveBind } from '../gateway/bind.js';
+import { networkInterfaces } from 'node:os';
+import { type InterfaceAddresses, isLinkLocal, reachableAt, resolveBind } from '../gateway/bind.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {
@@ -14,8 +14,6 @@ export interface Machine {
 const EVERY_ADDRESS = ['::', '0.0.0.0'];
 /** Addresses that `localhost` reaches. */
 const LOCALHOST = ['127.0.0.1', '::1', ...EVERY_ADDRESS];
-/** Link-local addresses need a zone, which URLs cannot contain. */
-const LINK_LOCAL = /^fe[89ab]/i;
 
 export function thisMachine(): Machine {
   return {
@@ -35,16 +33,13 @@ export function servedSentences(
       ? `${name} is not connected now; it is served when it is`
       : `${name} is not here now; it is served when it comes`,
   );
-  const served = wanted.map(({ address }) => address).filter((address) => !LINK_LOCAL.test(address));
-  const isServed = ({ address, family, internal }: NetworkInterfaceInfo): boolean =>
-    !internal &&
-    !LINK_LOCAL.test(address) &&
-    [address, '::', family === 'IPv4' ? '0.0.0.0' : '::'].some((one) => served.includes(one));
-  const urls = Object.entries(interfaces).flatMap(([name, infos = []]) => {
-    const open = infos.filter(isServed);
+  const served = wanted.map(({ address }) => address).filter((address) => !isLinkLocal(address));
+  const reachable = reachableAt(served, interfaces);
+  const urls = [...new Set(reachable.map(({ name }) => name))].map((name) => {
+    const own = reachable.filter((each) => each.name === name).map(({ info }) => info);
     // One address per interface is enough; IPv4 is easier to type.
-    const best = open.find(({ family }) => family === 'IPv4') ?? open[0];
-    return best === undefined ? [] : [`${url(best.address, port)} (${name})`];
+    const best = own.find(({ family }) => family === 'IPv4') ?? own[0];
+    return `${url(best?.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
   const [first] = served;

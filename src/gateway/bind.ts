@@ -75,14 +75,22 @@ export function hostFor(
   listening: readonly string[],
   interfaces: InterfaceAddresses,
 ): string {
-  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    listening.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
-  const reachable = Object.values(interfaces)
-    .flatMap((list) => list ?? [])
-    .filter((info) => !info.internal && !isLinkLocal(info.address) && isServed(info));
+  const reachable = reachableAt(listening, interfaces).map(({ info }) => info);
   const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
   if (found === undefined) return 'localhost';
   return found.family === 'IPv6' ? `[${found.address}]` : found.address;
+}
+
+/** The addresses at which other machines reach the sockets of `listening`. Link-local ones need a zone, which URLs cannot contain. */
+export function reachableAt(
+  listening: readonly string[],
+  interfaces: InterfaceAddresses,
+): readonly { readonly name: string; readonly info: NetworkInterfaceInfo }[] {
+  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
+    listening.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+  return Object.entries(interfaces)
+    .flatMap(([name, infos = []]) => infos.map((info) => ({ name, info })))
+    .filter(({ info }) => !info.internal && !isLinkLocal(info.address) && isServed(info));
 }
 
 function isNeighbour(client: string, { address, cidr, family }: NetworkInterfaceInfo): boolean {
@@ -140,6 +148,6 @@ function present(address: string, interfaces: InterfaceAddresses): readonly stri
   return names.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
 }
 
-function isLinkLocal(address: string): boolean {
+export function isLinkLocal(address: string): boolean {
   return /^fe[89ab]/i.test(address) && isIP(address) === 6;
 }

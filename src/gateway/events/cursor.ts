@@ -13,6 +13,7 @@ import {
   bitsOfCollection,
   encode,
   framed,
+  grouped,
   kindOf,
   type StreamItem,
   sequenceIn,
@@ -38,16 +39,18 @@ export class Cursor {
   #reached: number | undefined;
   /** The journal's newest sequence number at the start of the current snapshot; undefined if there is none. */
   #snapshotOf: number | undefined;
-  #items: Generator<StreamItem, undefined>;
-  /** The first item of the next event. */
-  #next: StreamItem | undefined;
+  /** The items of each event. */
+  #groups: Generator<StreamItem[], undefined>;
 
   /** `known`: the sequence number that the client has read up to, in this run of the daemon. */
   private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
     this.#context = context;
     this.#filter = filter;
     this.#reached = known;
-    this.#items = known === undefined ? this.#snapshot(undefined) : this.#follow(known);
+    this.#groups = grouped(
+      known === undefined ? this.#snapshot(undefined) : this.#follow(known),
+      PORTION_BYTES_MAX,
+    );
   }
 
   /** For a client that has everything up to a sequence number. */
@@ -79,27 +82,14 @@ export class Cursor {
 
   #portion(): string {
     let text = '';
-    let group: StreamItem[] = [];
-    let length = 0;
     while (text.length < PORTION_BYTES_MAX) {
-      const item = this.#next ?? this.#items.next().value;
-      this.#next = undefined;
-      const [first] = group;
-      const fits = first?.kind.listed && first.kind === item?.kind && length < PORTION_BYTES_MAX;
-      if (first !== undefined && !fits) {
-        text += framed(this.#context.boot, group);
-        this.#reached = group.at(-1)?.upTo ?? this.#reached;
-        group = [];
-        length = 0;
-        this.#next = item;
-      } else if (item !== undefined) {
-        group.push(item);
-        length += item.json.length;
-      }
-      if (item === undefined) {
+      const group = this.#groups.next().value;
+      if (group === undefined) {
         this.#followOn();
         break;
       }
+      text += framed(this.#context.boot, group);
+      this.#reached = group.at(-1)?.upTo ?? this.#reached;
     }
     return text;
   }
@@ -108,7 +98,7 @@ export class Cursor {
   #followOn(): void {
     this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
     this.#snapshotOf = undefined;
-    this.#items = this.#follow(this.#reached);
+    this.#groups = grouped(this.#follow(this.#reached), PORTION_BYTES_MAX);
   }
 
   /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
@@ -116,8 +106,7 @@ export class Cursor {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
     this.#reached = undefined;
-    this.#next = undefined;
-    this.#items = this.#snapshot(reached);
+    this.#groups = grouped(this.#snapshot(reached), PORTION_BYTES_MAX);
   }
 
   #wants(collection: Collection): boolean {

@@ -108,6 +108,28 @@ export function love(boot: string, newest: number): Uint8Array {
   return encode(frame('server.info', '"love"', eventId(boot, newest)));
 }
 
+/**
+ * The items of each event: neighbours of a listed kind share one, as long as their texts have less than `maxLength` UTF-16 units together;
+ * so no event is much larger than this plus one record.
+ */
+export function* grouped(items: Iterable<StreamItem>, maxLength: number): Generator<StreamItem[], undefined> {
+  let group: StreamItem[] = [];
+  let length = 0;
+  for (const item of items) {
+    const [first] = group;
+    const fits = first?.kind.listed && first.kind === item.kind && length < maxLength;
+    if (first !== undefined && !fits) {
+      yield group;
+      group = [];
+      length = 0;
+    }
+    group.push(item);
+    length += item.json.length;
+  }
+  if (group.length > 0) yield group;
+  return undefined;
+}
+
 /** Joins items of one kind into one event. */
 export function framed(boot: string, items: readonly StreamItem[]): string {
   const last = items.at(-1);

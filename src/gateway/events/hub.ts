@@ -5,13 +5,13 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { encode, frame, framed, hello, kindOf, love, type StreamItem, wordsOf } from './frames.js';
+import { encode, frame, framed, grouped, hello, kindOf, love, type StreamItem, wordsOf } from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
 /** The most bytes that are written to a stream before it is checked again for back-pressure. */
 const BATCH_BYTES_MAX = 256 * 1024;
-/** A longer list becomes several events, so that no event is much larger than this plus one record. In UTF-16 units. */
+/** A longer list becomes several events. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
 /** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
@@ -101,34 +101,26 @@ export class EventHub {
     if (this.#streams.size === 0) return;
     let events: Framed[] = [];
     let size = 0;
-    let items: StreamItem[] = [];
-    let length = 0;
-    const deliver = (upTo: number): void => {
-      if (events.length > 0) this.#deliver(events, upTo);
+    for (const items of grouped(this.#items(entries), LIST_LENGTH_MAX)) {
+      const last = items.at(-1);
+      if (last?.upTo === undefined) continue;
+      const bytes = encode(framed(this.#options.boot, items));
+      events.push({ bits: last.kind.bits, bytes });
+      size += bytes.byteLength;
+      if (size < BATCH_BYTES_MAX) continue;
+      this.#deliver(events, last.upTo);
       events = [];
       size = 0;
-    };
-    const close = (): void => {
-      const [first, last] = [items[0], items.at(-1)];
-      if (first === undefined || last?.upTo === undefined) return;
-      const bytes = encode(framed(this.#options.boot, items));
-      events.push({ bits: first.kind.bits, bytes });
-      size += bytes.byteLength;
-      items = [];
-      length = 0;
-      if (size >= BATCH_BYTES_MAX) deliver(last.upTo);
-    };
+    }
+    if (events.length > 0) this.#deliver(events, entries.at(-1)?.sequence ?? 0);
+  }
+
+  *#items(entries: readonly JournalEntry[]): Iterable<StreamItem> {
     for (const entry of entries) {
       const kind = kindOf(entry, entry.since === entry.sequence);
-      if (kind === undefined) continue;
-      const json = wordsOf(entry, this.#context.date());
-      const isSame = kind.listed && kind === items[0]?.kind;
-      if (!isSame || length + json.length > LIST_LENGTH_MAX) close();
-      items.push({ kind, json, upTo: entry.sequence });
-      length += json.length;
+      if (kind !== undefined)
+        yield { kind, json: wordsOf(entry, this.#context.date()), upTo: entry.sequence };
     }
-    close();
-    deliver(entries.at(-1)?.sequence ?? 0);
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
