@@ -18,11 +18,12 @@ const gateway = createGateway({
       hosts: [],
       sse: { enabled: true, maxClients: STREAMS_MAX },
       ui: { enabled: false },
+      logs: false,
     },
     audio: { enabled: true, serveCookie: false, outputs: {} },
     systemd: { ...off, system: [], user: [], internal: [] },
     power: { ...off, capabilities: { poweroff: false, reboot: false } },
-    players: { enabled: false },
+    players: { enabled: false, fetchCovers: false },
     upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
     discovery: { ...off, name: 'bench' },
     mqtt: {

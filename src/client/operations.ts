@@ -28,6 +28,9 @@ type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName }
     : [body: BodyOf<K>]
   : [];
 
+/** The query, for a log. */
+type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
+
 type AnswerOf<Row> = Row extends { readonly method: 'POST' }
   ? Promise<void>
   : Row extends { readonly schema: infer S extends ComponentName }
@@ -40,7 +43,7 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (
-    ...args: [...ArgumentsOf<OperationTable[N]['path']>, ...BodyArgument<OperationTable[N]>]
+    ...args: [...ArgumentsOf<OperationTable[N]['path']>, ...BodyArgument<OperationTable[N]>, ...QueryArgument<OperationTable[N]>]
   ) => AnswerOf<OperationTable[N]>;
 };
 

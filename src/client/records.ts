@@ -10,6 +10,7 @@ export type {
   BodyOf,
   ClientRecord,
   HealthRecord,
+  LogEntryRecord,
   OutputRecord,
   PlayerPosition,
   PlayerRecord,

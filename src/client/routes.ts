@@ -46,7 +46,7 @@ function checked(base: string): string {
   return base;
 }
 
-/** The function takes the path's parameters and then the body. */
+/** The function takes the path's parameters and then the body, or the query of a `GET`. */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {
@@ -56,6 +56,9 @@ function routeFunction(transport: Transport, name: string, route: string) {
   return (...args: readonly unknown[]): Promise<unknown> => {
     const rest = [...args];
     const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));
-    return send(transport, method, path, rest[0], read);
+    const [last] = rest;
+    if (method !== 'GET') return send(transport, method, path, last, read);
+    const query = Object.entries(last ?? {}).map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`);
+    return send(transport, method, [path, ...query].join("?"), undefined, read);
   };
 }

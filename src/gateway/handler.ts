@@ -119,7 +119,9 @@ export class RequestHandler implements ExchangeHandler {
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, identity.rules, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
-    const reply = replies.reply(route, { params, held: exchange.header('if-none-match') });
+    const held = exchange.header('if-none-match');
+    const given = route.kind === 'log' ? { params, held, query: exchange.query() } : { params, held };
+    const reply = replies.reply(route, given);
     return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
   }
 

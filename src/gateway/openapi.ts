@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
-import { parametersOf, wordsOf } from '../protocol/actor/parameters.js';
+import { LOG_LINES, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
@@ -50,6 +50,16 @@ const EVENT_QUERY: readonly JsonObject[] = [
   queryParameter('lastEventId', 'As the header Last-Event-ID, for clients that cannot set one', TEXT),
 ];
 
+const { minimum, maximum, byDefault } = LOG_LINES;
+const LOG_QUERY: readonly JsonObject[] = [
+  queryParameter('lines', 'How many of the newest', Type.Integer({ minimum, maximum, default: byDefault })),
+];
+
+const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
+  events: EVENT_QUERY,
+  log: LOG_QUERY,
+};
+
 /** `routes` are those that the configuration enables. */
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
@@ -75,7 +85,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
 
 function operation(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
-  const parameters = [...parametersOf(path).map(pathParameter), ...(kind === 'events' ? EVENT_QUERY : [])];
+  const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
     summary,
@@ -157,6 +167,8 @@ function problemsOf(route: Route): readonly ProblemCode[] {
       return ['no-such-player', 'no-cover', ...BACKEND_FAULTS];
     case 'text':
       return BACKEND_FAULTS;
+    case 'log':
+      return ['bad-query', 'not-found', 'no-such-unit', 'not-granted', ...BACKEND_FAULTS];
     case 'document':
       return ['unavailable'];
     case 'events':

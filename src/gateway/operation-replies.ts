@@ -2,10 +2,10 @@
 // has checked trust and parsed the body.
 
 import type { Clock } from '../clock.js';
-import type { Answer } from '../protocol/actor/commands.js';
+import type { Answer, UnitScope } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { busName, type ChangeOperation, type Operation } from '../protocol/actor/operations.js';
-import { type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
+import { LOG_LINES, type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
 import type { Resource } from '../protocol/actor/resources.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
@@ -40,6 +40,8 @@ export interface Given {
   readonly params: Params;
   /** The text of `If-None-Match`. */
   readonly held?: string;
+  /** The raw text behind the question mark. */
+  readonly query?: string;
   /** The body; undefined if none was sent. */
   readonly json?: unknown;
 }
@@ -51,7 +53,8 @@ export class OperationReplies {
   readonly #startedDate: number;
   readonly #startedAt: number;
   #server: CachedResponse | undefined;
-  #power: CachedResponse | undefined;
+  /** The newest answer of each operation that asks its backend, by path: an equal text is the same response. */
+  readonly #answers = new Map<string, CachedResponse>();
   #openapi: CachedResponse | undefined;
 
   constructor(parts: ReplyParts) {
@@ -70,7 +73,7 @@ export class OperationReplies {
   }
 
   #replyNow(operation: Operation, given: Given): Reply {
-    const { params, held = '' } = given;
+    const { params, held = '', query = '' } = given;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, given);
@@ -78,7 +81,13 @@ export class OperationReplies {
         return this.#document(operation.resource, held);
       case 'text':
       case 'cookie':
-        return this.#asked(this.#parts.backends.ask(operation.backend, operation.command), held);
+        return this.#asked(
+          operation.path,
+          this.#parts.backends.ask(operation.backend, operation.command),
+          held,
+        );
+      case 'log':
+        return this.#log(operation.path, given, query, held);
       case 'cover':
         return this.#parts.covers.reply(busName(params['player'] ?? ''), held);
       case 'server':
@@ -104,14 +113,23 @@ export class OperationReplies {
     return 'fault' in found ? problemReply(found) : replyOf(found, held);
   }
 
-  async #asked(asked: Promise<Answer>, held: string): Promise<HttpReply> {
+  #log(path: string, { params }: Given, query: string, held: string): Reply {
+    const { scope = '', unit = '' } = params;
+    if (!isScope(scope)) return problemReply(strangeParameter(path, params));
+    const lines = logLines(query);
+    if (lines === undefined) return problemReply(BAD_LINES);
+    return this.#asked(path, this.#parts.backends.ask('systemd', { do: 'log', scope, unit, lines }), held);
+  }
+
+  async #asked(path: string, asked: Promise<Answer>, held: string): Promise<HttpReply> {
     const answer = await asked;
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
     if (answer.text === undefined) throw new Error('The backend answered without what was asked for');
     const { responses, clock } = this.#parts;
-    this.#power = responses.remake(this.#power, answer.text, clock.date());
-    return replyOf(this.#power, held);
+    const made = responses.remake(this.#answers.get(path), answer.text, clock.date());
+    this.#answers.set(path, made);
+    return replyOf(made, held);
   }
 
   #serverReply(held: string): HttpReply {
@@ -133,6 +151,24 @@ export class OperationReplies {
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
     return replyOf(this.#openapi, held);
   }
+}
+
+const BAD_LINES = problem(
+  'bad-query',
+  `Parameter lines must be given once, as ${LOG_LINES.minimum} to ${LOG_LINES.maximum}`,
+);
+
+/** Undefined if it is not a number within the bounds; other parameters are ignored. */
+function logLines(query: string): number | undefined {
+  const values = new URLSearchParams(query).getAll('lines');
+  if (values.length === 0) return LOG_LINES.byDefault;
+  const [value = ''] = values;
+  const lines = values.length === 1 && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
+}
+
+function isScope(scope: string): scope is UnitScope {
+  return wordsOf('scope')?.includes(scope) === true;
 }
 
 /** For a parameter whose value is not in its list. */

@@ -34,6 +34,23 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: '',
   },
+  // journalctl is the only stable interface to the journal, and starting it needs this.
+  {
+    of: 'src/actors/systemd/unit-logs.ts',
+    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/systemd/'],
+    builtins: 'child_process',
+  },
+  // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
+  {
+    of: 'src/actors/players/web-cover.ts',
+    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/players/'],
+    builtins: 'http https net',
+  },
+  {
+    of: 'src/actors/players/public-web.ts',
+    may: ['src/clock.ts', 'src/actors/players/'],
+    builtins: 'dns/promises os',
+  },
   {
     of: 'src/actors/*/',
     may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],

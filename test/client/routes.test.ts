@@ -66,6 +66,7 @@ const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } 
   restartUnit: (node) => node.restartUnit('user', NAME),
   enableUnit: (node) => node.enableUnit('user', NAME),
   disableUnit: (node) => node.disableUnit('user', NAME),
+  unitLog: (node) => node.unitLog('user', NAME),
   power: (node) => node.power(),
   powerOff: (node) => node.powerOff(),
   reboot: (node) => node.reboot(),
@@ -115,6 +116,15 @@ describe('every function', () => {
       if (schema !== undefined) assert.ok(Check(BODIES[schema], JSON.parse(body ?? '')), body);
     });
   }
+
+  test('that reads a log asks for the wanted number of lines', async () => {
+    const { node, sent } = noting();
+    await node.unitLog('user', 'mpd.service', { lines: 5 });
+    assert.deepEqual(
+      sent.map(({ path }) => path),
+      ['/services/user/mpd.service/log?lines=5'],
+    );
+  });
 
   test('that mutes toggles without a body', async () => {
     const { node, sent } = noting();

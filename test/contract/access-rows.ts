@@ -16,6 +16,7 @@ const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 /** The part of the configuration that a route needs, removed. */
 const WITHOUT = {
   page: { ...EVERYTHING, api: { ...api, ui: { enabled: false } } },
+  logs: { ...EVERYTHING, api: { ...api, logs: false } },
   stream: { ...EVERYTHING, api: { ...api, sse: { enabled: false, maxClients: 1 } } },
   audio: { ...EVERYTHING, audio: { ...audio, enabled: false } },
   cookie: { ...EVERYTHING, audio: { ...audio, serveCookie: false } },
@@ -72,6 +73,7 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
     `POST ${UNIT}/${verb}`,
     act(`/services/user/mpd.service/${verb}`, 'systemd'),
   ]),
+  [`GET ${UNIT}/log`, read('/services/user/mpd.service/log', 'systemd', 'logs')],
   ['GET /audio', read('/audio', 'audio')],
   ['GET /audio/server', read('/audio/server', 'audio')],
   ['GET /audio/outputs', read('/audio/outputs', 'audio')],

@@ -20,7 +20,7 @@ const CLOSE_MS = 4000;
 export const SETTINGS: RouteSettings = {
   api: {
     ...{ port: 0, cors: { origins: [] }, hosts: [] },
-    ...{ sse: { enabled: true, maxClients: 4 }, ui: { enabled: true } },
+    ...{ sse: { enabled: true, maxClients: 4 }, ui: { enabled: true }, logs: true },
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: true, outputs: {} },
@@ -29,7 +29,7 @@ export const SETTINGS: RouteSettings = {
     ...{ enabled: true, checkUnit: 'check.service', upgradeUnit: 'upgrade.service' },
     ...{ resultFile: '/result', progressSocket: '/socket', stateFile: '/state' },
   },
-  players: { enabled: true },
+  players: { enabled: true, fetchCovers: false },
   discovery: { enabled: false, name: 'node' },
   mqtt: {
     ...{ enabled: false, topic: 'tonearm/node', control: true },

@@ -74,6 +74,7 @@ test('Allow names every method of the path', () => {
 
 const KEYS: Readonly<Record<Need, string>> = {
   page: 'api.ui.enabled',
+  logs: 'api.logs',
   stream: 'api.sse.enabled',
   audio: 'pulseaudio.enabled',
   cookie: 'pulseaudio.serve_cookie',

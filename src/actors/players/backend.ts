@@ -12,6 +12,7 @@ import { carryOut } from './commands.js';
 import { CoverReader } from './cover-reader.js';
 import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
+import { type FetchCover, WebCovers } from './web-covers.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
@@ -55,13 +56,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** Counts losses, so that a connection that is lost during `up` is not published as up. */
   #losses = 0;
 
-  constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}) {
+  /** `fetch`: see web-covers.ts; undefined if the node fetches no covers. */
+  constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}, fetch?: FetchCover) {
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#publisher = new PlayersPublisher(publish, clock);
     this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
-    this.#covers = new CoverReader(this.#bus, clock);
+    this.#covers = new CoverReader(this.#bus, clock, fetch && new WebCovers(fetch, clock));
   }
 
   async up(): Promise<void> {

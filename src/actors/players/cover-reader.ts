@@ -1,5 +1,5 @@
-// Reads the covers of players, one at a time, because a disk that does not answer blocks one of the process's few file threads.
-// cover.ts decides which images may be served.
+// Answers requests for the covers of players. Those on the node are read one at a time, because a disk that does not answer blocks one of
+// the process's few file threads. cover.ts decides which images may be served.
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
@@ -8,8 +8,9 @@ import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbu
 import type { PlayersBus } from '../bus/bus.js';
 import { coverOf } from './cover.js';
 import type { Player } from './player.js';
+import type { WebCovers } from './web-covers.js';
 
-/** From the request to the answer. */
+/** From the request to the answer; fetching from the web comes on top. */
 const ANSWER_MAX_MS = 4_000;
 /** The maximum number of players: more requests mean that the disk does not answer. */
 const WAITING_MAX = 32;
@@ -23,14 +24,31 @@ export class CoverReader {
   readonly #bus: Pick<PlayersBus, 'call'>;
   readonly #clock: Clock;
   #last: Promise<unknown> = Promise.resolve();
+  readonly #web: WebCovers | undefined;
   #waiting = 0;
 
-  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock) {
+  /** Without `web`, clients are sent to covers on the web. */
+  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock, web?: WebCovers) {
     this.#bus = bus;
     this.#clock = clock;
+    this.#web = web;
   }
 
   async answer(player: Named, held: string | undefined): Promise<Answer> {
+    const lastAt = this.#clock.monotonic() + ANSWER_MAX_MS;
+    for (;;) {
+      const { artUrl } = player.facts.metadata;
+      const answer = await this.#named(player, held);
+      const cover = answer.ok ? answer.cover : undefined;
+      if (this.#web === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
+      const fetched = await this.#web.read(cover.location, held);
+      // While the web answers slowly, the player may have gone to another track.
+      const isOld = player.facts.metadata.artUrl !== artUrl;
+      if (!isOld || this.#clock.monotonic() >= lastAt) return { ok: true, cover: fetched };
+    }
+  }
+
+  async #named(player: Named, held: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late = failure('timeout', 'The cover cannot be read now');

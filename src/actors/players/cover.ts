@@ -8,17 +8,19 @@ import type { CoverAnswer } from '../../protocol/actor/commands.js';
 import { percentDecoded } from '../text.js';
 import { isDataUrl } from './metadata.js';
 
-const COVER_MAX_BYTES = 8 << 20;
+export const COVER_MAX_BYTES = 8 << 20;
 /** The URL becomes a header of the answer, whole. */
 const LOCATION_MAX_CHARACTERS = 2048;
 /** A path whose URL is longer cannot be opened. */
 const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
 /** The length of the longest signature below. */
-const MAGIC_BYTES = 12;
+export const MAGIC_BYTES = 12;
 
 /** Opens no link, does not wait for a FIFO's writer, and takes no terminal as ours. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
 
 /** File signatures, in hexadecimal. */
 const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
@@ -54,10 +56,15 @@ function dataCover(url: string, held: string | undefined): CoverAnswer | undefin
   const bytes = isBase64
     ? Buffer.from(percentDecoded(text).toString('latin1'), 'base64')
     : percentDecoded(text);
+  const cover = imageOf(bytes);
+  return cover !== undefined && cover.tag === held ? 'held' : cover;
+}
+
+/** Undefined if the bytes are no image that may be served. */
+export function imageOf(bytes: Buffer): ImageAnswer | undefined {
   const type = typeOf(bytes);
   if (type === undefined || bytes.length > COVER_MAX_BYTES) return undefined;
-  const tag = tagOf(bytes);
-  return tag === held ? 'held' : { tag, type, bytes: Uint8Array.from(bytes) };
+  return { tag: tagOf(bytes), type, bytes: Uint8Array.from(bytes) };
 }
 
 async function fileCover(

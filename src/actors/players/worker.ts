@@ -7,5 +7,9 @@ import { runActor } from '../runtime.js';
 import { PlayersBackend } from './backend.js';
 
 export default function work(task: ActorTask<PlayersSettings>): Promise<void> {
-  return runActor<'players'>(task, (_settings, publish) => new PlayersBackend(publish, systemClock));
+  return runActor<'players'>(task, ({ fetchCovers }, publish) => {
+    // Loaded when the first is wanted: Node's HTTP takes 2 MB.
+    const fetch = async (url: string) => (await import('./public-web.js')).fetchCover(url, systemClock);
+    return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
+  });
 }

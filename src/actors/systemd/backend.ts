@@ -13,6 +13,7 @@ import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { ReadingBus } from '../units/unit-reader.js';
 import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
+import { UnitLogs } from './unit-logs.js';
 import { UnitsDirectory } from './units-directory.js';
 
 /** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
@@ -29,10 +30,11 @@ export function watchedUnits(
 type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
 
 /** The unit of a command. An unlisted unit does not exist, whatever the scope; system units are read-only. */
-export function targetOf(watched: readonly WatchedUnit[], { scope, unit: name }: SystemdCommand): UnitTarget {
+export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
+  const { scope, unit: name } = command;
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(scope, name);
-  if (scope === 'user') return { ok: true, unit };
+  if (scope === 'user' || command.do === 'log') return { ok: true, unit };
   return failure('read-only-scope', `The unit ${name} is the system's: it is only watched`);
 }
 
@@ -158,6 +160,16 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 }
 
+/** Why a unit cannot be asked about now; undefined if it can. */
+function refusal(
+  scope: Pick<Scope<ReadingBus>, 'isHidden' | 'absence'> | undefined,
+  { scope: of, name }: WatchedUnit,
+): Answer | undefined {
+  if (scope === undefined || scope.isHidden(name)) return noSuchUnit(of, name);
+  if (scope.absence === undefined) return undefined;
+  return failure('unavailable', `The ${of}'s systemd is away: ${scope.absence}`);
+}
+
 export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
   readonly #services: ServicePublisher;
@@ -165,6 +177,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #user: Scope<UserBus> | undefined;
   readonly #system: Scope<SystemBus> | undefined;
   readonly #clock: Clock;
+  readonly #logs: UnitLogs;
 
   /** `directories`: see units-directory.ts. */
   constructor(
@@ -172,8 +185,10 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     directories: Readonly<Record<UnitScope, string>>,
     publish: Publisher,
     clock: Clock,
+    logs = new UnitLogs(clock),
   ) {
     this.#watched = watchedUnits(settings);
+    this.#logs = logs;
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
     const open = <B extends ReadingBus>(scope: UnitScope, makeBus: (owner: BusOwner) => B) => {
@@ -189,17 +204,26 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const target = targetOf(this.#watched, command);
     if (!target.ok) return target;
     const { unit } = target;
+    if (command.do === 'log') return this.#log(unit, command.lines);
     const scope = this.#user;
-    if (scope === undefined || scope.isHidden(unit.name)) return noSuchUnit(unit.scope, unit.name);
-    if (scope.absence !== undefined) {
-      return failure('unavailable', `The user's systemd is away: ${scope.absence}`);
-    }
+    const refused = refusal(scope, unit);
+    if (scope === undefined || refused !== undefined) return refused ?? noSuchUnit(unit.scope, unit.name);
     const answer = await new UnitCommand(scope.follower, this.#clock, command.do, unit.name).run();
     scope.tellNow(unit);
     return answer;
   }
 
+  /** A listed unit that does not exist may have existed, so its log is read, too. */
+  async #log(unit: WatchedUnit, lines: number): Promise<Answer> {
+    const scope = unit.scope === 'user' ? this.#user : this.#system;
+    const refused = refusal(scope, unit);
+    if (refused !== undefined) return refused;
+    const id = scope?.follower.table.unit(unit.name)?.facts.id ?? unit.name;
+    return this.#logs.read({ scope: unit.scope, unit: id, lines });
+  }
+
   async stop(): Promise<void> {
+    await this.#logs.stop();
     this.#services.stop();
     this.#user?.stop();
     this.#system?.stop();

@@ -2,7 +2,7 @@
 // the calls do not compile on any other type of bus.
 
 import { type Clock, within } from '../../clock.js';
-import type { Answer, SystemdCommand } from '../../protocol/actor/commands.js';
+import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { UserBus } from '../bus/bus.js';
@@ -32,7 +32,7 @@ interface CommandPlan {
 }
 
 /** enable and disable work like `systemctl --now`. */
-const PLANS: Readonly<Record<SystemdCommand['do'], CommandPlan>> = {
+const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', aim: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
   restart: { noun: 'restart', job: 'restartUnit', aim: 'started' },
@@ -50,7 +50,7 @@ export class UnitCommand {
   readonly #name: string;
   readonly #deadline: number;
 
-  constructor(follower: UnitFollower<UserBus>, clock: Clock, verb: SystemdCommand['do'], name: string) {
+  constructor(follower: UnitFollower<UserBus>, clock: Clock, verb: UnitVerb, name: string) {
     this.#follower = follower;
     this.#clock = clock;
     this.#plan = PLANS[verb];

@@ -26,11 +26,13 @@ export type AudioCommand =
 
 export type UnitScope = 'user' | 'system';
 
-export interface SystemdCommand {
-  readonly do: 'start' | 'stop' | 'restart' | 'enable' | 'disable';
-  readonly scope: UnitScope;
-  readonly unit: string;
-}
+export type UnitVerb = 'start' | 'stop' | 'restart' | 'enable' | 'disable';
+
+export type SystemdCommand = { readonly scope: UnitScope; readonly unit: string } & (
+  | { readonly do: UnitVerb }
+  /** Answers with `text`: the newest `lines` of the unit's log, oldest first. */
+  | { readonly do: 'log'; readonly lines: number }
+);
 
 export type PowerCommand =
   /** Answers with `text`: the Power record. */

@@ -3,7 +3,7 @@
 // build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
-import type { AudioTarget, Command, PlayersCommand, SystemdCommand } from './commands.js';
+import type { AudioTarget, Command, PlayersCommand, UnitVerb } from './commands.js';
 import { areOf, type Params, type ParamsOf } from './parameters.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
@@ -50,8 +50,14 @@ interface Asked<K> {
   readonly command: Command;
 }
 
+interface Log {
+  /** The log of the unit that the path names; it alone has a query (`LOG_LINES`). */
+  readonly kind: 'log';
+  readonly backend: 'systemd';
+}
+
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
-type Json = { readonly kind: 'server' | 'health' | 'openapi' } | Published | Asked<'text'>;
+type Json = { readonly kind: 'server' | 'health' | 'openapi' } | Published | Asked<'text'> | Log;
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | Asked<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
@@ -191,7 +197,7 @@ const ofClient = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kin
 /** `run` is a unit's job, which a newer job replaces; `enabled` is its unit file state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
 
-function unit<V extends SystemdCommand['do']>(verb: V, summary: string, sets: string) {
+function unit<V extends UnitVerb>(verb: V, summary: string, sets: string) {
   return post({
     ...{ at: '/services/{scope}/{unit}', verb, summary, backend: 'systemd' },
     command: ({ scope, unit: name }) => ({ do: verb, scope, unit: name }),
@@ -243,6 +249,12 @@ const TABLE = {
   restartUnit: unit('restart', 'Restarts a unit', RUN),
   enableUnit: unit('enable', 'Enables a unit', ENABLED),
   disableUnit: unit('disable', 'Disables a unit', ENABLED),
+
+  unitLog: read(
+    ...(['/services/{scope}/{unit}/log', "The newest lines of a unit's log", 'Log'] as const),
+    { kind: 'log', backend: 'systemd' },
+    ({ api }) => unless(api.logs, 'api.logs'),
+  ),
 
   audio: read('/audio', 'The whole state of the sound server', 'Audio', published('audio')),
   audioServer: read('/audio/server', 'The sound server', 'AudioServer', published('audio.server')),

@@ -21,6 +21,9 @@ type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` 
 
 export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
 
+/** The query of a log: how many of the newest lines are wanted. */
+export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
+
 /** Decoded values, by their names in the path. */
 export type Params = Readonly<Record<string, string>>;
 

@@ -94,6 +94,15 @@ export const ServiceRecord = Type.Object(
   Closed,
 );
 
+export const LogEntryRecord = Type.Object(
+  {
+    time: Type.String({ format: 'date-time' }),
+    priority: Type.Integer({ minimum: 0, maximum: 7, description: "syslog's: 0 is the most urgent, 3 an error" }),
+    message: Type.String(),
+  },
+  Closed,
+);
+
 export const SoundServerKind = oneOf('pulseaudio', 'pipewire');
 
 export const AudioServerRecord = Type.Object(
@@ -327,6 +336,8 @@ export const COMPONENTS = {
   BackendHealth: BackendHealthRecord,
   Service: ServiceRecord,
   Services: Type.Array(ServiceRecord),
+  LogEntry: LogEntryRecord,
+  Log: Type.Array(LogEntryRecord),
   Audio: AudioRecord,
   SoundServerKind: SoundServerKind,
   AudioServer: AudioServerRecord,
@@ -360,6 +371,7 @@ export type BackendUpdateRecord = Static<typeof BackendUpdateRecord>;
 export type ServerRecord = Static<typeof ServerRecord>;
 export type HealthRecord = Static<typeof HealthRecord>;
 export type ServiceRecord = Static<typeof ServiceRecord>;
+export type LogEntryRecord = Static<typeof LogEntryRecord>;
 export type SoundServerKind = Static<typeof SoundServerKind>;
 export type AudioServerRecord = Static<typeof AudioServerRecord>;
 export type AudioRecord = Static<typeof AudioRecord>;

@@ -15,6 +15,8 @@ export interface ApiSettings {
   readonly hosts: readonly string[];
   readonly sse: { readonly enabled: boolean; readonly maxClients: number };
   readonly ui: { readonly enabled: boolean };
+  /** The logs of units can be read. */
+  readonly logs: boolean;
 }
 
 export interface SystemdSettings {
@@ -58,6 +60,8 @@ export interface UpgradeSettings {
 
 export interface PlayersSettings {
   readonly enabled: boolean;
+  /** Covers at web addresses are fetched by the node. */
+  readonly fetchCovers: boolean;
 }
 
 export interface DiscoverySettings {

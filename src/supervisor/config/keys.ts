@@ -84,6 +84,7 @@ export const KEYS = {
     ui: {
       enabled: key(true, flag),
     },
+    logs: key(true, flag),
   },
   systemd: {
     enabled: key(true, flag),
@@ -120,6 +121,7 @@ export const KEYS = {
   },
   players: {
     enabled: key(false, flag),
+    fetchCovers: key(false, flag),
   },
   discovery: {
     enabled: key(false, flag),

@@ -26,6 +26,7 @@ api:
     maxClients: 256
   ui:
     enabled: true
+  logs: true
 systemd:
   enabled: true
   system: []
@@ -45,6 +46,7 @@ upgrade:
   stateFile: /home/pi/.local/state/tonearm/upgrade-run.json
 players:
   enabled: false
+  fetchCovers: false
 discovery:
   enabled: false
   name: tonearm on kitchen

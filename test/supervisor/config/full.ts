@@ -44,6 +44,7 @@ api:
     maxClients: 10
   ui:
     enabled: false
+  logs: false
 systemd:
   enabled: false
   system:
@@ -74,6 +75,7 @@ upgrade:
   stateFile: /var/lib/tonearm/run.json
 players:
   enabled: true
+  fetchCovers: true
 discovery:
   enabled: true
   name: Küche
@@ -98,6 +100,7 @@ export const FULL_SETTINGS: Settings = {
     hosts: ['kitchen.lan', 'node'],
     sse: { enabled: false, maxClients: 10 },
     ui: { enabled: false },
+    logs: false,
   },
   systemd: {
     enabled: false,
@@ -124,7 +127,7 @@ export const FULL_SETTINGS: Settings = {
     progressSocket: '/run/tonearm/upgrade.sock',
     stateFile: '/var/lib/tonearm/run.json',
   },
-  players: { enabled: true },
+  players: { enabled: true, fetchCovers: true },
   discovery: { enabled: true, name: 'Küche' },
   mqtt: {
     enabled: true,
@@ -148,6 +151,7 @@ export const DEFAULT_SETTINGS: Settings = {
     hosts: [],
     sse: { enabled: true, maxClients: 256 },
     ui: { enabled: true },
+    logs: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: false, outputs: {} },
@@ -157,7 +161,7 @@ export const DEFAULT_SETTINGS: Settings = {
     progressSocket: '/run/user/1000/tonearm/upgrade.sock',
     stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
   },
-  players: { enabled: false },
+  players: { enabled: false, fetchCovers: false },
   discovery: { enabled: false, name: 'tonearm on kitchen' },
   mqtt: {
     enabled: false,

@@ -1,0 +1,98 @@
+// Fetches a cover from the web: one request, at most one redirect, and only from addresses that the caller calls public. Each address of
+// a name is looked at before anything is sent, and the connection is made to these addresses and no others. It keeps nothing.
+
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { type Clock, within } from '../../clock.js';
+import { COVER_MAX_BYTES, type ImageAnswer, imageOf, MAGIC_BYTES } from './cover.js';
+
+/** From the first look-up to the last byte. */
+const FETCH_MAX_MS = 5_000;
+const REDIRECTS_MAX = 1;
+const ADDRESSES_MAX = 16;
+
+export interface Web {
+  readonly isPublic: (address: string) => boolean;
+  /** All addresses of a name; asked of name servers alone, because the node's own files may name anything. */
+  readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** The port of a URL is acceptable: '' is the usual one of its scheme. */
+  readonly isPort: (port: string) => boolean;
+}
+
+/** Undefined if it cannot be had. Never rejects. */
+export async function webCover(url: string, web: Web, clock: Clock): Promise<ImageAnswer | undefined> {
+  const ending = new AbortController();
+  const fetched = fetchImage(new URL(url), web, ending.signal, REDIRECTS_MAX).catch(() => undefined);
+  try {
+    return await within(clock, FETCH_MAX_MS, fetched);
+  } finally {
+    ending.abort();
+  }
+}
+
+async function fetchImage(
+  url: URL,
+  web: Web,
+  signal: AbortSignal,
+  redirects: number,
+): Promise<ImageAnswer | undefined> {
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
+  if (!isWeb || url.username !== '' || url.password !== '' || !web.isPort(url.port)) return undefined;
+  const addresses = await checkedAddresses(url.hostname, web, signal);
+  if (addresses === undefined || signal.aborted) return undefined;
+  const response = await responseOf(url, addresses, signal);
+  try {
+    const { statusCode = 0, headers } = response;
+    if (statusCode === 200) return imageOf(await bodyOf(response));
+    const isRedirect = [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
+    if (!isRedirect || redirects === 0) return undefined;
+    return await fetchImage(new URL(headers.location ?? '', url), web, signal, redirects - 1);
+  } finally {
+    response.destroy();
+  }
+}
+
+/** Undefined if one of them is not public, or if there is none. */
+async function checkedAddresses(
+  hostname: string,
+  web: Web,
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = isIP(literal) === 0 ? await web.addressesOf(hostname, signal) : [literal];
+  const isFine = addresses.length > 0 && addresses.every((address) => web.isPublic(address));
+  return isFine ? addresses.slice(0, ADDRESSES_MAX) : undefined;
+}
+
+function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
+  const known = addresses.map((address) => ({ address, family: isIP(address) }));
+  // With `autoSelectFamily` all addresses are asked for, and tried one after the other.
+  const lookup: LookupFunction = (_host, _options, found) => found(null, known);
+  const request = url.protocol === 'https:' ? secureRequest : plainRequest;
+  return new Promise((resolve, reject) => {
+    request(url, {
+      ...{ agent: false, signal, lookup, autoSelectFamily: true, rejectUnauthorized: true },
+      headers: { Accept: 'image/*', 'Accept-Encoding': 'identity', 'User-Agent': 'tonearm' },
+    })
+      .on('response', resolve)
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** Empty as soon as it cannot be an image, or is too large. */
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let isChecked = false;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > COVER_MAX_BYTES) return Buffer.alloc(0);
+    if (isChecked || size < MAGIC_BYTES) continue;
+    if (imageOf(Buffer.concat(chunks)) === undefined) return Buffer.alloc(0);
+    isChecked = true;
+  }
+  return response.complete ? Buffer.concat(chunks) : Buffer.alloc(0);
+}

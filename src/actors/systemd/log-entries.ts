@@ -1,0 +1,63 @@
+// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Programs may log anything: any field may be missing, binary,
+// or of any size.
+
+import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
+import { clipped } from '../text.js';
+
+/** docs/http-api.md, "Unit routes". */
+const ANSWER_MAX_BYTES = 64 * 1024;
+/** UTF-16 units; a longer message is cut. Some entries fit into every answer. */
+const MESSAGE_MAX_UNITS = 4096;
+/** The priority of what has none, as for journalctl. */
+const INFO = 6;
+const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
+const CONTROLS = /[^\P{Cc}\n\t]/gu;
+
+/** `newestFirst` has an object in each line, the last of which may be cut. The text is the JSON of the newest that fit, oldest first. */
+export function logText(newestFirst: string): string {
+  const kept: string[] = [];
+  let bytes = 1;
+  for (const line of newestFirst.split('\n')) {
+    const entry = entryOf(line);
+    if (entry === undefined) continue;
+    const text = JSON.stringify(entry);
+    bytes += Buffer.byteLength(text) + 1;
+    if (bytes > ANSWER_MAX_BYTES) break;
+    kept.push(text);
+  }
+  return `[${kept.reverse().join()}]`;
+}
+
+/** Undefined for what is no whole entry. */
+function entryOf(line: string): LogEntryRecord | undefined {
+  const fields = objectOf(line);
+  const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);
+  const time = new Date(ms);
+  if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
+  const priority = /^[0-7]$/.test(String(fields['PRIORITY'])) ? Number(fields['PRIORITY']) : INFO;
+  return { time: time.toISOString(), priority, message: messageOf(fields['MESSAGE']) };
+}
+
+function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Colours are left out, and control characters that are no line breaks. */
+function messageOf(field: unknown): string {
+  const text = textOf(field).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
+  return clipped(text, MESSAGE_MAX_UNITS);
+}
+
+/** A field that is no printable text is an array of its bytes; one that occurs several times is an array of its values. */
+function textOf(field: unknown): string {
+  if (typeof field === 'string') return field;
+  if (!Array.isArray(field)) return '';
+  const isBytes = field.every((each) => typeof each === 'number');
+  return isBytes ? Buffer.from(field).toString() : field.map(textOf).join('\n');
+}
