@@ -43,7 +43,11 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (
-    ...args: [...ArgumentsOf<OperationTable[N]['path']>, ...BodyArgument<OperationTable[N]>, ...QueryArgument<OperationTable[N]>]
+    ...args: [
+      ...ArgumentsOf<OperationTable[N]['path']>,
+      ...BodyArgument<OperationTable[N]>,
+      ...QueryArgument<OperationTable[N]>,
+    ]
   ) => AnswerOf<OperationTable[N]>;
 };
 

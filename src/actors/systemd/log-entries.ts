@@ -1,6 +1,7 @@
 // Turns journalctl's JSON into the entries that clients get, bounded. Pure. Programs may log anything: any field may be missing, binary,
 // or of any size.
 
+import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
 import { clipped } from '../text.js';
 
@@ -17,7 +18,7 @@ const CONTROLS = /[^\P{Cc}\n\t]/gu;
 export function logText(newestFirst: string): string {
   const kept: string[] = [];
   let bytes = 1;
-  for (const line of newestFirst.split('\n')) {
+  for (const line of newestFirst.split('\n', LOG_LINES.maximum)) {
     const entry = entryOf(line);
     if (entry === undefined) continue;
     const text = JSON.stringify(entry);

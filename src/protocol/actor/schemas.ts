@@ -97,7 +97,11 @@ export const ServiceRecord = Type.Object(
 export const LogEntryRecord = Type.Object(
   {
     time: Type.String({ format: 'date-time' }),
-    priority: Type.Integer({ minimum: 0, maximum: 7, description: "syslog's: 0 is the most urgent, 3 an error" }),
+    priority: Type.Integer({
+      minimum: 0,
+      maximum: 7,
+      description: "syslog's: 0 is the most urgent, 3 an error",
+    }),
     message: Type.String(),
   },
   Closed,

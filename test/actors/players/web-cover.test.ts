@@ -1,0 +1,248 @@
+// Tests covers from the web (docs/players.md, "Covers from the web"): what a private web server answers, which of its addresses are
+// connected to, and how often it is asked.
+
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { CoverReader } from '../../../src/actors/players/cover-reader.js';
+import { NOTHING_KNOWN, withPlayer } from '../../../src/actors/players/facts.js';
+import { type Web, webCover } from '../../../src/actors/players/web-cover.js';
+import { type FetchCover, WebCovers } from '../../../src/actors/players/web-covers.js';
+import { systemClock } from '../../../src/clock.js';
+import type { CoverAnswer } from '../../../src/protocol/actor/commands.js';
+import { ManualClock } from '../../manual-clock.js';
+import { until } from '../../until.js';
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+const MAX_BYTES = 8 << 20;
+
+/** A web server of this test at 127.0.0.1, which counts as public here; names lead to it. */
+async function web(t: TestContext, answer: RequestListener, more: Partial<Web> = {}) {
+  const server: Server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const open: Web = {
+    isPublic: (address) => address === '127.0.0.1',
+    addressesOf: async () => ['127.0.0.1'],
+    isPort: () => true,
+    ...more,
+  };
+  const fetch = (path = '/', host = 'covers.example', clock = systemClock) =>
+    webCover(`http://${host}:${port}${path}`, open, clock);
+  return { fetch, port };
+}
+
+test('an image is fetched whole, and its name is sent to the address that was looked at', async (t) => {
+  let host: string | undefined;
+  const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
+  const { fetch, port } = await web(t, (request, response) => {
+    host = request.headers.host;
+    response.end(image);
+  });
+  const cover = await fetch();
+  assert.equal(cover?.type, 'image/png');
+  assert.ok(image.equals(cover?.bytes ?? Buffer.alloc(0)));
+  assert.equal(host, `covers.example:${port}`);
+  assert.equal((await fetch('/', '127.0.0.1'))?.tag, cover?.tag);
+});
+
+const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = [
+  ['another status', (_, response) => response.writeHead(404).end(PNG)],
+  ['what is no image', (_, response) => response.end('<svg onload="alert(1)"/>')],
+  ['nothing', (_, response) => response.end()],
+  ['more than 8 MiB', (_, response) => response.end(Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]))],
+  [
+    'a part',
+    (_, response) => response.writeHead(200, { 'Content-Length': 99 }).write(PNG, () => response.destroy()),
+  ],
+  ['a redirect without an address', (_, response) => response.writeHead(302).end()],
+  ['a redirect to no address', (_, response) => response.writeHead(302, { Location: 'http://[' }).end()],
+  [
+    'a redirect to a file',
+    (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
+  ],
+  ['bytes that are no HTTP', (_, response) => response.socket?.end('hello')],
+];
+for (const [what, answer] of FAILURES) {
+  test(`there is no cover where the web answers with ${what}`, async (t) => {
+    const { fetch } = await web(t, answer);
+    assert.equal(await fetch(), undefined);
+  });
+}
+
+test('one redirect is followed, and a second one is not', async (t) => {
+  const { fetch } = await web(t, (request, response) => {
+    const left = Number(request.url?.slice(1));
+    if (left === 0) response.end(PNG);
+    else response.writeHead(302, { Location: `/${left - 1}` }).end();
+  });
+  assert.equal((await fetch('/1'))?.type, 'image/png');
+  assert.equal(await fetch('/2'), undefined);
+});
+
+test('nothing is sent unless every address of the name is public, also behind a redirect', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const names: Readonly<Record<string, readonly string[]>> = {
+    'public.example': ['127.0.0.1'],
+    'mixed.example': ['127.0.0.1', '192.168.1.1'],
+    'inside.example': ['192.168.1.1'],
+  };
+  const { fetch, port } = await web(
+    t,
+    ({ headers, url = '/' }, response) => {
+      asked.push(headers.host);
+      if (url === '/') response.end(PNG);
+      else response.writeHead(307, { Location: `http://${url.slice(1)}:${port}/` }).end();
+    },
+    { addressesOf: async (host) => names[host] ?? [] },
+  );
+  for (const host of [
+    'mixed.example',
+    'inside.example',
+    'nowhere.example',
+    '127.0.0.2',
+    '[::1]',
+    '0x7f000002',
+  ]) {
+    assert.equal(await fetch('/', host), undefined, host);
+    assert.deepEqual(asked, [], host);
+    assert.equal(await fetch(`/${host}`, 'public.example'), undefined, host);
+    assert.deepEqual(asked.splice(0), [`public.example:${port}`], host);
+  }
+  assert.ok(await fetch('/public.example', 'public.example'));
+});
+
+test('a name that turns to another address after the look is not asked for again', async (t) => {
+  let looks = 0;
+  const { fetch } = await web(t, (_, response) => response.end(PNG), {
+    addressesOf: async () => {
+      looks += 1;
+      return looks === 1 ? ['127.0.0.1'] : ['192.168.1.1'];
+    },
+  });
+  // No name server knows it, so that only the addresses that were looked at can lead to the server.
+  assert.equal((await fetch('/', 'rebound.invalid'))?.type, 'image/png');
+  assert.equal(looks, 1);
+});
+
+test('a name and a password, or another port, are not sent anywhere', async (t) => {
+  let asked = 0;
+  const { fetch } = await web(
+    t,
+    (_, response) => {
+      asked += 1;
+      response.end(PNG);
+    },
+    { isPort: (port) => port === '' },
+  );
+  assert.equal(await fetch(), undefined);
+  assert.equal(await fetch('/', 'me:secret@covers.example'), undefined);
+  assert.equal(asked, 0);
+});
+
+for (const [what, answer] of [
+  ['does not answer', () => undefined],
+  ['sends its image without end', (_, response) => response.write(PNG)],
+] as const satisfies readonly (readonly [string, RequestListener])[]) {
+  test(`a server that ${what} is given up after 5 s, and disconnected`, async (t) => {
+    const clock = new ManualClock();
+    let isConnected = false;
+    const { fetch } = await web(t, (request, response) => {
+      isConnected = true;
+      request.socket.on('close', () => {
+        isConnected = false;
+      });
+      answer(request, response);
+    });
+    const cover = fetch('/', 'covers.example', clock);
+    await until('the request', () => isConnected);
+    clock.advance(4_999);
+    assert.equal(clock.timers, 1);
+    clock.advance(1);
+    assert.equal(await cover, undefined);
+    await until('its end', () => !isConnected);
+  });
+}
+
+test('a name server that does not answer is given up after 5 s', async (t) => {
+  const clock = new ManualClock();
+  let isGivenUp = false;
+  const { fetch } = await web(t, (_, response) => response.end(PNG), {
+    addressesOf: (_, signal) => {
+      signal.addEventListener('abort', () => {
+        isGivenUp = true;
+      });
+      return new Promise(() => undefined);
+    },
+  });
+  const cover = fetch('/', 'covers.example', clock);
+  clock.advance(5_000);
+  assert.equal(await cover, undefined);
+  assert.ok(isGivenUp);
+});
+
+const URL = 'https://covers.example/1';
+const image = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
+const locationOf = (cover: CoverAnswer) =>
+  typeof cover === 'object' && 'location' in cover ? cover.location : '';
+
+test('a minute long an address is not fetched again for who has its image, or where it failed', async () => {
+  const clock = new ManualClock();
+  const asked: string[] = [];
+  const covers = new WebCovers(async (url) => {
+    asked.push(url);
+    return url === URL ? image('a') : undefined;
+  }, clock);
+  assert.deepEqual(await covers.read(URL, undefined), image('a'));
+  assert.equal(await covers.read(URL, 'a'), 'held');
+  assert.equal(locationOf(await covers.read(`${URL}/bad`, 'a')), `${URL}/bad`);
+  assert.equal(locationOf(await covers.read(`${URL}/bad`, 'a')), `${URL}/bad`);
+  assert.equal(asked.length, 2);
+  assert.deepEqual(await covers.read(URL, 'another'), image('a'));
+  assert.equal(asked.length, 3);
+  clock.advance(60_000);
+  assert.equal(await covers.read(URL, 'a'), 'held');
+  assert.equal(asked.length, 4);
+});
+
+test('four are fetched at a time; who comes then is sent to the web', async () => {
+  const open: (() => void)[] = [];
+  const fetch: FetchCover = (url) => new Promise((resolve) => open.push(() => resolve(image(url))));
+  const covers = new WebCovers(fetch, new ManualClock());
+  const four = [1, 2, 3, 4].map((each) => covers.read(`${URL}${each}`, undefined));
+  assert.equal(locationOf(await covers.read(URL, undefined)), URL);
+  for (const answer of open) answer();
+  assert.deepEqual(
+    await Promise.all(four),
+    [1, 2, 3, 4].map((each) => image(`${URL}${each}`)),
+  );
+  const again = covers.read(URL, undefined);
+  open.at(-1)?.();
+  assert.deepEqual(await again, image(URL));
+});
+
+test('a player that goes to another track meanwhile gets the cover of that one', async () => {
+  const named = (url: string) => ({
+    owner: ':1.7',
+    facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } }),
+  });
+  let player = named(`${URL}?1`);
+  const current = {
+    owner: ':1.7',
+    get facts() {
+      return player.facts;
+    },
+  };
+  const covers = new WebCovers(async (url) => {
+    player = named(`${URL}?2`);
+    return image(url);
+  }, new ManualClock());
+  const call = () => Promise.reject(new Error('nothing is asked of the player'));
+  const answer = await new CoverReader({ call }, new ManualClock(), covers).answer(current, undefined);
+  assert.deepEqual(answer, { ok: true, cover: image(`${URL}?2`) });
+});

@@ -1,0 +1,68 @@
+// Tests what journalctl's JSON becomes (docs/http-api.md, "Unit routes").
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { logText } from '../../../src/actors/systemd/log-entries.js';
+import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
+
+const AT = { __REALTIME_TIMESTAMP: '1790000000123456' };
+const TIME = '2026-09-21T14:13:20.123Z';
+
+const read = (...lines: readonly unknown[]): readonly LogEntryRecord[] =>
+  JSON.parse(
+    logText(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')),
+  );
+
+const bytesOf = (text: string): readonly number[] => [...Buffer.from(text)];
+
+const MESSAGES: readonly (readonly [what: string, field: unknown, message: string])[] = [
+  ['a text', 'Hällo\tthere', 'Hällo\tthere'],
+  ['several lines', 'one\n[two]\n', 'one\n[two]'],
+  ['bytes, because of colours', bytesOf('\x1b[1;31mred\x1b[0m plain'), 'red plain'],
+  ['bytes that are no UTF-8', [0xff, 0x41], '\ufffdA'],
+  ['a field that occurs twice', ['one', bytesOf('two\x07')], 'one\ntwo'],
+  ['nothing', undefined, ''],
+  ['null', null, ''],
+  ['a long text', 'é'.repeat(5000), `${'é'.repeat(4096)}...`],
+];
+for (const [what, field, message] of MESSAGES) {
+  test(`a message of ${what} becomes text`, () => {
+    assert.deepEqual(read({ ...AT, PRIORITY: '3', MESSAGE: field }), [{ time: TIME, priority: 3, message }]);
+  });
+}
+
+test('a priority that is missing or strange is that of information', () => {
+  const entries = read(AT, { ...AT, PRIORITY: '9' }, { ...AT, PRIORITY: '0' });
+  assert.deepEqual(
+    entries.map(({ priority }) => priority),
+    [0, 6, 6],
+  );
+});
+
+test('the oldest comes first, and what is no whole entry is left out', () => {
+  const entries = read(
+    { ...AT, MESSAGE: 'new' },
+    '',
+    'null',
+    '[]',
+    {},
+    { ...AT, MESSAGE: 'old' },
+    '{"MESSAGE": "cu',
+  );
+  assert.deepEqual(
+    entries.map(({ message }) => message),
+    ['old', 'new'],
+  );
+});
+
+test('of more than 64 KiB the newest are kept', () => {
+  const lines = Array.from({ length: 200 }, (_, age) => ({ ...AT, MESSAGE: `${age} ${'"'.repeat(4000)}` }));
+  const text = logText(lines.map((line) => JSON.stringify(line)).join('\n'));
+  assert.ok(Buffer.byteLength(text) <= 64 * 1024);
+  const entries: readonly LogEntryRecord[] = JSON.parse(text);
+  assert.deepEqual(
+    entries.map(({ message }) => Number.parseInt(message, 10)),
+    entries.map((_, index) => entries.length - 1 - index),
+  );
+  assert.ok(entries.length > 5);
+});

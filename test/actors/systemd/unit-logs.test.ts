@@ -1,0 +1,106 @@
+// Tests what comes of a journalctl that fails, hangs, writes without end, or is missing. The real one is in
+// test/node/scenarios/systemd-logs.ts.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { UnitLogs } from '../../../src/actors/systemd/unit-logs.js';
+import { systemClock } from '../../../src/clock.js';
+import type { Answer, UnitScope } from '../../../src/protocol/actor/commands.js';
+import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
+
+const folder = temporaryFolder({ after });
+
+/** A program in the place of journalctl. */
+function script(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o700 });
+  return path;
+}
+
+const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAGE":"hello"}`;
+const NO_FILES = 'No journal files were opened due to insufficient permissions.';
+const HINT = 'Hint: You are currently not seeing messages from other users and the system.';
+
+const told = (answer: Answer): string =>
+  answer.ok ? (answer.text ?? '') : `${answer.fault}: ${answer.detail}`;
+const read = async (program: string, scope: UnitScope = 'user'): Promise<string> =>
+  told(await new UnitLogs(systemClock, program).read({ scope, unit: 'x.service', lines: 20 }));
+
+const LIST = '[{"time":"2026-09-21T14:13:20.000Z","priority":4,"message":"hello"}]';
+const ROWS: readonly (readonly [what: string, text: string, user: RegExp, system: RegExp])[] = [
+  ['writes entries', `echo '${ENTRY}'`, /^\[\{.*hello"\}\]$/, /hello/],
+  ['finds nothing', 'true', /^\[\]$/, /^\[\]$/],
+  ['may open no file', `echo '${NO_FILES}' >&2; exit 1`, /^not-granted: .*systemd-journal/, /^not-granted/],
+  ["may open only the user's files", `echo '${HINT}' >&2`, /^\[\]$/, /^not-granted/],
+  ['may see a part', `echo '${HINT}' >&2; echo '${ENTRY}'`, /hello/, /hello/],
+  ['fails', 'echo Bad >&2; echo message >&2; exit 3', /^refused: .*status 3: Bad; message$/, /refused/],
+  ['is killed', 'kill -KILL $$', /^refused: .*by SIGKILL$/, /refused/],
+  ['is killed behind an entry', `echo '${ENTRY}'; kill -KILL $$`, /^refused/, /^refused/],
+  ['writes without end', `echo '${ENTRY}'; exec yes`, /^\[\{.*hello"\}\]$/, /hello/],
+  ['writes one message without end', 'exec tr "\\0" x < /dev/zero', /^refused: .*1048576 bytes/, /refused/],
+];
+for (const [index, [what, text, user, system]] of ROWS.entries()) {
+  test(`a journalctl that ${what}`, async () => {
+    const program = script(`row-${index}`, text);
+    assert.match(await read(program, 'user'), user);
+    assert.match(await read(program, 'system'), system);
+  });
+}
+
+test('a journalctl that is missing, or may not be started', async () => {
+  assert.match(await read(join(folder, 'none')), /^refused: journalctl cannot be started: .*ENOENT/);
+  assert.match(await read(folder), /^refused: journalctl cannot be started: .*EACCES/);
+});
+
+test('it is started without a shell: a name is one argument, whatever it contains', async () => {
+  const program = script(
+    'arguments',
+    `printf '{"__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"%s"}' "$*"`,
+  );
+  const logs = new UnitLogs(systemClock, program);
+  const unit = 'a; b $(c)';
+  const answer = await logs.read({ scope: 'system', unit, lines: 7 });
+  assert.match(told(answer), /--lines=7 --unit=a; b \$\(c\)"/);
+  assert.match(told(await logs.read({ scope: 'user', unit, lines: 7 })), /--user-unit=a; b/);
+  assert.notEqual(told(answer), LIST);
+});
+
+/** The states of this process's children that run `program`; a zombie has no program any more. */
+function childrenLeft(): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [, name = '', state = '', parent] =
+          /\((.*)\) (\w) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+        return Number(parent) === process.pid ? [`${name} ${state}`] : [];
+      } catch {
+        // It has just ended.
+        return [];
+      }
+    });
+}
+
+test('one that hangs is 504 and killed; the bound counts it until it has ended, and the end leaves none', async () => {
+  const clock = new ManualClock();
+  const marks = join(folder, 'marks');
+  const logs = new UnitLogs(clock, script('hangs', `echo x >> ${marks}; exec sleep 1000`));
+  const query = { scope: 'user', unit: 'x.service', lines: 1 } as const;
+  const started = (count: number): Promise<unknown> =>
+    until(`${count} of them`, () => readFileSync(marks, { flag: 'a+' }).length === 2 * count);
+  const four = [1, 2, 3, 4].map(() => logs.read(query));
+  await started(4);
+  assert.match(told(await logs.read(query)), /^unavailable: 4 logs/);
+  clock.advance(5_000);
+  for (const answer of await Promise.all(four)) assert.match(told(answer), /^timeout: /);
+  await until('room', async () => {
+    const answer = Promise.race([logs.read(query), started(5).then(() => 'room')]);
+    return (await answer) === 'room';
+  });
+  await logs.stop();
+  assert.deepEqual(childrenLeft(), []);
+});
