@@ -4,11 +4,14 @@ import { useState } from 'preact/hooks';
 import type { PlayerRecord, Tonearm } from '../client/client.js';
 import { Icon } from './icons.js';
 
-/** Only covers on the node itself: loading one from elsewhere would disclose what is played here. */
+/**
+ * Only covers that the node serves: loading one from elsewhere would disclose what is played here. Where the node does not fetch covers
+ * from the web, it leads there, and the page's own policy stops the browser.
+ */
 export function Cover({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
-  const isOurs = /^(?:file|data):/i.test(art) && broken !== art;
+  const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
   return (
     <div class="cover" aria-hidden="true">
       {isOurs ? (

@@ -9,6 +9,7 @@ import { Icon } from './icons.js';
 import { say } from './language.js';
 import { Cards, Empty, Line, still } from './parts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
+import { UnitLog } from './unit-log.js';
 
 interface ServicesProps {
   readonly node: Tonearm;
@@ -114,6 +115,9 @@ const ServiceCard = still(
             restart={() => run('restart')}
             isStill={shown.verb === undefined}
           />
+        ) : null}
+        {isOpen || service.active_state === 'failed' ? (
+          <UnitLog node={node} service={service} title={title} />
         ) : null}
       </li>
     );

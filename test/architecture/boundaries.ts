@@ -38,7 +38,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/systemd/unit-logs.ts',
     may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/systemd/'],
-    builtins: 'child_process',
+    builtins: 'child_process fs fs/promises',
   },
   // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
   {

@@ -2,6 +2,8 @@
 // another program; it never uses a shell, and decides nothing about who may read what.
 
 import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
 import { type Clock, within } from '../../clock.js';
 import type { Answer, UnitScope } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -53,8 +55,9 @@ export class UnitLogs {
     if (typeof child === 'string') return cannotStart(child);
     const ended = endOf(child).finally(() => this.#readings.delete(child));
     this.#readings.set(child, ended);
-    const end = await within(this.#clock, READING_MAX_MS, ended);
-    if (end !== undefined) return answerTo(query.scope, end);
+    const answer = ended.then((end) => answerTo(query.scope, end));
+    const inTime = await within(this.#clock, READING_MAX_MS, answer);
+    if (inTime !== undefined) return inTime;
     child.kill('SIGKILL');
     return failure('timeout', `journalctl has not answered within ${READING_MAX_MS / 1000} s`);
   }
@@ -116,28 +119,43 @@ function endOf(child: ChildProcess): Promise<Ended> {
   });
 }
 
-/** journalctl's words where it sees no file at all, and where it sees only those of its user. */
-const MAY_NOT = /insufficient permissions|not seeing messages/;
-
-/** An empty list always means that nothing was logged, and never that nothing may be read. */
-function answerTo(scope: UnitScope, { fault, status, signal, output, errors, isCut }: Ended): Answer {
+async function answerTo(scope: UnitScope, ended: Ended): Promise<Answer> {
+  const { fault, status, signal, output, errors, isCut } = ended;
   if (fault !== undefined) return cannotStart(fault);
   const isWhole = status === 0;
-  const text = isWhole || isCut ? logText(output) : '[]';
-  const isEmpty = text === '[]';
-  // A user's own file may be read, and has all messages of the user's units.
-  const mayNot = MAY_NOT.test(errors) && (!isWhole || (isEmpty && scope === 'system'));
-  if (mayNot) {
-    return failure(
-      'not-granted',
-      "The service's user may not read this log; members of the group systemd-journal may",
-    );
-  }
-  if (isWhole || !isEmpty) return { ok: true, text };
+  const text = isWhole || isCut ? logText(output) : NOTHING;
+  if (text !== NOTHING) return { ok: true, text };
+  const mayNot = isWhole ? await hasHiddenFile(scope) : MAY_NOT.test(errors);
+  if (mayNot) return NOT_READABLE;
+  if (isWhole) return { ok: true, text };
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal === null ? `with status ${status}` : `by ${signal}`;
   const said = errors.trim().replace(/\s*\n\s*/g, '; ');
   return failure('refused', `journalctl was ended ${how}${said === '' ? '' : `: ${said}`}`);
+}
+
+const NOTHING = '[]';
+/** journalctl's words where it may open no file at all. */
+const MAY_NOT = /insufficient permissions/;
+const NOT_READABLE = failure(
+  'not-granted',
+  "The daemon's user may not read this log; members of the group systemd-journal may",
+);
+
+/**
+ * True if the messages may be in a file that this user may not read: an empty list would be no answer then, and journalctl does not always
+ * hint at it (seen with 252). A journal on the disk has a file for each user; one in memory has not.
+ */
+async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
+  const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
+  const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
+  const faults = folders.map((folder) =>
+    access(`${folder}/${machine}/system.journal`, constants.R_OK).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === 'EACCES',
+    ),
+  );
+  return (await Promise.all(faults)).includes(true);
 }
 
 function cannotStart(reason: string): Answer {

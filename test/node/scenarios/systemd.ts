@@ -8,6 +8,7 @@ import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { property } from './commands.js';
 import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { logScenarios } from './systemd-logs.js';
 import { oddFileScenarios } from './systemd-odd-files.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
@@ -171,6 +172,7 @@ export function systemdScenarios(node: () => Node): void {
 
   describe('other hands', () => otherHandsScenarios(daemon));
   describe('the system scope', () => systemScopeScenarios(daemon));
+  describe('the log of a unit', () => logScenarios(daemon));
 
   test('the name of a swap unit travels through path and list', async () => {
     const [status, detail] = await daemon.post(ODD_SWAP, 'start');

@@ -27,7 +27,7 @@ test('every key together comes out as settings', async () => {
   const found = await accepted(FULL_YAML);
   assert.deepEqual(found.settings, FULL_SETTINGS);
   assert.deepEqual(found.warnings, [
-    'a:24:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
+    'a:25:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
 });
 
@@ -275,8 +275,8 @@ problems(
   ],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name is letters, digits and . _ -, and begins with none of . -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
-  'a:21:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
-  'a:27:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
+  'a:22:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
+  'a:28:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
 problems(
   'also within a line',

@@ -1,0 +1,61 @@
+// The newest lines of a unit's log, fetched only while they are open; of a failed unit also since when and how it failed.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { LogEntryRecord, ServiceRecord, Tonearm } from '../client/client.js';
+import { say, sayTime } from './language.js';
+
+interface UnitLogProps {
+  readonly node: Tonearm;
+  readonly service: ServiceRecord;
+  readonly title: string;
+}
+
+export function UnitLog({ node, service, title }: UnitLogProps) {
+  const { scope, name, active_state } = service;
+  const [isOpen, open] = useState(false);
+  const [log, setLog] = useState<readonly LogEntryRecord[] | string>('');
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    let isCurrent = true;
+    node.unitLog(scope, name).then(
+      (entries) => isCurrent && setLog(entries),
+      (error: unknown) =>
+        isCurrent &&
+        setLog(
+          say('because', { what: say('couldNotRead'), reason: error instanceof Error ? error.message : '' }),
+        ),
+    );
+    return () => {
+      isCurrent = false;
+    };
+    // A new state has new lines.
+  }, [node, scope, name, active_state, isOpen]);
+  const entries = typeof log === 'string' ? [] : log;
+  const end = active_state === 'failed' ? endIn(entries) : undefined;
+  return (
+    <details class="more" onToggle={({ currentTarget }) => open(currentTarget.open)}>
+      <summary aria-label={say('ofPlayer', { what: say('details'), name: title })}>{say('details')}</summary>
+      <div role="status">
+        {end === undefined ? null : (
+          <p class="bad-text">{say('failedSince', { time: sayTime(end.time), result: end.result })}</p>
+        )}
+        {typeof log === 'string' ? <p class="quiet wrap">{log}</p> : null}
+        {log.length === 0 && typeof log !== 'string' ? <p class="quiet">{say('noLog')}</p> : null}
+      </div>
+      {entries.length === 0 ? null : <pre class="log">{entries.map(lineOf).join('\n')}</pre>}
+    </details>
+  );
+}
+
+/** systemd's own words at the end of a run, the newest. */
+const FAILED = /: Failed with result '([^']+)'/;
+
+function endIn(entries: readonly LogEntryRecord[]) {
+  const { time, message } = entries.findLast((entry) => FAILED.test(entry.message)) ?? {};
+  const result = FAILED.exec(message ?? '')?.[1];
+  return time === undefined || result === undefined ? undefined : { time, result };
+}
+
+function lineOf({ time, message }: LogEntryRecord): string {
+  return `${new Date(time).toTimeString().slice(0, 8)} ${message}`;
+}

@@ -1,0 +1,122 @@
+// Logs of units by the real journalctl: what a user without groups may read where the journal is on the disk and where it is in memory, and
+// what a member of systemd-journal may.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
+import { until } from '../../until.js';
+import { NODE_USER } from '../node.js';
+import { shell } from './commands.js';
+import type { SystemdDaemon } from './systemd-daemon.js';
+import { LISTS } from './systemd-units.js';
+
+/** It lives for a second: journald may see a message only when its process has gone, and does not know the unit then (seen with 252). */
+const TALK = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
+const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
+const OURS = `{system: [talks.service, absent.service], user: [${NAMES.join(', ')}]}
+upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
+
+/** The journal is on the disk again. */
+const BACK = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journalctl --flush';
+
+export function logScenarios(daemon: SystemdDaemon): void {
+  /** The status, and the messages or the detail of the problem. */
+  async function log(path: string): Promise<readonly [status: number, said: readonly string[]]> {
+    const { status, text } = await daemon.ask('GET', `/services/${path}`);
+    const answer: { readonly detail: string } | readonly LogEntryRecord[] = JSON.parse(text);
+    return [status, 'detail' in answer ? [answer.detail] : answer.map(({ message }) => message)];
+  }
+
+  /** Waits until the journal has the end of the unit's run, and gives the messages. */
+  const ended = (path: string): Promise<readonly string[]> =>
+    until(`the end in ${path}`, async () => {
+      const [, said] = await log(path);
+      return said.some((message) => message.includes("Failed with result 'exit-code'")) && said;
+    });
+
+  async function talk(): Promise<void> {
+    assert.equal((await daemon.post('talks.service', 'start'))[0], 502);
+    await daemon.node.root('systemctl', 'start', 'talks.service');
+  }
+
+  before(async () => {
+    const unit = `[Service]\nType=oneshot\nExecStart=sh -c "${TALK.replaceAll('\\', '\\\\')}"\n`;
+    await daemon.write('talks.service', unit);
+    await daemon.shell('ln -sf talks.service ~/.config/systemd/user/by-alias.service');
+    await daemon.systemctl('daemon-reload');
+    await daemon.node.writeUnit('system', 'talks.service', unit);
+    await daemon.begin(OURS);
+    await talk();
+  });
+  after(async () => {
+    await daemon.shell('rm ~/.config/systemd/user/by-alias.service');
+    await daemon.remove('talks.service');
+    await daemon.node.root('rm', '/etc/systemd/system/talks.service');
+    await daemon.node.root('systemctl', 'daemon-reload');
+    await daemon.begin(LISTS);
+  });
+
+  const inOrder = (said: readonly string[]): void => {
+    const [red, urgent] = [said.indexOf('red'), said.indexOf('urgent')];
+    const end = said.findLastIndex((message) => message.includes("Failed with result 'exit-code'"));
+    assert.ok(red >= 0 && red < urgent && urgent < end, said.join('\n'));
+  };
+
+  test("a user without groups reads the log of the user's failed unit, as text and in order, also by an alias", async () => {
+    inOrder(await ended('user/talks.service/log'));
+    inOrder(await ended('user/by-alias.service/log'));
+    const { text } = await daemon.ask('GET', '/services/user/talks.service/log');
+    const entries: readonly LogEntryRecord[] = JSON.parse(text);
+    assert.equal(entries.find(({ message }) => message === 'urgent')?.priority, 3);
+    for (const { time } of entries) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const [, newest] = await log('user/talks.service/log?lines=1');
+    assert.deepEqual(
+      newest,
+      entries.slice(-1).map(({ message }) => message),
+    );
+  });
+
+  test('a unit that does not exist has no lines, and one that is hidden or not listed has no log', async () => {
+    assert.deepEqual(await log('user/absent.service/log'), [200, []]);
+    for (const name of ['unlisted.service', 'secret.service', 'secret-alias.service'])
+      assert.equal((await log(`user/${name}/log`))[0], 404, name);
+  });
+
+  test('a user without groups may not read the log of a system unit, and is not given an empty one', async () => {
+    const [status, [detail]] = await log('system/talks.service/log');
+    assert.equal(status, 403);
+    assert.match(detail ?? '', /systemd-journal/);
+  });
+
+  test('where the journal is in memory, a user without groups reads no log', async () => {
+    await shell(daemon.node, 'journalctl --relinquish-var');
+    try {
+      // The user's own file from before can be read, and has nothing of this unit.
+      assert.equal((await log('user/absent.service/log'))[0], 403);
+      await shell(daemon.node, 'mv /var/log/journal /var/log/away');
+      await talk();
+      for (const scope of ['user', 'system'])
+        assert.equal((await log(`${scope}/talks.service/log`))[0], 403, scope);
+    } finally {
+      await shell(daemon.node, BACK);
+    }
+  });
+
+  test('a member of systemd-journal reads both, also where the journal is in memory', async () => {
+    await shell(daemon.node, `usermod --append --groups systemd-journal ${NODE_USER}`);
+    try {
+      await daemon.begin(OURS);
+      for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
+      await shell(daemon.node, 'journalctl --relinquish-var; mv /var/log/journal /var/log/away');
+      await talk();
+      for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
+    } finally {
+      await shell(daemon.node, `${BACK}; gpasswd --delete ${NODE_USER} systemd-journal`);
+    }
+  });
+
+  test('no reading leaves a process behind', async () => {
+    const left = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
+    assert.equal(left, '');
+  });
+}
