@@ -134,6 +134,7 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Port: 'Port',
   Client: 'Client',
   Service: 'Service',
+  'Log entry': 'LogEntry',
   Power: 'Power',
   Upgrade: 'Upgrade',
   'Upgrade run': 'UpgradeRun',
@@ -168,7 +169,7 @@ for (const [title, component] of Object.entries(RECORDS)) {
 }
 
 test('every record that a GET answers has a table', () => {
-  const lists: readonly ComponentName[] = ['Services', 'Outputs', 'Clients', 'Players', 'OpenApi'];
+  const lists: readonly ComponentName[] = ['Services', 'Log', 'Outputs', 'Clients', 'Players', 'OpenApi'];
   const answers = ROUTES.flatMap((route) =>
     'schema' in route && route.schema !== undefined ? [route.schema] : [],
   );
