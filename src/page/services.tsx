@@ -75,6 +75,7 @@ const ServiceCard = still(
     const { name, scope, description } = service;
     const title = description || name;
     const [isOpen, open] = useState(false);
+    const [isLogOpen, openLog] = useState(false);
     const { verb, hasRestarted, run } = useUnitCommands(node, service, title);
     const known = shownOf(service);
     const done = hasRestarted && known.verb === 'stop' ? RESTARTED : undefined;
@@ -116,8 +117,8 @@ const ServiceCard = still(
             isStill={shown.verb === undefined}
           />
         ) : null}
-        {isOpen || service.active_state === 'failed' ? (
-          <UnitLog node={node} service={service} title={title} />
+        {isOpen || isLogOpen || service.active_state === 'failed' ? (
+          <UnitLog node={node} service={service} title={title} isOpen={isLogOpen} open={openLog} />
         ) : null}
       </li>
     );

@@ -8,11 +8,12 @@ interface UnitLogProps {
   readonly node: Tonearm;
   readonly service: ServiceRecord;
   readonly title: string;
+  readonly isOpen: boolean;
+  readonly open: (isOpen: boolean) => void;
 }
 
-export function UnitLog({ node, service, title }: UnitLogProps) {
+export function UnitLog({ node, service, title, isOpen, open }: UnitLogProps) {
   const { scope, name, active_state } = service;
-  const [isOpen, open] = useState(false);
   const [log, setLog] = useState<readonly LogEntryRecord[] | string>('');
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -33,7 +34,7 @@ export function UnitLog({ node, service, title }: UnitLogProps) {
   const entries = typeof log === 'string' ? [] : log;
   const end = active_state === 'failed' ? endIn(entries) : undefined;
   return (
-    <details class="more" onToggle={({ currentTarget }) => open(currentTarget.open)}>
+    <details class="more" open={isOpen} onToggle={({ currentTarget }) => open(currentTarget.open)}>
       <summary aria-label={say('ofPlayer', { what: say('details'), name: title })}>{say('details')}</summary>
       <div role="status">
         {end === undefined ? null : (

@@ -50,6 +50,48 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
+  const FAILED = { ...MPD, active_state: 'failed', sub_state: 'failed', running: false };
+  const log = (...messages: string[]) => ({
+    ok: true as const,
+    text: JSON.stringify(
+      messages.map((message) => ({ time: '2026-11-23T12:03:15.100Z', priority: 4, message })),
+    ),
+  });
+
+  test('that has failed shows why as soon as it is asked, and asks for nothing before', async () => {
+    await open(FAILED);
+    await says('Failed');
+    assert.deepEqual(commands(), []);
+    node.backends.answer = log('<b>no</b> such card', "mpd.service: Failed with result 'exit-code'.");
+    const details = page.locator('.service summary');
+    await details.click();
+    await page.getByText(/^Failed since 23 Nov 2026, \d\d:\d\d: exit-code$/).waitFor();
+    await page.getByText('<b>no</b> such card').waitFor();
+    assert.deepEqual(
+      node.backends.asked.map(({ command }) => command),
+      [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }],
+    );
+    // It fails anew while one looks.
+    node.backends.answer = log('second time');
+    tell({ ...MPD, active_state: 'activating', running: false });
+    await says('Starting');
+    tell(FAILED);
+    await page.getByText('second time').waitFor();
+  });
+
+  test('whose log may not be read says so, and one that has none too', async () => {
+    await open(FAILED);
+    const detail = 'members of the group systemd-journal may';
+    node.backends.answer = { ok: false, fault: 'not-granted', detail };
+    const details = page.locator('.service summary');
+    await details.click();
+    await page.getByText(`The log cannot be read: ${detail}`).waitFor();
+    await details.click();
+    node.backends.answer = log();
+    await details.click();
+    await page.getByText('Nothing is logged.').waitFor();
+  });
+
   test('that somebody else starts can be stopped, and one that stops is left alone', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await says('Starting');

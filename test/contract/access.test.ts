@@ -119,7 +119,7 @@ function isUnreadable({ headers }: Reply, what: string): void {
 }
 
 /** Commands that change nothing. */
-const READING: readonly string[] = ['cookie', 'cover', 'status'];
+const READING: readonly string[] = ['cookie', 'cover', 'log', 'status'];
 
 /** One request of a row, by one stranger. */
 interface Try {

@@ -150,7 +150,7 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ method: 'OPTIONS', path: '/nowhere' })).status, 404);
   });
 
-  test('queries mean nothing to other routes than the stream', async () => {
+  test('queries mean nothing to other routes than the stream and logs', async () => {
     assert.equal((await under.fetch({ path: '/audio?keepalive=1&x=%zz' })).status, 200);
   });
 
@@ -176,6 +176,45 @@ describe('every route with every backend', () => {
     under.backends.answer = { ok: true, text: '{"reboot":false,"power_off":false}' };
     assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 200);
     under.backends.answer = { ok: true };
+  });
+
+  const LOG = '/services/user/a%2Fb.service/log';
+
+  test('a log is asked for with the wanted number of lines, 20 unless it is given', async () => {
+    under.backends.answer = { ok: true, text: '[]' };
+    under.backends.asked.length = 0;
+    const given = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
+    for (const path of given) assert.deepEqual(await under.json(path), []);
+    assert.deepEqual(
+      under.backends.asked,
+      [20, 1, 200].map((lines) => systemd({ do: 'log', scope: 'user', unit: 'a/b.service', lines })),
+    );
+    const { headers } = await under.fetch({ path: LOG });
+    const condition = { 'If-None-Match': headers.etag ?? '' };
+    assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
+    under.backends.answer = { ok: true };
+  });
+
+  for (const query of [
+    'lines=0',
+    'lines=201',
+    'lines=',
+    'lines=ten',
+    'lines=-1',
+    'lines=1.5',
+    'lines=1&lines=1',
+  ]) {
+    test(`a log of ${query} is 400, and names the parameter`, async () => {
+      under.backends.asked.length = 0;
+      const { status, text } = await under.fetch({ path: `${LOG}?${query}` });
+      assert.equal(status, 400);
+      assert.match(text, /bad-query.*lines must be given once, as 1 to 200/);
+      assert.deepEqual(under.backends.asked, []);
+    });
+  }
+
+  test('a log of a scope that does not exist is 404', async () => {
+    assert.equal((await under.fetch({ path: LOG.replace('user', 'session') })).status, 404);
   });
 
   test('a change gives a new tag and a new body', async () => {
