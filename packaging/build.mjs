@@ -3,7 +3,9 @@
 // One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
 // and 190 ms at start. Nothing here installs anything.
 //
-//   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR]
+//   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR] [--client-dir DIR]
+//
+// With --client-dir the client is built whatever else is.
 
 import {
   chmodSync,
@@ -231,11 +233,12 @@ const { values } = parseArgs({
     'dist-only': { type: 'boolean' },
     'tests-dir': { type: 'string', default: 'build' },
     'dist-dir': { type: 'string', default: 'dist' },
+    'client-dir': { type: 'string' },
   },
 });
 if (!values['dist-only'])
   await replaceFolder(resolve(ROOT, values['tests-dir']), { type: 'module' }, buildModules);
-if (!values['dist-only'] && !values['tests-only'])
-  await replaceFolder(join(ROOT, 'dist-client'), CLIENT_PACKAGE, buildClient);
+if (values['client-dir'] !== undefined || (!values['dist-only'] && !values['tests-only']))
+  await replaceFolder(resolve(ROOT, values['client-dir'] ?? 'dist-client'), CLIENT_PACKAGE, buildClient);
 if (!values['tests-only'])
   await replaceFolder(resolve(ROOT, values['dist-dir']), { type: 'commonjs' }, buildDist);

@@ -9,11 +9,14 @@ const LIBC = 'libc6 (>= 2.28)';
 /**
  * `node`: the Node that the start script calls, @PREFIX@ as in every text. `moduleVersions`: of the Nodes that it runs on.
  * `relations`: to the other form; @VERSION@ is the package's. `lintianOverrides`: intended findings of lintian, with reasons.
+ * `suites`: those of the apt repository that have it. Debian 12 has Node 18: a suite with both forms would let apt choose the one that it
+ * cannot install, for `tonearm` is a name of both.
  */
 export const FORMS = {
   plain: {
     name: 'tonearm',
     architectures: Object.keys(ARCHITECTURES),
+    suites: ['trixie'],
     node: 'node',
     moduleVersions: NODE_MODULE_VERSIONS,
     depends: ['nodejs (>= 20)', 'nodejs (<< 23)', LIBC],
@@ -23,6 +26,7 @@ export const FORMS = {
   withNode: {
     name: 'tonearm-with-node',
     architectures: ['amd64', 'arm64'],
+    suites: ['bookworm', 'trixie'],
     node: '@PREFIX@/lib/tonearm/node',
     moduleVersions: [127],
     // The libraries that Node is linked with; the newest symbol that it needs from libstdc++ is GLIBCXX_3.4.21.

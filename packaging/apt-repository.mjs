@@ -1,0 +1,99 @@
+// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, indexed by apt-ftparchive and signed
+// by gpg with the key that it is given. It builds no package, and leaves nothing of the key behind.
+//
+//   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { FORMS } from './deb/forms.mjs';
+
+const COMMAND_DEADLINE_MS = 2 * 60_000;
+const OUTPUT_BYTES_MAX = 1 << 24;
+/** The public key, beside `dists` and `pool`. */
+const KEY_NAME = 'tonearm.asc';
+
+function run(command, args, { cwd, env } = {}) {
+  const limits = { encoding: 'utf8', timeout: COMMAND_DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+  const done = spawnSync(command, args, { ...limits, cwd, env: { ...process.env, ...env } });
+  if (done.status === 0) return done.stdout;
+  throw new Error(`${command} ${args.join(' ')}: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
+}
+
+/** Each form has a folder of its own in `pool`, so that a suite is a list of folders. */
+function fillPool(packages, out) {
+  for (const { name } of Object.values(FORMS)) {
+    const files = readdirSync(packages).filter((file) => file.startsWith(`${name}_`) && file.endsWith('.deb'));
+    mkdirSync(join(out, 'pool', name), { recursive: true });
+    for (const file of files) cpSync(join(packages, file), join(out, 'pool', name, file));
+  }
+}
+
+/** Writes `dists/SUITE`, unsigned. */
+function index(suite, out) {
+  const forms = Object.values(FORMS).filter(({ suites }) => suites.includes(suite));
+  const architectures = [...new Set(forms.flatMap((form) => form.architectures))];
+  for (const architecture of architectures) {
+    const lists = forms.map(({ name }) =>
+      run('apt-ftparchive', ['--arch', architecture, 'packages', `pool/${name}`], { cwd: out }),
+    );
+    const folder = join(out, 'dists', suite, 'main', `binary-${architecture}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'Packages'), lists.join(''));
+    writeFileSync(join(folder, 'Packages.gz'), gzipSync(lists.join(''), { level: 9 }));
+  }
+  const fields = {
+    Origin: 'tonearm',
+    Label: 'tonearm',
+    Suite: suite,
+    Codename: suite,
+    Components: 'main',
+    Architectures: architectures.join(' '),
+  };
+  const options = Object.entries(fields).flatMap(([name, value]) => [
+    '-o',
+    `APT::FTPArchive::Release::${name}=${value}`,
+  ]);
+  const release = run('apt-ftparchive', [...options, 'release', `dists/${suite}`], { cwd: out });
+  writeFileSync(join(out, 'dists', suite, 'Release'), release);
+}
+
+/** The key lives in a keyring of its own for as long as the signing takes, and its agent no longer. */
+function sign(suites, key, out) {
+  const home = mkdtempSync(join(tmpdir(), 'tonearm-key-'));
+  const gpg = (...args) => run('gpg', ['--batch', '--quiet', ...args], { cwd: out, env: { GNUPGHOME: home } });
+  try {
+    gpg('--import', resolve(key));
+    for (const suite of suites) {
+      const release = `dists/${suite}/Release`;
+      gpg('--digest-algo', 'SHA512', '--output', `dists/${suite}/InRelease`, '--clearsign', release);
+      gpg('--digest-algo', 'SHA512', '--armor', '--output', `${release}.gpg`, '--detach-sign', release);
+    }
+    writeFileSync(join(out, KEY_NAME), gpg('--armor', '--export'));
+  } finally {
+    spawnSync('gpgconf', ['--kill', 'all'], { env: { ...process.env, GNUPGHOME: home } });
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+function main({ packages, key, out }) {
+  if (packages === undefined || key === undefined || out === undefined)
+    throw new Error('--packages DIR, --key FILE and --out DIR are needed');
+  const suites = [...new Set(Object.values(FORMS).flatMap((form) => form.suites))];
+  const to = resolve(out);
+  mkdirSync(to);
+  fillPool(resolve(packages), to);
+  for (const suite of suites) index(suite, to);
+  sign(suites, key, to);
+}
+
+try {
+  const text = { type: 'string' };
+  main(parseArgs({ options: { packages: text, key: text, out: text } }).values);
+} catch (error) {
+  console.error(`apt-repository: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,29 @@
+// Debian packages of any architecture for those who unpack them: fetched through apt with lists and a status of their own, so that nothing
+// is installed, and the machine's own apt knows nothing of it. Text of the shell.
+
+import { mirror } from './debian13.mjs';
+
+const DEFAULT_MIRROR = 'http://deb.debian.org/debian';
+
+/** For the environment of a script with that function. */
+export const fetchEnvironment = () => ({ MIRROR: mirror() || DEFAULT_MIRROR });
+
+/**
+ * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 and all that they depend on into `$making/apt/archives`, and
+ * removes what an earlier call has put there. `wanted`: the packages, in the shell's words.
+ */
+export const fetchFunction = (wanted) => `fetch() {
+  apt=$making/apt
+  rm -rf "$apt"
+  mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc/preferences.d" "$apt/etc/apt.conf.d"
+  : > "$apt/status"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $MIRROR trixie main" > "$apt/sources.list"
+  cat > "$apt/conf" <<END
+APT::Architecture "$1"; APT::Architectures { "$1"; };
+APT::Install-Recommends "false"; APT::Sandbox::User "root"; Acquire::Languages "none"; Acquire::Retries "2";
+Dir::State "$apt"; Dir::State::status "$apt/status"; Dir::Cache "$apt";
+Dir::Etc "$apt/etc"; Dir::Etc::sourcelist "$apt/sources.list"; Dir::Etc::sourceparts "-";
+END
+  APT_CONFIG=$apt/conf apt-get -qq update
+  APT_CONFIG=$apt/conf apt-get -qq install -y --download-only ${wanted}
+}`;

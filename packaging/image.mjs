@@ -1,0 +1,149 @@
+// An image in the OCI layout, as one tar: the package that brings its own Node, over the few packages of Debian 13 that it runs on, as one
+// layer. Needs apt and a Debian mirror, but no root, no registry and no container engine. It publishes nothing.
+//
+//   node packaging/image.mjs --deb FILE --out FILE.oci.tar
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
+
+const MAKING_DEADLINE_MS = 8 * 60_000;
+/** The libraries of Node, a shell for the start script, and the folders of a Debian. */
+const BASE = ['base-files', 'dash', 'libc6', 'libgcc-s1', 'libstdc++6'];
+
+/**
+ * Unpacks everything below $making/root, and packs it as $making/layer.tar. Nothing in it is configured, and nobody reads a manual there.
+ * The form of usr-merged paths is base-files' own: its links come first, so that no other package makes folders in their place.
+ */
+const MAKE_LAYER = `
+set -eu
+umask 022
+${fetchFunction('$BASE')}
+root=$making/root
+mkdir "$root"
+fetch "$ARCHITECTURE"
+dpkg-deb -x "$making"/apt/archives/base-files_*.deb "$root"
+for package in "$making"/apt/archives/*.deb "$DEB"; do dpkg-deb -x "$package" "$root"; done
+[ -e "$root/usr/bin/sh" ] || ln -s dash "$root/usr/bin/sh"
+rm -rf "$root/usr/share/man" "$root/usr/share/locale"
+mkdir -p "$root/etc/tonearm"
+tar -C "$root" --sort=name --mtime="@$EPOCH_S" --owner=0 --group=0 --numeric-owner -cf "$making/layer.tar" .
+`;
+
+function run(command, args, env = {}) {
+  const done = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    timeout: MAKING_DEADLINE_MS,
+  });
+  if (done.status === 0) return done.stdout;
+  throw new Error(`${command} failed: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
+}
+
+const sha256 = (bytes) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** Puts bytes among the blobs of a layout, and answers with their descriptor. */
+function blob(layout, mediaType, bytes) {
+  const digest = sha256(bytes);
+  writeFileSync(join(layout, 'blobs/sha256', digest.slice('sha256:'.length)), bytes);
+  return { mediaType, digest, size: bytes.length };
+}
+
+/** The uid is the engine's to choose: the sound server and the bus take only that of the user to whom they belong. */
+function configuration({ architecture, version, created, layer }) {
+  return {
+    created,
+    architecture,
+    os: 'linux',
+    config: {
+      Entrypoint: ['/usr/bin/tonearm'],
+      Env: ['PATH=/usr/sbin:/usr/bin'],
+      ExposedPorts: { '8018/tcp': {} },
+      Labels: {
+        'org.opencontainers.image.title': 'tonearm',
+        'org.opencontainers.image.version': version,
+        'org.opencontainers.image.licenses': 'MIT',
+      },
+    },
+    rootfs: { type: 'layers', diff_ids: [sha256(layer)] },
+  };
+}
+
+/** Beside the layout's own index stands the list by which Docker before 25 loads an image. */
+function writeLayout(layout, { architecture, version, epochS, layer }) {
+  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
+  const json = (value) => Buffer.from(JSON.stringify(value));
+  const created = new Date(epochS * 1000).toISOString();
+  const type = (name) => `application/vnd.oci.image.${name}`;
+  const config = blob(
+    layout,
+    type('config.v1+json'),
+    json(configuration({ architecture, version, created, layer })),
+  );
+  const packed = blob(layout, type('layer.v1.tar+gzip'), gzipSync(layer));
+  const manifest = blob(
+    layout,
+    type('manifest.v1+json'),
+    json({ schemaVersion: 2, mediaType: type('manifest.v1+json'), config, layers: [packed] }),
+  );
+  const tag = `tonearm:${version}`;
+  const annotations = { 'org.opencontainers.image.ref.name': tag };
+  const platform = { architecture, os: 'linux' };
+  const index = {
+    schemaVersion: 2,
+    mediaType: type('index.v1+json'),
+    manifests: [{ ...manifest, platform, annotations }],
+  };
+  writeFileSync(join(layout, 'index.json'), json(index));
+  writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
+  const path = ({ digest }) => `blobs/${digest.replace(':', '/')}`;
+  const docker = [{ Config: path(config), RepoTags: [tag], Layers: [path(packed)] }];
+  writeFileSync(join(layout, 'manifest.json'), json(docker));
+}
+
+/** The control file has the time of the build: dpkg-deb lets no file be newer than SOURCE_DATE_EPOCH. */
+function buildTimeS(deb) {
+  const control = run('sh', ['-c', 'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc', 'time', deb]);
+  const [, time] = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \.\/control$/m.exec(control) ?? [];
+  if (time === undefined) throw new Error(`${deb} has no control file`);
+  return Date.parse(`${time.replace(' ', 'T')}Z`) / 1000;
+}
+
+function main({ deb, out }) {
+  if (deb === undefined || out === undefined) throw new Error('--deb FILE and --out FILE are needed');
+  const field = (name) => run('dpkg-deb', ['--field', deb, name]).trim();
+  const architecture = field('Architecture');
+  const version = field('Version').replace(/-[^-]*$/, '');
+  const epochS = buildTimeS(deb);
+  const making = mkdtempSync(join(tmpdir(), 'tonearm-image-'));
+  try {
+    run('sh', ['-c', MAKE_LAYER], {
+      ...fetchEnvironment(),
+      making,
+      ARCHITECTURE: architecture,
+      BASE: BASE.join(' '),
+      DEB: resolve(deb),
+      EPOCH_S: String(epochS),
+    });
+    const layer = readFileSync(join(making, 'layer.tar'));
+    const layout = join(making, 'layout');
+    writeLayout(layout, { architecture, version, epochS, layer });
+    const pack = ['--sort=name', `--mtime=@${epochS}`, '--owner=0', '--group=0', '--numeric-owner'];
+    run('tar', ['-C', layout, ...pack, '-cf', resolve(out), 'oci-layout', 'index.json', 'manifest.json', 'blobs']);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+try {
+  const text = { type: 'string' };
+  main(parseArgs({ options: { deb: text, out: text } }).values);
+} catch (error) {
+  console.error(`image: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,165 @@
+// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages, npm packages, images, their
+// checksums, and the tree of an apt repository. It publishes nothing. Each part is built by the program that builds it alone.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ARCHITECTURES, nativeFiles } from './deb/architectures.mjs';
+import { FORMS } from './deb/forms.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** xz takes minutes over two Nodes. */
+const COMMAND_DEADLINE_MS = 60 * 60_000;
+const EXIT_USAGE = 64;
+
+const USAGE = `Usage: npm run release -- VERSION [OPTIONS]
+
+Makes, from a clean tree, a folder with everything that VERSION is published as.
+package.json must have that version, and CHANGELOG.md a dated heading for it.
+
+  --key FILE       sign the tree of an apt repository, apt/, with this secret
+                   OpenPGP key (without a passphrase); without it there is none
+  --out DIR        the folder to make; release/VERSION unless given
+  --no-image       make no OCI images, which need a Debian mirror
+  --compress HOW   of the Debian packages: xz (the default), gzip or none
+  --trial          whatever the tree, package.json and CHANGELOG.md have
+  --help           print this text
+`;
+
+const OPTIONS = {
+  key: { type: 'string' },
+  out: { type: 'string' },
+  'no-image': { type: 'boolean', default: false },
+  compress: { type: 'string', default: 'xz' },
+  trial: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+};
+
+const read = (path) => readFileSync(join(ROOT, path), 'utf8');
+const tell = (what) => console.error(`release: ${what}`);
+
+function run(command, args, cwd = ROOT) {
+  const { status, signal, error } = spawnSync(command, args, {
+    cwd,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: COMMAND_DEADLINE_MS,
+  });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(' ')} ended with ${error?.message ?? signal ?? `status ${status}`}`);
+}
+
+const script = (name, ...args) => run(process.execPath, [join(ROOT, 'packaging', name), ...args]);
+
+/** Why this version cannot be made of this tree; undefined when it can. */
+function refusal(version) {
+  const { version: own } = JSON.parse(read('package.json'));
+  if (own !== version) return `package.json has version ${own}`;
+  const [heading] = read('CHANGELOG.md').match(/^## .*$/m) ?? [];
+  const dated = new RegExp(`^## ${version.replaceAll('.', '\\.')} \\(\\d{4}-\\d{2}-\\d{2}\\)$`);
+  if (!dated.test(heading ?? '')) return `the first heading of CHANGELOG.md is "${heading}", not "## ${version} (DATE)"`;
+  const git = spawnSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' });
+  if (git.status !== 0) return `git does not know the state of the tree: ${git.error?.message ?? git.stderr}`;
+  if (git.stdout !== '') return `the tree is not clean:\n${git.stdout.trimEnd()}`;
+  return undefined;
+}
+
+/** All forms for all of their architectures, in one folder. */
+function debianPackages(version, { compress }, out) {
+  const common = ['--arch', 'all', '--out', out, '--version', `${version}-1`, '--compress', compress];
+  script('package.mjs', ...common);
+  script('package.mjs', ...common, '--with-node');
+  for (const architecture of Object.keys(ARCHITECTURES)) {
+    const folder = join(out, architecture);
+    for (const file of readdirSync(folder)) renameSync(join(folder, file), join(out, file));
+    rmdirSync(folder);
+  }
+}
+
+/** Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on every architecture. */
+function npmPackages(out) {
+  const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
+  try {
+    const [dist, client] = [join(stage, 'dist'), join(stage, 'dist-client')];
+    script('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
+    for (const file of Object.keys(ARCHITECTURES).flatMap((architecture) => nativeFiles(architecture)))
+      cpSync(join(ROOT, 'node_modules/uWebSockets.js/dist/bin', file), join(dist, file));
+    const { files } = JSON.parse(read('package.json'));
+    const copied = ['package.json', ...files.filter((path) => !path.startsWith('dist'))];
+    for (const path of copied) {
+      mkdirSync(dirname(join(stage, path)), { recursive: true });
+      cpSync(join(ROOT, path), join(stage, path), { recursive: true });
+    }
+    run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'], stage);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function images(version, out) {
+  const { name, architectures } = FORMS.withNode;
+  for (const architecture of architectures) {
+    const deb = join(out, `${name}_${version}-1_${architecture}.deb`);
+    script('image.mjs', '--deb', deb, '--out', join(out, `tonearm_${version}_${architecture}.oci.tar`));
+  }
+}
+
+/** As `sha256sum --check` reads them. */
+function checksums(out) {
+  const digest = (file) => createHash('sha256').update(readFileSync(join(out, file))).digest('hex');
+  const lines = readdirSync(out).sort().map((file) => `${digest(file)}  ${file}\n`);
+  writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
+}
+
+function main(version, options) {
+  const refused = options.trial ? undefined : refusal(version);
+  if (refused !== undefined) throw new Error(refused);
+  const out = resolve(options.out ?? join(ROOT, 'release', version));
+  mkdirSync(dirname(out), { recursive: true });
+  mkdirSync(out);
+  tell('building the Debian packages');
+  debianPackages(version, options, out);
+  tell('building the npm packages');
+  npmPackages(out);
+  if (!options['no-image']) {
+    tell('building the images');
+    images(version, out);
+  }
+  checksums(out);
+  if (options.key !== undefined) {
+    tell('making the apt repository');
+    script('apt-repository.mjs', '--packages', out, '--key', resolve(options.key), '--out', join(out, 'apt'));
+  }
+  tell(`${out} holds ${readdirSync(out).join(' ')}`);
+}
+
+function request() {
+  try {
+    const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+    if (values.help) return { help: true };
+    const [version, ...more] = positionals;
+    if (version === undefined || more.length > 0) return { wrong: 'one VERSION is needed' };
+    if (!/^\d+\.\d+\.\d+$/.test(version)) return { wrong: `VERSION is three numbers, such as 0.2.0, not ${version}` };
+    return { version, values };
+  } catch (error) {
+    return { wrong: error.message };
+  }
+}
+
+const asked = request();
+if (asked.wrong !== undefined) {
+  tell(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
+  process.exitCode = EXIT_USAGE;
+} else if (asked.help) {
+  console.log(USAGE.trimEnd());
+} else {
+  try {
+    main(asked.version, asked.values);
+  } catch (error) {
+    tell(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,81 @@
+// The apt repository of a release on the node: the lines of docs/install.md install from a web server, and `apt upgrade` brings the next
+// version to the running service.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from '../../until.js';
+import { NODE_PROGRAM, type Node } from '../node.js';
+import { ask, read } from './client.js';
+import { property, shell } from './commands.js';
+import { CONFIG, RULE, setUpPi } from './package-shell.js';
+
+// build/test/node/scenarios/apt-repository.js -> the project's root
+const INSTALL = fileURLToPath(new URL('../../../../docs/install.md', import.meta.url));
+const SERVED = '/srv/apt';
+const ADDRESS = 'http://127.0.0.1:8765';
+/** Files below a folder, and 404: `node -e SERVER FOLDER PORT`. */
+const SERVER = `
+const [folder, port] = process.argv.slice(1);
+require('node:http').createServer((request, response) => {
+  require('node:fs').readFile(folder + new URL(request.url, 'http://node').pathname, (error, bytes) => {
+    response.writeHead(error ? 404 : 200).end(bytes);
+  });
+}).listen(Number(port), '127.0.0.1');
+`;
+/** Nobody is there to confirm anything, and the node's own sources are out of reach. */
+const PREPARE = `
+rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/preferences.d/*
+echo 'APT::Get::Assume-Yes "true"; APT::Sandbox::User "root";' > /etc/apt/apt.conf.d/99test
+`;
+const SETTINGS = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
+
+/** The block of commands under "From an apt repository", for another address. */
+function lines(): string {
+  const [, section = ''] = readFileSync(INSTALL, 'utf8').split('\n## From an apt repository\n');
+  const [block = ''] = /(?:^ {4}.*\n)+/m.exec(section) ?? [];
+  assert.match(block, /https:\/\/apt\.example\.org/);
+  return block.replaceAll('https://apt.example.org', ADDRESS);
+}
+
+/** The installed version of whichever form there is. */
+const installed = (node: Node): Promise<string> =>
+  shell(node, "dpkg-query --show --showformat '${Version}' 'tonearm*' | tail -c 7");
+
+/** `publish` puts the tree of that version on the node. */
+export function aptScenarios(node: () => Node, publish: (version: string, to: string) => Promise<void>): void {
+  test('the lines of docs/install.md install it', async () => {
+    await shell(node(), PREPARE);
+    await publish('0.1.0-1', SERVED);
+    node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
+    await until('the web server', async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0);
+    await shell(node(), lines());
+    assert.equal(await installed(node()), '0.1.0-1');
+  });
+
+  test('a tree that was changed after it was signed is refused', async () => {
+    await shell(node(), `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`);
+    const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
+    await shell(node(), `mv /srv/InRelease ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)/`);
+  });
+
+  test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {
+    await setUpPi(node(), '--unit', 'mpd.service', '--players');
+    const before = { pid: await property(node(), 'MainPID'), settings: await shell(node(), SETTINGS) };
+    await publish('0.2.0-1', SERVED);
+    await shell(node(), 'apt update && apt upgrade');
+    assert.equal(await installed(node()), '0.2.0-1');
+    assert.equal(await property(node(), 'ActiveState'), 'active');
+    assert.notEqual(await property(node(), 'MainPID'), before.pid);
+    assert.equal(await shell(node(), SETTINGS), before.settings);
+    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    const units = await until('the units', () => read<readonly { name: string }[]>(node(), '/services'));
+    assert.deepEqual(
+      units.map(({ name }) => name),
+      ['mpd.service'],
+    );
+  });
+}

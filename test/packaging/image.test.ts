@@ -1,0 +1,77 @@
+// The image of a release, as a container engine takes it: its layout's digests, and what is in its layer, run in that root with the runtime
+// directory of a real sound server mounted. The root is entered by chroot: cgroups and namespaces are an engine's own.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Daemon, type Health } from '../contract/daemon.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { buildPackage, type Folder, packageIn, run, tempFolder } from './built-package.js';
+
+// build/test/packaging/image.test.js -> the project's root
+const MAKER = fileURLToPath(new URL('../../../packaging/image.mjs', import.meta.url));
+const PROGRAMS = ['apt-get', 'dpkg-deb', 'npm', 'pulseaudio', 'pactl', 'unshare', 'chroot'];
+const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { x64: 'amd64', arm64: 'arm64' };
+
+interface Descriptor {
+  readonly digest: string;
+}
+
+/** Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's Node. */
+const ENTER = 'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
+
+describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () => {
+  let folder: Folder | undefined;
+  const path = (...parts: readonly string[]): string => join(folder?.path ?? '', ...parts);
+  const blob = ({ digest }: Descriptor): string => path('layout/blobs', digest.replace(':', '/'));
+  const json = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
+  const manifest = () => {
+    const { manifests } = json<{ manifests: [Descriptor] }>(path('layout/index.json'));
+    return json<{ config: Descriptor; layers: [Descriptor] }>(blob(manifests[0]));
+  };
+
+  before(async () => {
+    folder = tempFolder();
+    const architecture = ARCHITECTURES[process.arch] ?? assert.fail(process.arch);
+    await buildPackage('--with-node', '--compress', 'none', '--out', folder.path);
+    const deb = packageIn(folder.path, 'tonearm-with-node', architecture);
+    await run(process.execPath, [MAKER, '--deb', deb, '--out', path('image.oci.tar')]);
+    mkdirSync(path('layout'));
+    await run('tar', ['-C', path('layout'), '-xf', path('image.oci.tar')]);
+    mkdirSync(path('root'));
+    await run('tar', ['-C', path('root'), '-xzf', blob(manifest().layers[0])]);
+  });
+  after(() => folder?.remove());
+
+  test('each blob has the digest that it is named by', () => {
+    const names = readdirSync(path('layout/blobs/sha256'));
+    assert.equal(names.length, 3);
+    for (const name of names) {
+      const digest = createHash('sha256').update(readFileSync(path('layout/blobs/sha256', name)));
+      assert.equal(digest.digest('hex'), name);
+    }
+  });
+
+  test('what it starts controls the sound server whose runtime directory is mounted', async (t) => {
+    const { config } = json<{ config: { Entrypoint: [string] } }>(blob(manifest().config));
+    const sound = await startPulseAudio();
+    t.after(() => sound.stop());
+    const options = {
+      env: sound.env,
+      config: 'systemd: {enabled: false}\n',
+      entry: config.Entrypoint[0],
+      launcher: ['unshare', '--mount', '--propagation', 'private', 'sh', '-euc', ENTER, 'enter', path('root'), tmpdir()],
+    };
+    const daemon = await Daemon.start(options, t);
+    await until('audio', async () => (await daemon.read<Health>('/health')).backends['audio']?.state === 'up');
+    const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });
+    assert.equal(answer.status, 202, answer.text);
+    assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);
+  });
+});
