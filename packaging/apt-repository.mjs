@@ -26,7 +26,9 @@ function run(command, args, { cwd, env } = {}) {
 /** Each form has a folder of its own in `pool`, so that a suite is a list of folders. */
 function fillPool(packages, out) {
   for (const { name } of Object.values(FORMS)) {
-    const files = readdirSync(packages).filter((file) => file.startsWith(`${name}_`) && file.endsWith('.deb'));
+    const files = readdirSync(packages).filter(
+      (file) => file.startsWith(`${name}_`) && file.endsWith('.deb'),
+    );
     mkdirSync(join(out, 'pool', name), { recursive: true });
     for (const file of files) cpSync(join(packages, file), join(out, 'pool', name, file));
   }
@@ -64,7 +66,8 @@ function index(suite, out) {
 /** The key lives in a keyring of its own for as long as the signing takes, and its agent no longer. */
 function sign(suites, key, out) {
   const home = mkdtempSync(join(tmpdir(), 'tonearm-key-'));
-  const gpg = (...args) => run('gpg', ['--batch', '--quiet', ...args], { cwd: out, env: { GNUPGHOME: home } });
+  const gpg = (...args) =>
+    run('gpg', ['--batch', '--quiet', ...args], { cwd: out, env: { GNUPGHOME: home } });
   try {
     gpg('--import', resolve(key));
     for (const suite of suites) {

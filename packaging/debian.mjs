@@ -12,6 +12,7 @@ const INSTALL = ['install', '-y', '--no-install-recommends', '--no-remove'];
 
 /** Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well. */
 const PACKAGES = {
+  'apt-utils': '/usr/bin/apt-ftparchive',
   'avahi-daemon': '/usr/sbin/avahi-daemon',
   'avahi-utils': '/usr/bin/avahi-browse',
   caddy: '/usr/bin/caddy',
@@ -21,6 +22,8 @@ const PACKAGES = {
   dbus: '/usr/bin/dbus-daemon',
   'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
   debootstrap: '/usr/sbin/debootstrap',
+  gpg: '/usr/bin/gpg',
+  'gpg-agent': '/usr/bin/gpg-agent',
   iproute2: '/usr/bin/ip',
   'libpam-systemd': '/usr/share/pam-configs/systemd',
   lintian: '/usr/bin/lintian',

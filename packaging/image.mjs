@@ -108,7 +108,12 @@ function writeLayout(layout, { architecture, version, epochS, layer }) {
 
 /** The control file has the time of the build: dpkg-deb lets no file be newer than SOURCE_DATE_EPOCH. */
 function buildTimeS(deb) {
-  const control = run('sh', ['-c', 'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc', 'time', deb]);
+  const control = run('sh', [
+    '-c',
+    'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc',
+    'time',
+    deb,
+  ]);
   const [, time] = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \.\/control$/m.exec(control) ?? [];
   if (time === undefined) throw new Error(`${deb} has no control file`);
   return Date.parse(`${time.replace(' ', 'T')}Z`) / 1000;
@@ -134,7 +139,17 @@ function main({ deb, out }) {
     const layout = join(making, 'layout');
     writeLayout(layout, { architecture, version, epochS, layer });
     const pack = ['--sort=name', `--mtime=@${epochS}`, '--owner=0', '--group=0', '--numeric-owner'];
-    run('tar', ['-C', layout, ...pack, '-cf', resolve(out), 'oci-layout', 'index.json', 'manifest.json', 'blobs']);
+    run('tar', [
+      '-C',
+      layout,
+      ...pack,
+      '-cf',
+      resolve(out),
+      'oci-layout',
+      'index.json',
+      'manifest.json',
+      'blobs',
+    ]);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }

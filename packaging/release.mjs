@@ -3,7 +3,17 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +59,9 @@ function run(command, args, cwd = ROOT) {
     timeout: COMMAND_DEADLINE_MS,
   });
   if (status !== 0)
-    throw new Error(`${command} ${args.join(' ')} ended with ${error?.message ?? signal ?? `status ${status}`}`);
+    throw new Error(
+      `${command} ${args.join(' ')} ended with ${error?.message ?? signal ?? `status ${status}`}`,
+    );
 }
 
 const script = (name, ...args) => run(process.execPath, [join(ROOT, 'packaging', name), ...args]);
@@ -60,7 +72,8 @@ function refusal(version) {
   if (own !== version) return `package.json has version ${own}`;
   const [heading] = read('CHANGELOG.md').match(/^## .*$/m) ?? [];
   const dated = new RegExp(`^## ${version.replaceAll('.', '\\.')} \\(\\d{4}-\\d{2}-\\d{2}\\)$`);
-  if (!dated.test(heading ?? '')) return `the first heading of CHANGELOG.md is "${heading}", not "## ${version} (DATE)"`;
+  if (!dated.test(heading ?? ''))
+    return `the first heading of CHANGELOG.md is "${heading}", not "## ${version} (DATE)"`;
   const git = spawnSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' });
   if (git.status !== 0) return `git does not know the state of the tree: ${git.error?.message ?? git.stderr}`;
   if (git.stdout !== '') return `the tree is not clean:\n${git.stdout.trimEnd()}`;
@@ -88,12 +101,16 @@ function npmPackages(out) {
     for (const file of Object.keys(ARCHITECTURES).flatMap((architecture) => nativeFiles(architecture)))
       cpSync(join(ROOT, 'node_modules/uWebSockets.js/dist/bin', file), join(dist, file));
     const { files } = JSON.parse(read('package.json'));
-    const copied = ['package.json', ...files.filter((path) => !path.startsWith('dist'))];
+    const copied = ['package.json', ...files.filter((path) => !/^(?:dist|!)/.test(path))];
     for (const path of copied) {
       mkdirSync(dirname(join(stage, path)), { recursive: true });
       cpSync(join(ROOT, path), join(stage, path), { recursive: true });
     }
-    run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'], stage);
+    run(
+      'npm',
+      ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'],
+      stage,
+    );
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -109,8 +126,13 @@ function images(version, out) {
 
 /** As `sha256sum --check` reads them. */
 function checksums(out) {
-  const digest = (file) => createHash('sha256').update(readFileSync(join(out, file))).digest('hex');
-  const lines = readdirSync(out).sort().map((file) => `${digest(file)}  ${file}\n`);
+  const digest = (file) =>
+    createHash('sha256')
+      .update(readFileSync(join(out, file)))
+      .digest('hex');
+  const lines = readdirSync(out)
+    .sort()
+    .map((file) => `${digest(file)}  ${file}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
 }
 
@@ -142,7 +164,8 @@ function request() {
     if (values.help) return { help: true };
     const [version, ...more] = positionals;
     if (version === undefined || more.length > 0) return { wrong: 'one VERSION is needed' };
-    if (!/^\d+\.\d+\.\d+$/.test(version)) return { wrong: `VERSION is three numbers, such as 0.2.0, not ${version}` };
+    if (!/^\d+\.\d+\.\d+$/.test(version))
+      return { wrong: `VERSION is three numbers, such as 0.2.0, not ${version}` };
     return { version, values };
   } catch (error) {
     return { wrong: error.message };

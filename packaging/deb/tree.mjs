@@ -2,7 +2,7 @@
 // what install.sh copies. Modes do not depend on the builder's umask. Builds nothing: it is given the bundles.
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { NO_INSPECTOR } from '../no-inspector.mjs';
 import { NODE_22 } from '../node22.mjs';
@@ -80,6 +80,7 @@ export function layOut(plan) {
   const doc = `share/doc/${form.name}`;
   put(`${doc}/examples/config.yaml`, source('packaging/config.example.yaml'));
   put(`${doc}/page.png`, readFileSync(join(root, 'packaging/page.png')));
+  for (const path of documents(root)) put(`${doc}/${path}`, readFileSync(join(root, path)));
   put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
   put(`${doc}/third-party-notices.gz`, zipped(rights(dist, ownNode, prefix)));
   put(`${doc}/copyright`, copyright(source('LICENSE')));
@@ -87,6 +88,17 @@ export function layOut(plan) {
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
   }
+}
+
+/** The documents for users and what they lead to, at the same paths as in the checkout, so that links between them hold. */
+function documents(root) {
+  const files = ['docs', 'examples'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+      .filter((path) => !path.startsWith('docs/development/')),
+  );
+  return [...files, 'bench/FIGURES.md', 'bench/RESULTS.md', 'packaging/compose.yaml'].sort();
 }
 
 /** The bundles, and of the native files those of this architecture alone. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,10 @@ export const run = promisify(execFile);
 
 // build/test/packaging/built-package.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The version that the checkout is of. */
+export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
+  .version;
 
 /** Fixed, so that a difference between two builds is one of the builder. */
 const BUILD_TIME_S = 1_790_000_000;
@@ -42,9 +46,22 @@ async function built(command: string, ...args: readonly string[]): Promise<strin
 export const buildPackage = (...args: readonly string[]): Promise<string> =>
   built(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
 
-/** Makes `folder`, with all packages and their checksums. */
-export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> =>
-  built(join(ROOT, 'packaging/release.sh'), folder, ...args);
+/** Makes `folder`, with all of a release but images and apt repository, whatever state the checkout is in. */
+export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> => {
+  const trial = ['--trial', '--no-image', '--out', folder, ...args];
+  return built(process.execPath, join(ROOT, 'packaging/release.mjs'), VERSION, ...trial);
+};
+
+/** A release that must be refused, or else is made below `folder`. */
+export const refusedRelease = (folder: string, version: string): Promise<string> =>
+  built(
+    process.execPath,
+    join(ROOT, 'packaging/release.mjs'),
+    version,
+    '--no-image',
+    '--out',
+    join(folder, 'refused'),
+  );
 
 /**
  * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in

@@ -17,14 +17,18 @@ import { buildPackage, type Folder, packageIn, run, tempFolder } from './built-p
 // build/test/packaging/image.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/image.mjs', import.meta.url));
 const PROGRAMS = ['apt-get', 'dpkg-deb', 'npm', 'pulseaudio', 'pactl', 'unshare', 'chroot'];
-const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { x64: 'amd64', arm64: 'arm64' };
+const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
+  x64: 'amd64',
+  arm64: 'arm64',
+};
 
 interface Descriptor {
   readonly digest: string;
 }
 
 /** Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's Node. */
-const ENTER = 'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
+const ENTER =
+  'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
 
 describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () => {
   let folder: Folder | undefined;
@@ -66,10 +70,24 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
       env: sound.env,
       config: 'systemd: {enabled: false}\n',
       entry: config.Entrypoint[0],
-      launcher: ['unshare', '--mount', '--propagation', 'private', 'sh', '-euc', ENTER, 'enter', path('root'), tmpdir()],
+      launcher: [
+        'unshare',
+        '--mount',
+        '--propagation',
+        'private',
+        'sh',
+        '-euc',
+        ENTER,
+        'enter',
+        path('root'),
+        tmpdir(),
+      ],
     };
     const daemon = await Daemon.start(options, t);
-    await until('audio', async () => (await daemon.read<Health>('/health')).backends['audio']?.state === 'up');
+    await until(
+      'audio',
+      async () => (await daemon.read<Health>('/health')).backends['audio']?.state === 'up',
+    );
     const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });
     assert.equal(answer.status, 202, answer.text);
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);

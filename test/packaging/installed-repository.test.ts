@@ -29,7 +29,9 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   const booted = new BootedNode();
   let folder: Folder;
   let key = '';
-  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
+  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(
+    readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'),
+  );
 
   before(async () => {
     folder = tempFolder();

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { lacks } from '../tools/requirements.js';
 import {
@@ -16,8 +16,10 @@ import {
   lintian,
   output,
   packageIn,
+  refusedRelease,
   run,
   tempFolder,
+  VERSION,
 } from './built-package.js';
 
 const skip = lacks({ programs: ['dpkg-deb', 'npm'] });
@@ -94,14 +96,44 @@ describe('the packages', { skip }, () => {
 
   test('a release holds every form for every architecture, each with its checksum', async () => {
     const packages = [
-      ...ARCHITECTURES.map(([architecture]) => `tonearm_0.1.0-1_${architecture}.deb`),
-      ...['amd64', 'arm64'].map((architecture) => `${WITH_NODE}_0.1.0-1_${architecture}.deb`),
+      ...ARCHITECTURES.map(([architecture]) => `tonearm_${VERSION}-1_${architecture}.deb`),
+      ...['amd64', 'arm64'].map((architecture) => `${WITH_NODE}_${VERSION}-1_${architecture}.deb`),
+      ...['tonearm', 'tonearm-client'].map((name) => `${name}-${VERSION}.tgz`),
     ];
     assert.deepEqual(readdirSync(path()).sort(), ['SHA256SUMS', ...packages].sort());
     const sums = readFileSync(join(path(), 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
     const wanted = packages.map((name) => `${digest(join(path(), name))}  ${name}`);
     assert.deepEqual(sums.sort(), wanted.sort());
-    await assert.rejects(buildRelease(path()), /File exists/);
+    await assert.rejects(buildRelease(path()), /file already exists/);
+  });
+
+  test('a version that package.json does not have is not released', async () => {
+    await assert.rejects(refusedRelease(folder?.path ?? '', '9.9.9'), /package\.json has version/);
+    await assert.rejects(refusedRelease(folder?.path ?? '', 'next'), /VERSION is three numbers/);
+  });
+
+  test('the npm package of a release runs on every architecture, and has the documents', async () => {
+    const list = (await output('tar', '-tzf', join(path(), `tonearm-${VERSION}.tgz`))).split('\n');
+    for (const [, node] of ARCHITECTURES) {
+      for (const abi of [115, 127]) assert.ok(list.includes(`package/dist/uws_linux_${node}_${abi}.node`));
+    }
+    assert.ok(list.includes('package/docs/install.md') && list.includes('package/dist-client/client.d.ts'));
+    assert.ok(!list.some((file) => file.includes('docs/development/')));
+  });
+
+  test('every link between the documents in a package leads to a file in it', async () => {
+    const doc = join(await treeOf('amd64'), 'usr/share/doc/tonearm');
+    const documents = readdirSync(doc, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.md'),
+    );
+    assert.ok(documents.includes('docs/install.md'), documents.join());
+    const broken = documents.flatMap((file) =>
+      [...readFileSync(join(doc, file), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(doc, dirname(file), target)))
+        .map((target) => `${file}: ${target}`),
+    );
+    assert.deepEqual(broken, []);
   });
 
   test('the build says size, installed size and number of files of each', () => {
@@ -280,7 +312,7 @@ describe('the packages', { skip }, () => {
         const control = await output('dpkg-deb', '--field', packageOf(architecture, WITH_NODE));
         assert.doesNotMatch(control, /^Depends:.*nodejs/m);
         for (const line of [
-          'Provides: tonearm \\(= 0\\.1\\.0-1\\)',
+          `Provides: tonearm \\(= ${VERSION.replaceAll('.', '\\.')}-1\\)`,
           'Conflicts: tonearm',
           'Replaces: tonearm',
         ]) {

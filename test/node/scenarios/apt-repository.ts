@@ -40,22 +40,32 @@ function lines(): string {
 }
 
 /** The installed version of whichever form there is. */
-const installed = (node: Node): Promise<string> =>
-  shell(node, "dpkg-query --show --showformat '${Version}' 'tonearm*' | tail -c 7");
+async function installed(node: Node): Promise<string | undefined> {
+  return /^ii +\S+ +(\S+)/m.exec(await shell(node, "dpkg --list 'tonearm*'"))?.[1];
+}
 
 /** `publish` puts the tree of that version on the node. */
-export function aptScenarios(node: () => Node, publish: (version: string, to: string) => Promise<void>): void {
+export function aptScenarios(
+  node: () => Node,
+  publish: (version: string, to: string) => Promise<void>,
+): void {
   test('the lines of docs/install.md install it', async () => {
     await shell(node(), PREPARE);
     await publish('0.1.0-1', SERVED);
     node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
-    await until('the web server', async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0);
+    await until(
+      'the web server',
+      async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0,
+    );
     await shell(node(), lines());
     assert.equal(await installed(node()), '0.1.0-1');
   });
 
   test('a tree that was changed after it was signed is refused', async () => {
-    await shell(node(), `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`);
+    await shell(
+      node(),
+      `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`,
+    );
     const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
     assert.notEqual(refused.status, 0);
     assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
