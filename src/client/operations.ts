@@ -11,6 +11,7 @@ type Ref = string | number;
 /** The labels are the parameter names that an editor shows. */
 interface Arguments {
   readonly output: [output: Ref];
+  readonly card: [card: Ref];
   readonly sink: [sink: Ref];
   readonly player: [player: string];
   readonly scope: [scope: 'user' | 'system'];

@@ -3,6 +3,7 @@
 import type {
   BackendState,
   BackendUpdateRecord,
+  CardRecord,
   ChildName,
   ClientRecord,
   OutputRecord,
@@ -25,6 +26,8 @@ export interface EventData {
   'audio.removed': readonly ClientRecord[];
   'audio.output.updated': readonly OutputRecord[];
   'audio.output.removed': readonly OutputRecord[];
+  'audio.card.updated': readonly CardRecord[];
+  'audio.card.removed': readonly CardRecord[];
   'audio.level': { readonly outputs: readonly { readonly id: number; readonly peak: readonly number[] }[] };
   'power.action': { readonly action: 'reboot' | 'poweroff' };
   'upgrade.info': UpgradeStatus | UpgradeRun | { readonly check: UpgradeCheck };
@@ -72,12 +75,14 @@ export interface Connection {
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While a backend is not `up`, its outputs, clients and players are gone; units and the
+   * The enabled backends, and the node's bridges. While a backend is not `up`, its outputs, cards, clients and players are gone; units and the
    * upgrade are as they were last.
    */
   readonly backends: ReadonlyMap<ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, OutputRecord>;
+  /** By id. */
+  readonly cards: ReadonlyMap<number, CardRecord>;
   /** By id. */
   readonly clients: ReadonlyMap<number, ClientRecord>;
   /** By bus name. */
@@ -102,6 +107,7 @@ function nothing(): Known {
   return {
     backends: new Map(),
     outputs: new Map(),
+    cards: new Map(),
     clients: new Map(),
     players: new Map(),
     units: new Map(),
@@ -128,6 +134,8 @@ const RULES: Rules = {
     outputs: drop(outputs, gone.map(idOf)),
     levels: drop(levels, gone.map(idOf)),
   }),
+  'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
+  'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
   'audio.level': (_state, { outputs }) => ({
     levels: new Map(outputs.map(({ id, peak }) => [id, peak])),
   }),

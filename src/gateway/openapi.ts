@@ -18,6 +18,7 @@ const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailabl
 const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   audio: [
     ...(['bad-value', 'no-such-output', 'no-such-client', 'no-such-port'] as const),
+    ...(['no-such-card', 'no-such-profile', 'profile-unavailable'] as const),
     ...(['no-volume', 'no-ports', 'not-stereo'] as const),
   ],
   systemd: ['no-such-unit', 'read-only-scope'],

@@ -12,6 +12,7 @@ import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import type { CommandTiming } from './executor.js';
+import { NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
@@ -40,6 +41,7 @@ export interface Timing extends CommandTiming {
   readonly requestMs: number;
   readonly reconcileMs: number;
   readonly stableMs: number;
+  readonly noCardMs: number;
 }
 
 export const TIMING: Timing = {
@@ -52,12 +54,16 @@ export const TIMING: Timing = {
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
   wakeMs: 3_000,
+  // PipeWire has made a card's new outputs within 0.3 s. A profile that makes fewer outputs than the server says takes all of this time.
+  switchMs: 2_000,
   // A read gets as much time as a command.
   requestMs: 9_000,
   // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is read again.
   reconcileMs: 60_000,
   // A server that closes a connection sooner is not well: the back-off then continues instead of starting again.
   stableMs: 10_000,
+  // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
+  noCardMs: 10_000,
 };
 
 /** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
@@ -164,6 +170,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => Ended = (detail) => ({ detail });
+      const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
       const stopWatching = onReplaced(path, () =>
         link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
       );
@@ -175,6 +182,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         onRead: () => connection.onRead(),
         onClosed: (reason) => {
           stopWatching();
+          noCard.stop();
           connection.end();
           this.#stop.signal.removeEventListener('abort', abort);
           resolve(leaveUp(describeClosed(reason)));
@@ -187,9 +195,12 @@ export class AudioBackend implements Actor<AudioCommand> {
         publisher: this.#publisher,
         timing: this.#timing,
         tellLevel: (level) => this.#publish.level(level),
-        onWhole: () => {
-          stopWatching();
-          leaveUp = this.#up(connection, path);
+        onPublished: () => {
+          if (this.#live !== connection) {
+            stopWatching();
+            leaveUp = this.#up(connection, path);
+          }
+          noCard.look(this.#state.isWithoutCard);
         },
       });
       const abort = () => link.close({ kind: 'stopped' });

@@ -15,6 +15,7 @@ export type SettingName =
   | 'SET_SINK_MUTE'
   | 'SET_SINK_INPUT_MUTE'
   | 'SET_SINK_PORT'
+  | 'SET_CARD_PROFILE'
   | 'SET_DEFAULT_SINK'
   | 'MOVE_SINK_INPUT';
 
@@ -55,6 +56,10 @@ function noOutput(ref: string): SettingPlan {
 
 function noClient(ref: string): SettingPlan {
   return faultPlan('no-such-client', `There is no client ${JSON.stringify(ref)}`);
+}
+
+function noCard(ref: string): SettingPlan {
+  return faultPlan('no-such-card', `There is no card ${JSON.stringify(ref)}`);
 }
 
 /** The target, or the fault if there is none. */
@@ -148,6 +153,19 @@ function planPort(state: SoundState, ref: string, port: string): SettingPlan {
   return { kind: 'set', setting, after: { of: 'sink', index } };
 }
 
+function planProfile(state: SoundState, ref: string, wanted: string): SettingPlan {
+  const card = state.findCard(ref);
+  if (card === undefined) return noCard(ref);
+  const { index, profiles } = card;
+  const profile = profiles.find(({ name }) => name === wanted);
+  const named = JSON.stringify(wanted);
+  if (profile === undefined) return faultPlan('no-such-profile', `The card has no profile ${named}`);
+  if (profile.available === 0)
+    return faultPlan('profile-unavailable', `Nothing that profile ${named} uses is plugged in now`);
+  const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index, profile: wanted } };
+  return { kind: 'set', setting, after: { of: 'card', index } };
+}
+
 function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
   if (sink === undefined) return noOutput(ref);
@@ -171,6 +189,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   if (command.do === 'move') return planMove(state, command.client, command.output);
   if (command.do === 'port') return planPort(state, command.output, command.port);
   if (command.do === 'balance') return planBalance(state, command.output, command.balance);
+  if (command.do === 'profile') return planProfile(state, command.card, command.profile);
   const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
   const limit = target.kind === 'sink' ? state.volumeLimitOf(target.held.info) : undefined;
@@ -182,7 +201,10 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
         return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
       return planVolume(target, () => Math.min(1, Math.max(0, command.volume)));
     case 'delta':
-      return planVolume(target, (channels) => volumeAfter(command.delta, channels, limit));
+      return planVolume(target, (channels) => {
+        const from = target.kind === 'sink' ? state.stepsFrom(target.held.info) : channels;
+        return volumeAfter(command.delta, from, limit);
+      });
   }
 }
 
@@ -203,6 +225,7 @@ export function onSink(command: SoundCommand, sink: number): SoundCommand {
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;
+  if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card has just gone' };
   const ofClient = 'target' in command && command.target.kind === 'client';
   return ofClient
     ? { fault: 'no-such-client', detail: 'The client has just ended' }

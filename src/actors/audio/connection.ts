@@ -36,11 +36,16 @@ interface ReadRequests {
   readonly server: 'GET_SERVER_INFO';
   readonly sink: 'GET_SINK_INFO_LIST';
   readonly input: 'GET_SINK_INPUT_INFO_LIST';
+  readonly card: 'GET_CARD_INFO_LIST';
 }
+
+/** In the order of reading. */
+const KINDS: readonly ReadKind[] = ['server', 'sink', 'input', 'card'];
 
 interface OneRequest {
   readonly sink: 'GET_SINK_INFO';
   readonly input: 'GET_SINK_INPUT_INFO';
+  readonly card: 'GET_CARD_INFO';
 }
 
 const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
@@ -50,12 +55,28 @@ const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<nu
     command: 'GET_SINK_INPUT_INFO_LIST',
     put: (state, list, past) => state.replaceInputs(list, past),
   },
+  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.replaceCards(list, past) },
 };
 
 const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
   input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
+  card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
 };
+
+/** The records that events are about. */
+const RECORDS: Readonly<Partial<Record<SubscriptionEvent['facility'], RecordKind>>> = {
+  sink: 'sink',
+  'sink-input': 'input',
+  card: 'card',
+};
+
+/** The switch of a card's profile that publication waits for. */
+interface Switch {
+  isOver(): boolean;
+  /** Called once. */
+  end(): void;
+}
 
 /** A connection's surroundings. */
 interface ConnectionContext {
@@ -67,8 +88,8 @@ interface ConnectionContext {
   readonly timing: CommandTiming;
   /** Takes the data of `audio.level`. */
   readonly tellLevel: (level: string) => void;
-  /** Called once, when everything has been read and published for the first time. */
-  readonly onWhole: () => void;
+  /** Called after each publication; the first is of everything. */
+  readonly onPublished: () => void;
 }
 
 export class SoundConnection implements Performer {
@@ -78,26 +99,32 @@ export class SoundConnection implements Performer {
   readonly #link: Link;
   readonly #publisher: SoundPublisher;
   readonly #waker: Waker;
-  readonly #onWhole: () => void;
+  readonly #timing: CommandTiming;
+  readonly #onPublished: () => void;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
     input: new Refetch('input'),
+    card: new Refetch('card'),
   };
   readonly #refetches = Object.values(this.#refetch);
-  /** Kinds that have not been read yet. Nothing is published until this is empty. */
-  readonly #unread = new Set<ReadKind>(['server', 'sink', 'input']);
+  /** Kinds that are to be read, all of them, before anything is published. */
+  readonly #unread = new Set(KINDS);
+  /** Sinks have come or gone since everything was last read. */
+  #isShaken = false;
+  #switch: Switch | undefined;
   #waiters: ReadWaiter[] = [];
   #ended = false;
 
-  constructor({ link, openLink, state, publisher, timing, tellLevel, onWhole }: ConnectionContext) {
+  constructor({ link, openLink, state, publisher, timing, tellLevel, onPublished }: ConnectionContext) {
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#link = link;
     this.#publisher = publisher;
     this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, tellLevel);
-    this.#onWhole = onWhole;
+    this.#timing = timing;
+    this.#onPublished = onPublished;
   }
 
   /** Reads the server's info first: its cookie shows whether the state of an earlier connection is still valid. */
@@ -125,8 +152,9 @@ export class SoundConnection implements Performer {
 
   onEvent({ facility, type, index }: SubscriptionEvent): void {
     if (facility === 'server') this.#refetch.server.markAll();
-    else if (facility === 'sink' || facility === 'sink-input') {
-      const of: RecordKind = facility === 'sink' ? 'sink' : 'input';
+    const of = RECORDS[facility];
+    if (of !== undefined) {
+      if (of === 'sink' && type !== 'change') this.#isShaken = true;
       if (index === undefined) this.#refetch[of].markAll();
       else if (type === 'remove') this.#removed(of, index);
       else this.#refetch[of].changed(index);
@@ -141,6 +169,7 @@ export class SoundConnection implements Performer {
   /** The link has ended: nothing more is read. */
   end(): void {
     this.#ended = true;
+    this.#switch?.end();
     this.#waker.stop();
     this.meters.stop();
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
@@ -152,13 +181,38 @@ export class SoundConnection implements Performer {
     refetch.hold(changes.index);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
-        resolve(result);
+        if (result.ok && command === 'SET_CARD_PROFILE')
+          void this.#switched(args.index, args.profile).then(() => resolve(result));
+        else resolve(result);
         // After a success, `readAgain` does this.
         if (result.ok) return;
         refetch.hold(undefined);
         this.#pump();
       };
       this.#link.request(command, args, settle, deadlineMs);
+    });
+  }
+
+  /**
+   * Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change: PulseAudio
+   * switches before it replies, PipeWire afterwards, a node at a time.
+   */
+  #switched(card: number, profile: string): Promise<void> {
+    if (this.#ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#switch = undefined;
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        end();
+        this.#settled();
+      }, this.#timing.switchMs);
+      this.#switch = { isOver: () => this.state.hasSwitched(card, profile), end };
+      this.#isShaken = true;
+      this.#refetch.card.hold(undefined);
+      this.#pump();
     });
   }
 
@@ -187,6 +241,12 @@ export class SoundConnection implements Performer {
   #pump(): void {
     // Events may come before the subscription is confirmed; everything is read after it anyway.
     if (this.#ended) return;
+    if (this.#isShaken && this.#unread.size === 0) {
+      // What comes and goes with a sink (its streams, the default, its card) is published together with it.
+      this.#isShaken = false;
+      for (const kind of KINDS) this.#unread.add(kind);
+      for (const refetch of this.#refetches) refetch.markAll();
+    }
     for (const refetch of this.#refetches) for (const read of refetch.take()) this.#read(read);
   }
 
@@ -237,16 +297,19 @@ export class SoundConnection implements Performer {
     for (const waiter of this.#takeWaiters(({ read }) => covers({ of, index }, read))) waiter.done();
   }
 
-  /** Publishes the changes, once everything has been read. */
+  /** Publishes the changes, unless more has to be read before. */
   #settled(whole?: ReadKind): void {
     if (this.#ended) return;
-    const before = this.#unread.size;
+    const wasWhole = this.#unread.size === 0;
     if (whole !== undefined) this.#unread.delete(whole);
-    if (this.#unread.size > 0) return;
+    // Sinks that come and go without end do not keep what has been read from clients.
+    if (this.#unread.size > 0 || (wasWhole && this.#isShaken)) return;
+    if (this.#switch?.isOver() === false) return;
+    this.#switch?.end();
     this.#publisher.update(this.state);
     this.#waker.onRead();
     this.meters.onRead();
-    if (before > 0) this.#onWhole();
+    this.#onPublished();
   }
 
   #takeWaiters(wanted: (waiter: ReadWaiter) => boolean): readonly ReadWaiter[] {

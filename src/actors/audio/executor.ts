@@ -4,6 +4,7 @@
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
+import { loudestOf } from '../../protocol/pulse/volume.js';
 import { missingFault, onSink, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
 import type { Read } from './refetch.js';
 import type { SoundState } from './state.js';
@@ -15,6 +16,8 @@ export interface CommandTiming {
   readonly commandMs: number;
   /** With less time left than this a command is not sent, because there would be no time to wait for its answer. */
   readonly commandLeastMs: number;
+  /** Until a card's new profile has made its outputs. */
+  readonly switchMs: number;
   /** Until an output has woken. */
   readonly wakeMs: number;
 }
@@ -115,6 +118,9 @@ export class Executor {
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
+    const { setting } = plan;
+    if (result.ok && setting.command === 'SET_SINK_VOLUME')
+      state.putAsked(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);

@@ -6,7 +6,7 @@ import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
-import { audioServerRecord, clientRecord, kindOfServer, outputRecord, ShownProps } from './view.js';
+import { audioServerRecord, cardRecord, clientRecord, kindOfServer, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
@@ -22,8 +22,8 @@ export class SoundPublisher {
   readonly #wishes: OutputWishes;
   readonly #texts = new Map<string, string>();
   readonly #shown = new ShownProps();
-  /** The published name of each client. */
-  readonly #names = new Map<number, string>();
+  /** The published name of each client and output. */
+  readonly #names = new Map<string, string>();
   /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
@@ -39,31 +39,36 @@ export class SoundPublisher {
   }
 
   /**
-   * Publishes the state's changes. Removals go first, so that a name is free before it is given again; a renamed client is first
-   * removed under its old name, by which others know it (docs/http-api.md, "Names of clients").
+   * Publishes the state's changes. Removals go first, so that a name is free before it is given again; what has another name under the
+   * same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
    */
   update(state: SoundState): void {
     const { server } = state;
     if (server === undefined) return;
-    const { server: serverChanged, sinks, inputs } = state.takeChanged();
+    const { server: serverChanged, sinks, inputs, cards } = state.takeChanged();
     for (const id of inputs) {
-      this.#dropUnlessCalled(id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
+      this.#dropUnlessCalled('audio.clients', id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
     }
-    for (const id of sinks) if (!state.sinks.has(id)) this.#drop('audio.outputs', id);
+    for (const id of sinks) this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
+    for (const id of cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));
     const kind = kindOfServer(server);
     const defaultSink = state.defaultSink();
     if (serverChanged) {
       this.#put('audio.kind', '', kind);
       this.#put('audio.server', '', audioServerRecord(server, defaultSink));
     }
-    for (const id of sinks) this.#putOutput(state.sinks.get(id), defaultSink);
+    for (const id of cards) {
+      const [info, name] = [state.cards.get(id), state.nameOfCard(id)];
+      if (info !== undefined && name !== undefined)
+        this.#putNamed('audio.cards', id, name, cardRecord(info, name));
+    }
+    for (const id of sinks) this.#putOutput(state, state.sinks.get(id), defaultSink);
     for (const id of inputs) {
       const info = state.inputs.get(id)?.info;
       if (info === undefined) continue;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
       const name = state.nameOfInput(id) ?? '';
-      this.#names.set(id, name);
-      this.#put('audio.clients', String(id), clientRecord(info, { kind, name, output }, this.#shown));
+      this.#putNamed('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#shown));
     }
     this.#tellFull('outputs', state.sinks.size);
     this.#tellFull('streams', state.inputs.size);
@@ -78,11 +83,24 @@ export class SoundPublisher {
     });
   }
 
-  #putOutput(sink: HeldRecord<SinkInfo> | undefined, defaultSink: HeldRecord<SinkInfo> | undefined): void {
+  #putOutput(
+    state: SoundState,
+    sink: HeldRecord<SinkInfo> | undefined,
+    defaultSink: HeldRecord<SinkInfo> | undefined,
+  ): void {
     if (sink === undefined) return;
     const { index, name } = sink.info;
-    const around = { isDefault: index === defaultSink?.info.index, wish: wishFor(this.#wishes, name) };
-    this.#put('audio.outputs', String(index), outputRecord(sink, around, this.#shown));
+    const around = {
+      isDefault: index === defaultSink?.info.index,
+      card: state.nameOfCard(sink.info.card),
+      wish: wishFor(this.#wishes, name),
+    };
+    this.#putNamed('audio.outputs', index, name, outputRecord(sink, around, this.#shown));
+  }
+
+  #putNamed(collection: Collection, id: number, name: string, record: object): void {
+    this.#names.set(`${collection} ${id}`, name);
+    this.#put(collection, String(id), record);
   }
 
   #put(collection: Collection, key: string, record: object | string): void {
@@ -93,14 +111,11 @@ export class SoundPublisher {
     this.#publish.put(collection, key, json);
   }
 
-  #dropUnlessCalled(id: number, name: string | undefined): void {
-    if (this.#names.get(id) === name) return;
-    this.#names.delete(id);
-    this.#drop('audio.clients', id);
-  }
-
-  #drop(collection: Collection, id: number): void {
-    if (this.#texts.delete(`${collection} ${id}`)) this.#publish.drop(collection, String(id));
+  #dropUnlessCalled(collection: Collection, id: number, name: string | undefined): void {
+    const place = `${collection} ${id}`;
+    if (this.#names.get(place) === name) return;
+    this.#names.delete(place);
+    if (this.#texts.delete(place)) this.#publish.drop(collection, String(id));
   }
 }
 

@@ -7,7 +7,7 @@ export const BURST_MAX_RECORDS = 16;
 /** Removals remembered while a list is being read; beyond this the list is read again instead. */
 export const REMOVALS_MAX_RECORDS = 4096;
 
-export type RecordKind = 'sink' | 'input';
+export type RecordKind = 'sink' | 'input' | 'card';
 
 /** Kinds that can be read: records, or the server's info, which is single and has no list. */
 export type ReadKind = RecordKind | 'server';

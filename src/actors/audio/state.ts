@@ -1,8 +1,8 @@
-// The sound server as last read: its info, sinks and sink inputs by index, and which published records have changed. Pure: no socket,
+// The sound server as last read: its info, cards, sinks and sink inputs by index, and which published records have changed. Pure: no socket,
 // no clock. It outlives a connection if the server lives on, so that names and balances are kept.
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
-import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
 import { ClientNames, wantedName } from './names.js';
 import type { RecordKind } from './refetch.js';
@@ -42,7 +42,22 @@ export interface Changed {
   readonly server: boolean;
   readonly sinks: ReadonlySet<number>;
   readonly inputs: ReadonlySet<number>;
+  readonly cards: ReadonlySet<number>;
 }
+
+function noChange() {
+  const none = (): Set<number> => new Set();
+  return { server: false, sinks: none(), inputs: none(), cards: none() };
+}
+
+/** A sink's raw volume that was asked for, and what the server made of it. */
+interface Asked {
+  readonly raw: number;
+  readonly reported: number;
+}
+
+/** The sink that servers make while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */
+const PLACEHOLDER = 'auto_null';
 
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
@@ -66,10 +81,13 @@ export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinkMap = new Map<number, HeldRecord<SinkInfo>>();
   readonly #inputMap = new Map<number, HeldRecord<SinkInputInfo>>();
+  readonly #cardMap = new Map<number, CardInfo>();
+  /** By sink, where the server made another volume of it: the steps of its mixer are coarser. */
+  readonly #asked = new Map<number, Asked>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
-  #changed = { server: false, sinks: new Set<number>(), inputs: new Set<number>() };
+  #changed = noChange();
 
   readonly #wishes: OutputWishes;
 
@@ -94,6 +112,15 @@ export class SoundState {
     return this.#inputMap;
   }
 
+  get cards(): ReadonlyMap<number, CardInfo> {
+    return this.#cardMap;
+  }
+
+  /** True if there is no card, and no output but the one that stands for none. */
+  get isWithoutCard(): boolean {
+    return this.#cardMap.size === 0 && [...this.#sinkMap.values()].every(({ info }) => info.name === PLACEHOLDER);
+  }
+
   /**
    * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a random number that stays
    * the same as long as no index is given twice (PulseAudio 16 and 17; PipeWire 0.3.65 and 1.4, where it is the core's, and a
@@ -104,6 +131,8 @@ export class SoundState {
     this.#serverInfo = undefined;
     this.#sinkMap.clear();
     this.#inputMap.clear();
+    this.#cardMap.clear();
+    this.#asked.clear();
     this.#awake.clear();
     this.#names = new ClientNames();
   }
@@ -118,6 +147,8 @@ export class SoundState {
   putSink(info: SinkInfo): void {
     const known = this.#sinkMap.get(info.index);
     if (known === undefined && this.#sinkMap.size >= RECORDS_MAX) return;
+    // Another sink under the index of one that has gone unnoticed: it inherits nothing.
+    if (known !== undefined && known.info.name !== info.name) this.remove('sink', info.index);
     hold(this.#sinkMap, info);
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     this.#changed.sinks.add(info.index);
@@ -142,8 +173,11 @@ export class SoundState {
     if (of === 'input') {
       this.#names.release(index);
       if (this.#inputMap.delete(index)) this.#changed.inputs.add(index);
+    } else if (of === 'card') {
+      if (this.#cardMap.delete(index)) this.#cardChanged(index);
     } else if (this.#sinkMap.delete(index)) {
       this.#awake.delete(index);
+      this.#asked.delete(index);
       this.#changed.sinks.add(index);
       this.#changed.server = true;
       this.#inputsChangeOf(index);
@@ -164,6 +198,56 @@ export class SoundState {
     // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants it.
     for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);
+  }
+
+  putCard(info: CardInfo): void {
+    if (!this.#cardMap.has(info.index) && this.#cardMap.size >= RECORDS_MAX) return;
+    this.#cardMap.set(info.index, info);
+    this.#cardChanged(info.index);
+  }
+
+  replaceCards(list: readonly CardInfo[], past: ReadonlySet<number>): void {
+    const live = list.filter((info) => !past.has(info.index));
+    this.#removeOthers('card', this.#cardMap, live);
+    for (const info of live) this.putCard(info);
+  }
+
+  nameOfCard(index: number | undefined): string | undefined {
+    const card = index === undefined ? undefined : this.#cardMap.get(index);
+    return card && (card.name ?? `card_${card.index}`);
+  }
+
+  /** By id, else by exact name. */
+  findCard(ref: string): CardInfo | undefined {
+    const byId = this.#cardMap.get(asId(ref) ?? -1);
+    return byId ?? [...this.#cardMap.values()].find(({ index }) => this.nameOfCard(index) === ref);
+  }
+
+  /** True when a switch of a card is over: it has the profile and its outputs, and every stream has one to play to. */
+  hasSwitched(card: number, profile: string): boolean {
+    const info = this.#cardMap.get(card);
+    if (info === undefined) return true;
+    const wanted = info.profiles.find(({ name }) => name === profile)?.sinks;
+    const made = [...this.#sinkMap.values()].filter((sink) => sink.info.card === card).length;
+    if (info.activeProfile !== profile || made !== wanted) return false;
+    if (this.#sinkMap.size === 0) return true;
+    const inputs = [...this.#inputMap.values()];
+    return this.defaultSink() !== undefined && inputs.every((input) => this.#sinkMap.has(input.info.sink ?? -1));
+  }
+
+  /** To be called when the sink has been read after its volume was set. */
+  putAsked(sink: number, raw: number): void {
+    const held = this.#sinkMap.get(sink);
+    if (held !== undefined) this.#asked.set(sink, { raw, reported: loudestOf(held.info.volume) });
+  }
+
+  /**
+   * The channels from which a step of the volume begins. A mixer's steps may be coarser than the volume's: then it begins where the last
+   * one was to end, as long as nobody has changed the volume since, or small steps would never leave the first.
+   */
+  stepsFrom({ index, volume }: SinkInfo): readonly number[] {
+    const asked = this.#asked.get(index);
+    return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;
   }
 
   /** The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
@@ -203,7 +287,7 @@ export class SoundState {
   /** The changes since the last call. */
   takeChanged(): Changed {
     const taken = this.#changed;
-    this.#changed = { server: false, sinks: new Set(), inputs: new Set() };
+    this.#changed = noChange();
     return taken;
   }
 
@@ -211,6 +295,11 @@ export class SoundState {
     if (name === undefined) return undefined;
     for (const sink of this.#sinkMap.values()) if (sink.info.name === name) return sink;
     return undefined;
+  }
+
+  #cardChanged(card: number): void {
+    this.#changed.cards.add(card);
+    for (const { info } of this.#sinkMap.values()) if (info.card === card) this.#changed.sinks.add(info.index);
   }
 
   #inputsChangeOf(sink: number): void {

@@ -2,12 +2,14 @@
 
 import type {
   AudioServerRecord,
+  CardRecord,
   ClientRecord,
   OutputRecord,
   PortRecord,
+  ProfileRecord,
   SoundServerKind,
 } from '../../protocol/actor/schemas.js';
-import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { capped } from '../text.js';
 import { NAME_MAX_UNITS, type Props } from './names.js';
@@ -17,11 +19,16 @@ import type { OutputWish } from './wishes.js';
 /** Properties are untrusted free text, so their number is bounded: the first in alphabetical order are kept. */
 export const PROPS_MAX_ENTRIES = 128;
 
+/** Profiles shown of one card, the first: every combination of its outputs and inputs is one. One with a longer name is left out. */
+export const PROFILES_MAX = 128;
+
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
 const SINK_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
+/** In `CARD_PORT.available`. */
+const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
 /** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
 const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
@@ -84,12 +91,14 @@ export function audioServerRecord(
 /** The parts of an output's record that do not come from its sink. */
 export interface OutputSurroundings {
   readonly isDefault: boolean;
+  /** The name of its card. */
+  readonly card: string | undefined;
   readonly wish: OutputWish;
 }
 
 export function outputRecord(
   sink: HeldRecord<SinkInfo>,
-  { isDefault, wish }: OutputSurroundings,
+  { isDefault, card, wish }: OutputSurroundings,
   shown: ShownProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
@@ -110,8 +119,36 @@ export function outputRecord(
     // Silence has no balance of its own, so the remembered one is shown.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info) : undefined,
+    card: optional(card),
     volume_limit: wish.volumeLimit,
     hidden: wish.hidden,
+  };
+}
+
+/** The server reports only what is certainly of no use now; a port that something is plugged into makes the rest certain. */
+function availabilityOf(
+  { name, available, sinks, sources }: CardInfo['profiles'][number],
+  { ports = [] }: CardInfo,
+): ProfileRecord['available'] {
+  if (available === 0) return 'no';
+  if (sinks + sources === 0) return 'yes';
+  return ports.some((port) => port.available === PLUGGED_IN && port.profiles.includes(name)) ? 'yes' : 'unknown';
+}
+
+export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
+  const profiles = info.profiles.flatMap((profile): ProfileRecord[] => {
+    const { name: own, description, sinks, sources } = profile;
+    if (!own || own.length > NAME_MAX_UNITS) return [];
+    const available = availabilityOf(profile, info);
+    return [{ name: own, description: description || own, available, outputs: sinks, inputs: sources }];
+  });
+  return {
+    id: info.index,
+    name,
+    description: excerpt(info.props['device.description'] || name),
+    driver: optional(info.driver),
+    active_profile: info.activeProfile || undefined,
+    profiles: profiles.slice(0, PROFILES_MAX),
   };
 }
 

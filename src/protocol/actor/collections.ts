@@ -11,6 +11,8 @@ export const EVENTS = {
   'audio.removed': 'Clients',
   'audio.output.updated': 'Outputs',
   'audio.output.removed': 'Outputs',
+  'audio.card.updated': 'Cards',
+  'audio.card.removed': 'Cards',
   'audio.level': 'AudioLevel',
   'power.action': 'PowerAction',
   'upgrade.info': 'UpgradeInfo',
@@ -70,6 +72,13 @@ const COLLECTIONS = {
     backend: 'audio',
     updated: 'audio.output.updated',
     removed: 'audio.output.removed',
+    shape: 'list',
+  },
+  /** Keyed by card index. */
+  'audio.cards': {
+    backend: 'audio',
+    updated: 'audio.card.updated',
+    removed: 'audio.card.removed',
     shape: 'list',
   },
   /** Keyed by sink input index. */

@@ -19,6 +19,7 @@ export type AudioCommand =
   | { readonly do: 'default'; readonly output: string }
   | { readonly do: 'move'; readonly client: string; readonly output: string }
   | { readonly do: 'port'; readonly output: string; readonly port: string }
+  | { readonly do: 'profile'; readonly card: string; readonly profile: string }
   /** `balance` is -1 (left only) to 1 (right only). */
   | { readonly do: 'balance'; readonly output: string; readonly balance: number }
   /** Answers with `bytes`. */

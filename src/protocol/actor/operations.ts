@@ -259,6 +259,7 @@ const TABLE = {
   audio: read('/audio', 'The whole state of the sound server', 'Audio', published('audio')),
   audioServer: read('/audio/server', 'The sound server', 'AudioServer', published('audio.server')),
   outputs: read('/audio/outputs', 'The outputs', 'Outputs', published('audio.outputs')),
+  cards: read('/audio/cards', 'The sound cards', 'Cards', published('audio.cards')),
   clients: read(
     '/audio/clients',
     'The clients, which are streams of sound',
@@ -288,6 +289,12 @@ const TABLE = {
     body: 'balance',
     command: ({ output }, { balance }) => ({ do: 'balance', output, balance }),
     mqtt: [member('balance')],
+  }),
+  setCardProfile: postWith({
+    ...{ at: '/audio/cards/{card}', verb: 'profile', backend: 'audio', body: 'profile' },
+    summary: 'Switches a card to one of its profiles',
+    command: ({ card }, { profile }) => ({ do: 'profile', card, profile }),
+    mqtt: [member('profile')],
   }),
   moveClient: postWith({
     ...{ at: CLIENT, verb: 'output', summary: 'Moves a client to another output', backend: 'audio' },

@@ -43,6 +43,7 @@ export const RESOURCES = {
   'audio.server': { backend: 'audio', collections: ['audio.server'], join: server },
   'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
+  'audio.cards': { backend: 'audio', collections: ['audio.cards'], join: jsonArray('audio.cards') },
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
   upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },

@@ -146,8 +146,32 @@ export const OutputRecord = Type.Object(
     props: StringMap,
     balance: Type.Number({ minimum: -1, maximum: 1 }),
     ports: Type.Optional(Type.Array(PortRecord)),
+    card: Type.Optional(Type.String({ description: 'name of its card' })),
     volume_limit: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     hidden: Type.Optional(Type.Boolean()),
+  },
+  Closed,
+);
+
+export const ProfileRecord = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.String(),
+    available: oneOf('yes', 'no', 'unknown'),
+    outputs: Type.Integer({ minimum: 0, description: 'how many outputs it makes' }),
+    inputs: Type.Integer({ minimum: 0, description: 'how many inputs it makes' }),
+  },
+  Closed,
+);
+
+export const CardRecord = Type.Object(
+  {
+    id: Type.Integer({ minimum: 0 }),
+    name: Type.String(),
+    description: Type.String(),
+    driver: Type.Optional(Type.String()),
+    active_profile: Type.Optional(Type.String()),
+    profiles: Type.Array(ProfileRecord),
   },
   Closed,
 );
@@ -304,6 +328,7 @@ export const BODIES = {
   mute: Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed),
   volume: Type.Union([SetVolume, Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed)]),
   port: Type.Object({ port: Type.String({ minLength: 1 }) }, Closed),
+  profile: Type.Object({ profile: Type.String({ minLength: 1 }) }, Closed),
   balance: Type.Object({ balance: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
   move: Type.Object(
     { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
@@ -348,6 +373,9 @@ export const COMPONENTS = {
   Output: OutputRecord,
   Port: PortRecord,
   Outputs: Type.Array(OutputRecord),
+  Card: CardRecord,
+  Profile: ProfileRecord,
+  Cards: Type.Array(CardRecord),
   Client: ClientRecord,
   Clients: Type.Array(ClientRecord),
   AudioLevel: AudioLevelRecord,
@@ -381,6 +409,8 @@ export type AudioServerRecord = Static<typeof AudioServerRecord>;
 export type AudioRecord = Static<typeof AudioRecord>;
 export type PortRecord = Static<typeof PortRecord>;
 export type OutputRecord = Static<typeof OutputRecord>;
+export type ProfileRecord = Static<typeof ProfileRecord>;
+export type CardRecord = Static<typeof CardRecord>;
 export type ClientRecord = Static<typeof ClientRecord>;
 export type PowerRecord = Static<typeof PowerRecord>;
 export type UpgradeRun = Static<typeof UpgradeRun>;

@@ -20,7 +20,7 @@ import {
   volumes,
   type Writable,
 } from './fields.js';
-import { playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
+import { cardInfo, playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
@@ -144,6 +144,9 @@ export const REQUESTS = {
   SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
+  GET_CARD_INFO: request(88, { index: byIndex }, cardInfo),
+  GET_CARD_INFO_LIST: request(89, {}, everyOf(cardInfo)),
+  SET_CARD_PROFILE: request(90, { index: byIndex, profile: text }, acknowledgement),
   SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
 };
 

@@ -3,7 +3,7 @@
 
 import type { Properties } from './list-cache.js';
 import type { Format, Reader, SampleSpec } from './reader.js';
-import { NEWEST_VERSION, OLDEST_VERSION } from './wire.js';
+import { NEWEST_VERSION, OLDEST_VERSION, TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
 /** A kind of value that can be read from a frame, with its type. */
@@ -73,6 +73,16 @@ export const props: Readable<Properties> & Writable<Properties> = {
 
 export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
 export const usec: Readable<number> = { read: (reader) => reader.usec() };
+export const u8: Readable<number> = { read: (reader) => reader.u8() };
+
+/** 64 bits with a sign, as a number if that is exact. */
+export const s64: Readable<number | string> = {
+  read: (reader) => {
+    const value = reader.block(TAG.s64, 8).readBigInt64BE();
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : `${value}`;
+  },
+};
 export const volume: Readable<number> = { read: (reader) => reader.volume() };
 export const format: Readable<Format> = { read: (reader) => reader.format() };
 

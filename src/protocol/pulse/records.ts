@@ -14,9 +14,11 @@ import {
   props,
   type RecordOf,
   record,
+  s64,
   sampleSpec,
   since,
   text,
+  u8,
   u32,
   usec,
   volume,
@@ -133,13 +135,56 @@ export const PLAYBACK_STREAM = {
   format,
 };
 
+export const CARD_PROFILE = {
+  /** Whole, because it is sent back. */
+  name: optionalText,
+  description: excerpt,
+  /** The number of sinks and sources that it makes. */
+  sinks: u32,
+  sources: u32,
+  priority: u32,
+  /** 0 if the server knows that it would be of no use now, else 1. */
+  available: u32,
+};
+
+export const CARD_PORT = {
+  name: excerpt,
+  description: excerpt,
+  priority: u32,
+  /** 0 unknown, 1 no, 2 yes. */
+  available: u32,
+  /** 1 output, 2 input. */
+  direction: u8,
+  props,
+  /** The names of the profiles that it is part of. */
+  profiles: counted(optionalText),
+  latencyOffset: s64,
+  availabilityGroup: since(34, excerpt),
+  type: since(34, u32),
+};
+
+export const CARD_INFO = {
+  index: ownIndex,
+  /** Whole; older PipeWires have none for a device without one. */
+  name: optionalText,
+  ownerModule: index,
+  driver: excerpt,
+  profiles: counted(record(CARD_PROFILE)),
+  /** Whole, because it is compared with the names of profiles. */
+  activeProfile: optionalText,
+  props: props,
+  ports: counted(record(CARD_PORT)),
+};
+
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;
 export type SinkInfo = RecordOf<typeof SINK_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
+export type CardInfo = RecordOf<typeof CARD_INFO>;
 
 export const serverInfo = record(SERVER_INFO);
 export const sinkInfo = record(SINK_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
+export const cardInfo = record(CARD_INFO);
 export const recordStream = record(RECORD_STREAM);
 export const playbackStream = record(PLAYBACK_STREAM);
 
@@ -171,8 +216,8 @@ export interface SubscriptionEvent {
   readonly index: number | undefined;
 }
 
-/** Sinks, sink inputs and the server. Other events (each run of pactl makes three client events) are noise here. */
-export const AUDIO_MASK = (['sink', 'sink-input', 'server'] as const).reduce(
+/** Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are noise here. */
+export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
   (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
   0,
 );

@@ -38,16 +38,12 @@ export const nameList: Readable<string[]> = {
 };
 
 /** 64 bits, as a number if that is exact. */
-const wide = (value: bigint): number | string => {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : `${value}`;
-};
-
 export const u64: Readable<number | string> = {
-  read: (reader) => wide(reader.block(TAG.u64, 8).readBigUInt64BE()),
-};
-export const s64: Readable<number | string> = {
-  read: (reader) => wide(reader.block(TAG.s64, 8).readBigInt64BE()),
+  read: (reader) => {
+    const value = reader.block(TAG.u64, 8).readBigUInt64BE();
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : `${value}`;
+  },
 };
 
 /** Seconds, since the epoch or since another moment. */
@@ -57,8 +53,6 @@ export const time: Readable<number> = {
     return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
   },
 };
-
-export const u8: Readable<number> = { read: (reader) => reader.u8() };
 
 /** Secret bytes: only their number is shown. */
 export const secret: Readable<string> = {

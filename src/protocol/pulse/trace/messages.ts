@@ -10,6 +10,7 @@ import {
   index,
   props,
   record,
+  s64,
   since,
   u32,
   usec,
@@ -17,6 +18,9 @@ import {
   volumes,
 } from '../fields.js';
 import {
+  CARD_INFO,
+  CARD_PORT,
+  CARD_PROFILE,
   PLAYBACK_STREAM,
   PORT_INFO,
   RECORD_STREAM,
@@ -35,11 +39,9 @@ import {
   nameList,
   positions,
   protocolVersion,
-  s64,
   samples,
   secret,
   time,
-  u8,
   u64,
   updateMode,
 } from './kinds.js';
@@ -140,38 +142,10 @@ const SAMPLE: Fields = {
   props,
 };
 
-const CARD_PROFILE: Fields = {
-  name: excerpt,
-  description: excerpt,
-  sinks: u32,
-  sources: u32,
-  priority: u32,
-  available: u32,
-};
-
-const CARD_PORT: Fields = {
-  name: excerpt,
-  description: excerpt,
-  priority: u32,
-  available,
-  /** 1 output, 2 input. */
-  direction: u8,
-  props,
-  profiles: counted(excerpt),
-  latencyOffset: s64,
-  availabilityGroup: since(34, excerpt),
-  type: since(34, u32),
-};
-
 const CARD: Fields = {
-  index: u32,
-  name: excerpt,
-  ownerModule: index,
-  driver: excerpt,
+  ...CARD_INFO,
   profiles: counted(record(CARD_PROFILE)),
-  activeProfile: excerpt,
-  props,
-  ports: counted(record(CARD_PORT)),
+  ports: counted(record({ ...CARD_PORT, available })),
 };
 
 /** The wire has both fields for an object with a name; a request uses one of them. */

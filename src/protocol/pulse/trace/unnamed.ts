@@ -1,10 +1,10 @@
 // Values that are in no table: each carries its type on the wire, and is shown with that.
 
-import { bool, excerpt, props, type Readable, u32, usec, volume, volumes } from '../fields.js';
+import { bool, excerpt, props, type Readable, s64, u8, u32, usec, volume, volumes } from '../fields.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { describeTag, TAG, WireError } from '../wire.js';
-import { encoding, positions, s64, samples, secret, time, u8, u64, type Value } from './kinds.js';
+import { encoding, positions, samples, secret, time, u64, type Value } from './kinds.js';
 
 /** A value with only its type. */
 export interface Unnamed {

@@ -1,0 +1,75 @@
+// Says in `/health` and in the log that the sound server sees no sound card, and why, once that has lasted. It reads only who may open
+// the kernel's devices, and opens none.
+
+import { access, constants, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Publisher } from '../runtime.js';
+
+/** The kernel's sound devices; one for each card controls its mixer. */
+const DEVICES = '/dev/snd';
+const CONTROL = /^controlC\d+$/;
+
+const NO_CARD = 'The sound server sees no sound card';
+
+/** The reason why this user's programs see no card. */
+export async function whyNoCard(folder = DEVICES): Promise<string> {
+  const names = await readdir(folder).catch((): string[] => []);
+  const [first, ...others] = names.filter((name) => CONTROL.test(name)).map((name) => join(folder, name));
+  if (first === undefined) return 'the kernel has none';
+  const opened = await Promise.all([first, ...others].map(mayOpen));
+  return opened.includes(true)
+    ? 'but this user may open one: restart the sound server, or look into its log'
+    : `this user may not open ${first}, being neither in the group audio nor at a seat`;
+}
+
+function mayOpen(path: string): Promise<boolean> {
+  return access(path, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** For the time of one connection. */
+export class NoCardWatch {
+  readonly #publish: Pick<Publisher, 'status' | 'log'>;
+  readonly #afterMs: number;
+  readonly #why: () => Promise<string>;
+  #timer: NodeJS.Timeout | undefined;
+  #isTold = false;
+  #isWithout = false;
+
+  /** A sound server that has just begun finds its cards after its placeholder; hence `afterMs`. */
+  constructor(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number, why = () => whyNoCard()) {
+    this.#publish = publish;
+    this.#afterMs = afterMs;
+    this.#why = why;
+  }
+
+  /** To be called after each publication. */
+  look(isWithout: boolean): void {
+    if (isWithout === this.#isWithout) return;
+    this.#isWithout = isWithout;
+    clearTimeout(this.#timer);
+    if (isWithout) this.#timer = setTimeout(() => void this.#tell(), this.#afterMs);
+    else if (this.#isTold) {
+      this.#isTold = false;
+      this.#publish.status('up');
+      this.#publish.log('info', 'the sound server sees a sound card');
+    }
+  }
+
+  /** The connection has ended. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#isWithout = false;
+  }
+
+  async #tell(): Promise<void> {
+    const why = await this.#why();
+    // A card may have come meanwhile, or the connection has ended.
+    if (!this.#isWithout || this.#isTold) return;
+    this.#isTold = true;
+    this.#publish.status('up', `${NO_CARD}: ${why}`);
+    this.#publish.log('warn', 'the sound server sees no sound card', { why });
+  }
+}
