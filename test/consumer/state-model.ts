@@ -14,6 +14,7 @@ type Collection = Map<string, Json>;
 
 export class StateModel {
   readonly outputs: Collection = new Map();
+  readonly cards: Collection = new Map();
   readonly clients: Collection = new Map();
   readonly services: Collection = new Map();
   readonly players: Collection = new Map();
@@ -36,6 +37,8 @@ export class StateModel {
     'audio.removed': (data) => drop(this.clients, list(data), byId),
     'audio.output.updated': (data) => put(this.outputs, list(data), byId),
     'audio.output.removed': (data) => drop(this.outputs, list(data), byId),
+    'audio.card.updated': (data) => put(this.cards, list(data), byId),
+    'audio.card.removed': (data) => drop(this.cards, list(data), byId),
     'audio.level': (data) => this.#level(object(data)),
     'service.updated': (data) => put(this.services, [object(data)], byScopeAndName),
     'upgrade.info': (data) => this.#upgrade(object(data)),
@@ -61,6 +64,7 @@ export class StateModel {
   state(): Json {
     return {
       outputs: sorted(this.outputs),
+      cards: sorted(this.cards),
       clients: sorted(this.clients),
       services: sorted(this.services),
       players: sorted(this.players),
@@ -104,6 +108,7 @@ export class StateModel {
     this.snapshots += 1;
     if (backend === 'audio') {
       this.outputs.clear();
+      this.cards.clear();
       this.clients.clear();
     }
     if (backend === 'systemd') this.services.clear();

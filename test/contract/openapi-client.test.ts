@@ -60,6 +60,7 @@ export const calls: { readonly [P in Get]: (base: string) => Promise<Answer<P>> 
   '/audio': (base) => get(base, '/audio'),
   '/audio/server': (base) => get(base, '/audio/server'),
   '/audio/outputs': (base) => get(base, '/audio/outputs'),
+  '/audio/cards': (base) => get(base, '/audio/cards'),
   '/audio/clients': (base) => get(base, '/audio/clients'),
   '/audio/cookie': (base) => get(base, '/audio/cookie'),
   '/services': (base) => get(base, '/services'),

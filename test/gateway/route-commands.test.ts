@@ -17,6 +17,7 @@ const [BEGIN, END] = [
 /** Names in the spelling that a path needs. */
 const NAMES: Readonly<Record<ParameterName, string>> = {
   output: 'living',
+  card: 'alsa_card.platform-soc_sound',
   sink: 'Morning%20show',
   player: 'mpv',
   scope: 'user',
@@ -27,6 +28,7 @@ const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   mute: { muted: true },
   volume: { volume: 0.4 },
   port: { port: 'analog-output-headphones' },
+  profile: { profile: 'output:hdmi-stereo' },
   balance: { balance: -0.2 },
   move: { output: 'kitchen' },
   seek: { offset: -10_000_000 },

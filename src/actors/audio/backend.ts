@@ -10,8 +10,7 @@ import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { SoundConnection } from './connection.js';
-import type { CommandTiming } from './executor.js';
+import { type ConnectionTiming, SoundConnection } from './connection.js';
 import { NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
@@ -35,7 +34,7 @@ export interface ProcessContext {
 }
 
 /** How long things may take, in ms. */
-export interface Timing extends CommandTiming {
+export interface Timing extends ConnectionTiming {
   readonly connectMs: number;
   readonly authMs: number;
   readonly requestMs: number;

@@ -78,6 +78,11 @@ interface Switch {
   end(): void;
 }
 
+export interface ConnectionTiming extends CommandTiming {
+  /** Until a card's new profile has made its outputs, in ms. */
+  readonly switchMs: number;
+}
+
 /** A connection's surroundings. */
 interface ConnectionContext {
   readonly link: Link;
@@ -85,7 +90,7 @@ interface ConnectionContext {
   /** Outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
-  readonly timing: CommandTiming;
+  readonly timing: ConnectionTiming;
   /** Takes the data of `audio.level`. */
   readonly tellLevel: (level: string) => void;
   /** Called after each publication; the first is of everything. */
@@ -99,7 +104,7 @@ export class SoundConnection implements Performer {
   readonly #link: Link;
   readonly #publisher: SoundPublisher;
   readonly #waker: Waker;
-  readonly #timing: CommandTiming;
+  readonly #timing: ConnectionTiming;
   readonly #onPublished: () => void;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
@@ -300,6 +305,7 @@ export class SoundConnection implements Performer {
   /** Publishes the changes, unless more has to be read before. */
   #settled(whole?: ReadKind): void {
     if (this.#ended) return;
+    this.#waker.onRead();
     const wasWhole = this.#unread.size === 0;
     if (whole !== undefined) this.#unread.delete(whole);
     // Sinks that come and go without end do not keep what has been read from clients.
@@ -307,7 +313,6 @@ export class SoundConnection implements Performer {
     if (this.#switch?.isOver() === false) return;
     this.#switch?.end();
     this.#publisher.update(this.state);
-    this.#waker.onRead();
     this.meters.onRead();
     this.#onPublished();
   }

@@ -6,7 +6,14 @@ import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import type { HeldRecord, SoundState } from './state.js';
-import { audioServerRecord, cardRecord, clientRecord, kindOfServer, outputRecord, ShownProps } from './view.js';
+import {
+  audioServerRecord,
+  cardRecord,
+  clientRecord,
+  kindOfServer,
+  outputRecord,
+  ShownProps,
+} from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**

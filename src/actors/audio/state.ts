@@ -118,7 +118,9 @@ export class SoundState {
 
   /** True if there is no card, and no output but the one that stands for none. */
   get isWithoutCard(): boolean {
-    return this.#cardMap.size === 0 && [...this.#sinkMap.values()].every(({ info }) => info.name === PLACEHOLDER);
+    return (
+      this.#cardMap.size === 0 && [...this.#sinkMap.values()].every(({ info }) => info.name === PLACEHOLDER)
+    );
   }
 
   /**
@@ -232,7 +234,9 @@ export class SoundState {
     if (info.activeProfile !== profile || made !== wanted) return false;
     if (this.#sinkMap.size === 0) return true;
     const inputs = [...this.#inputMap.values()];
-    return this.defaultSink() !== undefined && inputs.every((input) => this.#sinkMap.has(input.info.sink ?? -1));
+    return (
+      this.defaultSink() !== undefined && inputs.every((input) => this.#sinkMap.has(input.info.sink ?? -1))
+    );
   }
 
   /** To be called when the sink has been read after its volume was set. */
@@ -299,7 +303,8 @@ export class SoundState {
 
   #cardChanged(card: number): void {
     this.#changed.cards.add(card);
-    for (const { info } of this.#sinkMap.values()) if (info.card === card) this.#changed.sinks.add(info.index);
+    for (const { info } of this.#sinkMap.values())
+      if (info.card === card) this.#changed.sinks.add(info.index);
   }
 
   #inputsChangeOf(sink: number): void {

@@ -132,7 +132,9 @@ function availabilityOf(
 ): ProfileRecord['available'] {
   if (available === 0) return 'no';
   if (sinks + sources === 0) return 'yes';
-  return ports.some((port) => port.available === PLUGGED_IN && port.profiles.includes(name)) ? 'yes' : 'unknown';
+  return ports.some((port) => port.available === PLUGGED_IN && port.profiles.includes(name))
+    ? 'yes'
+    : 'unknown';
 }
 
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {

@@ -2,7 +2,12 @@
 
 import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
-import type { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
+import type {
+  AudioServerRecord,
+  CardRecord,
+  ClientRecord,
+  OutputRecord,
+} from '../../../src/protocol/actor/schemas.js';
 import type { LogLevel } from '../../../src/protocol/actor/settings.js';
 
 export class Recorder implements Publisher {
@@ -63,6 +68,10 @@ export class Recorder implements Publisher {
 
   outputs(): readonly OutputRecord[] {
     return this.#all('audio.outputs ');
+  }
+
+  cards(): readonly CardRecord[] {
+    return this.#all('audio.cards ');
   }
 
   clients(): readonly ClientRecord[] {

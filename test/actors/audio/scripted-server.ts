@@ -43,17 +43,23 @@ export const COMMAND = {
   event: 66,
   move: 67,
   setInputMute: 69,
+  getCard: 88,
+  getCards: 89,
+  setCardProfile: 90,
   setSinkPort: 96,
 } as const;
 
 /** Events by their number: facility in the low four bits, type above. */
 export const EVENT = {
+  sinkNew: 0x00,
   sinkChange: 0x10,
   sinkRemove: 0x20,
   inputNew: 0x02,
   inputChange: 0x12,
   inputRemove: 0x22,
   serverChange: 0x17,
+  cardNew: 0x09,
+  cardChange: 0x19,
 } as const;
 
 export interface Request {
@@ -84,12 +90,17 @@ export interface ServerFields {
   readonly packageName?: string;
   /** Identifies one life of the server. */
   readonly cookie?: number;
+  readonly defaultSink?: string;
 }
 
-export const serverFields = ({ packageName = 'pulseaudio', cookie = 1 }: ServerFields = {}): Buffer =>
+export const serverFields = ({
+  packageName = 'pulseaudio',
+  cookie = 1,
+  defaultSink = 'living',
+}: ServerFields = {}): Buffer =>
   Buffer.concat([
     ...[string(packageName), string('16.1'), string('pi'), string('node')],
-    ...[sampleSpec(2, 44_100), string('living'), string('mic'), u32(cookie), channelMap(2)],
+    ...[sampleSpec(2, 44_100), string(defaultSink), string('mic'), u32(cookie), channelMap(2)],
   ]);
 
 export interface SinkFields {
@@ -100,6 +111,8 @@ export interface SinkFields {
   readonly ports?: readonly (readonly [name: string, available: number])[];
   /** The first one unless given. */
   readonly activePort?: string;
+  /** The index of its card. */
+  readonly card?: number;
 }
 
 export const sinkFields = (
@@ -111,14 +124,39 @@ export const sinkFields = (
     state = 0,
     ports = [],
     activePort = ports[0]?.[0],
+    card = NONE,
   }: SinkFields = {},
 ): Buffer =>
   Buffer.concat([
     ...[u32(index), string(name), string(`The ${name}`), sampleSpec(2, 44_100), channelMap(2), u32(NONE)],
     ...[volumes(volume), boolean(muted), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
-    ...[properties({}), usec(), oneVolume(), u32(state), u32(65_537), u32(NONE), u32(ports.length)],
+    ...[properties({}), usec(), oneVolume(), u32(state), u32(65_537), u32(card), u32(ports.length)],
     ...ports.flatMap(([port, available]) => [string(port), string(`Port ${port}`), u32(0), u32(available)]),
     ...[string(activePort), Buffer.from('B'), Buffer.from([1]), format()],
+  ]);
+
+export interface CardFields {
+  readonly profiles: readonly (readonly [name: string, sinks: number, available: number])[];
+  readonly activeProfile?: string;
+  readonly ports?: readonly (readonly [name: string, available: number, profiles: readonly string[]])[];
+}
+
+export const cardFields = (
+  index: number,
+  name: string | undefined,
+  { profiles, activeProfile, ports = [] }: CardFields,
+): Buffer =>
+  Buffer.concat([
+    ...[u32(index), string(name), u32(NONE), string('alsa'), u32(profiles.length)],
+    ...profiles.flatMap(([profile, sinks, available]) => [
+      ...[string(profile), string(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
+    ]),
+    ...[string(activeProfile), properties({ 'device.description': 'The card' }), u32(ports.length)],
+    ...ports.flatMap(([port, available, of]) => [
+      ...[string(port), string(`Port ${port}`), u32(0), u32(available), Buffer.from('B\u0001')],
+      ...[properties({ 'port.type': 'hdmi' }), u32(of.length), ...of.map((each) => string(each))],
+      ...[Buffer.from('r'), Buffer.alloc(8)],
+    ]),
   ]);
 
 const FULL: readonly number[] = [0x10000, 0x10000];

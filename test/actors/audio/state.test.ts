@@ -3,19 +3,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { cardInfo, inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function filled(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
-  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen', { card: 3 })], new Set());
   state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
   state.takeChanged();
   return state;
 }
 
 describe('a change touches', () => {
-  const MUTED = sinkInfo(1, 'kitchen', { muted: true });
+  const MUTED = sinkInfo(1, 'kitchen', { muted: true, card: 3 });
   const MUSIC = inputInfo(6, 'Music');
   const playToNew = (state: SoundState): void => {
     state.putInput(inputInfo(5, 'News', { sink: 2 }));
@@ -29,6 +29,12 @@ describe('a change touches', () => {
     ['a client', (s) => s.putInput(inputInfo(5, 'Weather')), '; ; 5'],
     ['a client that ends', (s) => s.remove('input', 5), '; ; 5'],
     ['nothing where a client was unknown', (s) => s.remove('input', 77), '; ;'],
+    ['with a card its outputs, which name it', (s) => s.putCard(cardInfo(3, 'dac')), '; 1;'],
+    [
+      'with another sink of the same index its clients',
+      (s) => s.putSink(sinkInfo(1, 'hdmi')),
+      'server; 1; 6',
+    ],
     ['with a list what it no longer has, too', (s) => s.replaceInputs([MUSIC], new Set()), '; ; 5,6'],
   ];
   for (const [what, act, touched] of rows) {
@@ -37,7 +43,7 @@ describe('a change touches', () => {
       act(state);
       const { server, sinks, inputs } = state.takeChanged();
       assert.equal(`${server ? 'server' : ''}; ${[...sinks]}; ${[...inputs]}`.trimEnd(), touched);
-      const nothing = { server: false, sinks: new Set(), inputs: new Set() };
+      const nothing = { server: false, sinks: new Set(), inputs: new Set(), cards: new Set() };
       assert.deepEqual(state.takeChanged(), nothing, 'nothing twice');
     });
   }

@@ -29,7 +29,10 @@ function published<T>(schema: TSchema, record: T): T {
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = held(sinkInfo(7, 'living', fields), balance);
-  return published(OutputRecord, outputRecord(sink, { isDefault: false, wish }, new ShownProps()));
+  return published(
+    OutputRecord,
+    outputRecord(sink, { isDefault: false, card: undefined, wish }, new ShownProps()),
+  );
 }
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;

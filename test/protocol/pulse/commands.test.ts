@@ -24,7 +24,7 @@ const ROWS: readonly Row[] = [
   ['GET_SINK_INFO_LIST', {}, sent('0000000a', '00000016')],
   ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, sent('0000000f', '0000001d', '4c 01020304')],
   ['GET_SINK_INPUT_INFO_LIST', {}, sent('0000000a', '0000001e')],
-  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000085')],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000285')],
   [
     'SET_SINK_VOLUME',
     { index: 1, volume: [0x10000, 0x8000] },
@@ -40,6 +40,13 @@ const ROWS: readonly Row[] = [
   ['SET_DEFAULT_SINK', { name: 'küche' }, sent('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
   ['MOVE_SINK_INPUT', { index: 5, sink: 2 }, sent('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`)],
   ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, sent('00000010', '00000045', '4c 00000005 30')],
+  ['GET_CARD_INFO', { index: 3 }, sent('00000010', '00000058', `4c 00000003 ${NULL}`)],
+  ['GET_CARD_INFO_LIST', {}, sent('0000000a', '00000059')],
+  [
+    'SET_CARD_PROFILE',
+    { index: 1, profile: 'off' },
+    sent('00000015', '0000005a', `4c 00000001 ${NULL} 74 6f6666 00`),
+  ],
   [
     'SET_SINK_PORT',
     { index: 1, port: 'hdmi' },

@@ -30,8 +30,8 @@ for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff]) {
   test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
 }
 
-test('the audio mask is sinks, sink inputs and the server', () => {
-  assert.equal(AUDIO_MASK, 0x85);
+test('the audio mask is sinks, sink inputs, the server and cards', () => {
+  assert.equal(AUDIO_MASK, 0x285);
 });
 
 const VERSIONS = [

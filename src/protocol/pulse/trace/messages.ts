@@ -11,7 +11,6 @@ import {
   props,
   record,
   s64,
-  since,
   u32,
   usec,
   volume,

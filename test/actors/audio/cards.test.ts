@@ -1,0 +1,282 @@
+// Cards, their profiles, and outputs that come and go, against a scripted server. Real cards: the emulated machine.
+
+import assert from 'node:assert/strict';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { whyNoCard } from '../../../src/actors/audio/no-card.js';
+import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
+import { connected, DEADLINE, faultOf } from './backed.js';
+import {
+  COMMAND,
+  cardFields,
+  EVENT,
+  event,
+  type Handler,
+  inputFields,
+  ordinary,
+  type SinkFields,
+  serverFields,
+  sinkFields,
+} from './scripted-server.js';
+
+const [CARD, NOWHERE] = [3, 0xffffffff];
+
+/** A server with things in it: a sink of a card, one of none, and a stream that plays to the first. */
+class World {
+  readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>([
+    [0, ['stereo', { card: CARD }]],
+    [1, ['kitchen', {}]],
+  ]);
+  cards: readonly number[] = [CARD];
+  profile = 'stereo';
+  default = 'stereo';
+  streamOn = 0;
+  /** Carries out a switch; otherwise it is refused with this error. */
+  onProfile: ((profile: string) => readonly Buffer[]) | number = 5;
+  /** Called when the cards have been listed. */
+  onListed = (): readonly Buffer[] => [];
+
+  readonly handler: Handler = (request, say) => {
+    const { command, tag, fields } = request;
+    const sink = (index: number): Buffer => sinkFields(index, ...(this.sinks.get(index) ?? assert.fail()));
+    const input = (): Buffer => inputFields(5, 'News', { sink: this.streamOn });
+    const card = (): Buffer =>
+      cardFields(CARD, 'dac', {
+        profiles: [
+          ...([
+            ['off', 0, 1],
+            ['stereo', 1, 1],
+            ['surround', 1, 1],
+            ['hdmi', 1, 0],
+            ['usb', 1, 1],
+          ] as const),
+        ],
+        activeProfile: this.profile,
+        ports: [
+          ['line', 2, ['stereo']],
+          ['speakers', 1, ['surround', 'hdmi']],
+        ],
+      });
+    const cards = (): Buffer => Buffer.concat(this.cards.map(card));
+    const one = fields.length >= 5 ? fields.readUInt32BE(1) : 0;
+    switch (command) {
+      case COMMAND.getServerInfo:
+        return say.reply(tag, serverFields({ defaultSink: this.default }));
+      case COMMAND.getSinks:
+        return say.reply(tag, ...[...this.sinks.keys()].map(sink));
+      case COMMAND.getSink:
+        return this.sinks.has(one) ? say.reply(tag, sink(one)) : say.error(tag, 5);
+      case COMMAND.getInputs:
+      case COMMAND.getInput:
+        return say.reply(tag, input());
+      case COMMAND.getCards:
+        return Buffer.concat([say.reply(tag, cards()), ...this.onListed()]);
+      case COMMAND.getCard:
+        return this.cards.includes(one) ? say.reply(tag, card()) : say.error(tag, 5);
+      case COMMAND.setCardProfile:
+        if (typeof this.onProfile === 'number') return say.error(tag, this.onProfile);
+        return Buffer.concat([
+          say.reply(tag),
+          ...this.onProfile(fields.toString('utf8', fields.indexOf('t') + 1, fields.length - 1)),
+        ]);
+      default:
+        return ordinary(request, say);
+    }
+  };
+}
+
+const node = async (t: TestContext, world = new World()) => ({
+  world,
+  ...(await connected(t, world.handler)),
+});
+const profile = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
+const serverChanged = event(EVENT.serverChange, NOWHERE);
+
+describe('a card', DEADLINE, () => {
+  test('is shown with what can be known of each profile, and its output names it', async (t) => {
+    const { seen } = await node(t);
+    const shown = (name: string, outputs: number, available: string) => {
+      return { name, description: `Profile ${name}`, available, outputs, inputs: 0 };
+    };
+    assert.deepEqual(seen.cards(), [
+      {
+        ...{ id: 3, name: 'dac', description: 'The card', driver: 'alsa', active_profile: 'stereo' },
+        profiles: [
+          ...[shown('off', 0, 'yes'), shown('stereo', 1, 'yes'), shown('surround', 1, 'unknown')],
+          ...[shown('hdmi', 1, 'no'), shown('usb', 1, 'unknown')],
+        ],
+      },
+    ]);
+    assert.deepEqual(
+      seen.outputs().map(({ card }) => card),
+      ['dac', undefined],
+    );
+  });
+
+  test('refuses a profile that it has not, or that is of no use now', async (t) => {
+    const { backend, server } = await node(t);
+    const faults = [];
+    for (const command of [profile('off', 'amp'), profile('off', '4'), profile('mono'), profile('hdmi', '3')])
+      faults.push(faultOf(await backend.handle(command)));
+    assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
+    assert.equal(server.count(COMMAND.setCardProfile), 0);
+    assert.equal(
+      faultOf(await backend.handle(profile('off'))),
+      'no-such-card',
+      'the server knows it no more',
+    );
+  });
+
+  /** The switch from stereo to surround, in the steps of each kind of server. */
+  const switches: Readonly<Record<string, (world: World) => void>> = {
+    'PulseAudio, at once': (world) => {
+      world.onProfile = () => {
+        world.sinks.delete(0);
+        world.sinks.set(7, ['surround', { card: CARD }]);
+        Object.assign(world, { profile: 'surround', default: 'surround', streamOn: 7 });
+        const events = [event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 7), event(EVENT.inputChange, 5)];
+        return [...events, serverChanged, event(EVENT.cardChange, CARD)];
+      };
+    },
+    'PipeWire, a node at a time': (world) => {
+      const steps = [
+        () => {
+          world.sinks.delete(0);
+          Object.assign(world, { profile: 'surround', default: 'kitchen', streamOn: NOWHERE });
+          return [event(EVENT.cardChange, CARD), event(EVENT.sinkRemove, 0), serverChanged];
+        },
+        () => {
+          world.sinks.set(7, ['surround', { card: CARD }]);
+          return [event(EVENT.sinkNew, 7)];
+        },
+        () => {
+          Object.assign(world, { default: 'surround', streamOn: 7 });
+          return [serverChanged, event(EVENT.inputChange, 5)];
+        },
+      ];
+      world.onProfile = () => {
+        world.onListed = () => steps.shift()?.() ?? [];
+        return [];
+      };
+    },
+  };
+  for (const [kind, prepare] of Object.entries(switches)) {
+    test(`is switched in one change for clients (${kind})`, async (t) => {
+      const { backend, seen, world } = await node(t);
+      prepare(world);
+      seen.said.length = 0;
+      assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+      assert.deepEqual(seen.said.toSorted(), [
+        'drop audio.outputs 0',
+        'put audio.cards 3',
+        'put audio.clients 5',
+        'put audio.outputs 7',
+        'put audio.server ',
+      ]);
+      assert.equal(seen.client('News')?.output, 'surround');
+      assert.equal(seen.output('surround')?.default, true);
+      assert.equal(seen.cards()[0]?.active_profile, 'surround');
+    });
+  }
+});
+
+describe('an output', DEADLINE, () => {
+  test('that is unplugged goes in one change with what played to it; commands do not find it', async (t) => {
+    const { backend, seen, server, world } = await node(t);
+    world.sinks.delete(0);
+    // Its index is given away at once.
+    world.sinks.set(0, ['hdmi', {}]);
+    Object.assign(world, { cards: [], default: 'kitchen', streamOn: 1 });
+    seen.said.length = 0;
+    server.say.send(Buffer.concat([event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 0)]));
+    await until('the other one is shown', () => seen.output('hdmi') !== undefined);
+    assert.deepEqual(seen.said, [
+      ...['drop audio.outputs 0', 'drop audio.cards 3', 'put audio.server ', 'put audio.outputs 0'],
+      ...['put audio.outputs 1', 'put audio.clients 5'],
+    ]);
+    assert.equal(seen.client('News')?.output, 'kitchen');
+    const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'stereo' } };
+    assert.equal(faultOf(await backend.handle(mute)), 'no-such-output');
+    assert.equal(server.count(COMMAND.setSinkMute), 0);
+  });
+
+  test('is another one where its index has another name, also if nobody said so', async (t) => {
+    const { seen, server, world } = await node(t);
+    world.sinks.set(0, ['hdmi', {}]);
+    seen.said.length = 0;
+    server.say.send(event(EVENT.sinkChange, 0));
+    await until('it is shown', () => seen.output('hdmi') !== undefined);
+    assert.equal(seen.said[0], 'drop audio.outputs 0');
+  });
+
+  test('shows a port as available when something is plugged in', async (t) => {
+    const { seen, server, world } = await node(t);
+    const plugged = async (available: number): Promise<string | undefined> => {
+      world.sinks.set(1, ['kitchen', { ports: [['hdmi', available]] }]);
+      server.say.send(event(EVENT.sinkChange, 1));
+      const wanted = available === 2 ? 'yes' : 'no';
+      await until(`it is ${wanted}`, () => seen.output('kitchen')?.ports?.[0]?.available === wanted);
+      return seen.output('kitchen')?.active_port;
+    };
+    assert.deepEqual([await plugged(1), await plugged(2), await plugged(1)], ['hdmi', 'hdmi', 'hdmi']);
+  });
+
+  /** A mixer with steps of 3 %. */
+  const STEP = 1966;
+  test('whose mixer has coarse steps moves by small deltas all the same, and shows what the mixer does', async (t) => {
+    const world = new World();
+    const set = (raw: number): void =>
+      void world.sinks.set(1, ['kitchen', { volume: [Math.round(raw / STEP) * STEP, 0] }]);
+    set(10 * STEP);
+    const { backend, seen } = await connected(t, (request, say) => {
+      if (request.command !== COMMAND.setSinkVolume) return world.handler(request, say);
+      set(request.fields.readUInt32BE(request.fields.indexOf('v') + 2));
+      return say.reply(request.tag);
+    });
+    const after = async (delta: number): Promise<number | undefined> => {
+      await backend.handle({ do: 'delta', target: { kind: 'output', ref: 'kitchen' }, delta });
+      return seen.output('kitchen')?.volume;
+    };
+    const volumes = [];
+    for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) volumes.push(await after(delta));
+    assert.deepEqual(volumes, [0.3, 0.33, 0.33, 0.33, 0.36, 0.33, 0.33, 0.33]);
+  });
+});
+
+describe('without any card', DEADLINE, () => {
+  test('the state of the backend says so, and no longer when there is one', async (t) => {
+    const world = new World();
+    world.sinks.clear();
+    world.sinks.set(0, ['auto_null', {}]);
+    Object.assign(world, { cards: [], default: 'auto_null' });
+    const { seen, server } = await connected(t, world.handler, { noCardMs: 1 });
+    const isSaid = (line: RegExp): boolean => seen.said.some((each) => line.test(each));
+    await until('it is said', () => isSaid(/^up: The sound server sees no sound card: \w/));
+    assert.ok(seen.logs.includes('log warn: the sound server sees no sound card'));
+    world.cards = [CARD];
+    server.say.send(event(EVENT.cardNew, CARD));
+    await until(
+      'it is taken back',
+      () => seen.said.at(-1) === 'log info: the sound server sees a sound card',
+    );
+    assert.equal(seen.said.at(-2), 'up');
+  });
+
+  test('the reason is that there is none, that it may not be opened, or that it is not used', async (t) => {
+    const folder = temporaryFolder(t);
+    assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
+    writeFileSync(join(folder, 'timer'), '');
+    assert.match(await whyNoCard(folder), /^the kernel has none/);
+    // A file that nobody can open, not even root.
+    symlinkSync('nowhere', join(folder, 'controlC1'));
+    assert.match(
+      await whyNoCard(folder),
+      /^this user may not open .*controlC1, being neither in the group audio/,
+    );
+    writeFileSync(join(folder, 'controlC0'), '');
+    assert.match(await whyNoCard(folder), /^but this user may open one/);
+  });
+});
