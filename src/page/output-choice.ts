@@ -14,7 +14,24 @@ export function mostOf({ volume_limit: limit = 1 }: OutputRecord): number {
   return Math.max(1, Math.floor(limit * 100 + 1e-6)) / 100;
 }
 
+/** Cards of which all outputs are hidden are left out, too. */
 export function withoutHidden(state: NodeState): NodeState {
   const outputs = [...state.outputs].filter(([, { hidden }]) => hidden !== true);
-  return outputs.length === state.outputs.size ? state : { ...state, outputs: new Map(outputs) };
+  if (outputs.length === state.outputs.size) return state;
+  const isOf = (name: string) => (output: OutputRecord) => output.card === name;
+  const cards = [...state.cards].filter(([, { name }]) => {
+    const own = [...state.outputs.values()].filter(isOf(name));
+    return own.length === 0 || own.some(({ hidden }) => hidden !== true);
+  });
+  return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
+}
+
+/** The output that stands for none while the sound server has no card. */
+const PLACEHOLDER = 'auto_null';
+
+/** True if nothing can be heard on any of the outputs. */
+export function isWithoutCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
+  return (
+    cards.size === 0 && outputs.size > 0 && [...outputs.values()].every(({ name }) => name === PLACEHOLDER)
+  );
 }

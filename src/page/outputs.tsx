@@ -1,30 +1,84 @@
-// The outputs: volume, mute, level, default, port and balance.
+// The outputs: volume, mute, level, default, port, balance, and the profile of their card.
 
-import type { OutputRecord, Tonearm } from '../client/client.js';
+import type { CardRecord, NodeState, OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, Toggle, useControl } from './controls.js';
 import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
-import { mostOf, outputName } from './output-choice.js';
+import { isWithoutCard, mostOf, outputName } from './output-choice.js';
 import { Cards, Empty, Line, still } from './parts.js';
 import { Slider } from './slider.js';
 
 interface OutputsProps {
   readonly node: Tonearm;
-  readonly outputs: readonly OutputRecord[];
+  readonly state: NodeState;
 }
 
 /** In the sound server's order, also when the default changes, so that a card does not move while it is used. */
-export function Outputs({ node, outputs }: OutputsProps) {
-  const sorted = [...outputs].sort((a, b) => a.id - b.id);
-  if (sorted.length === 0) return <Empty>{say('noOutputs')}</Empty>;
+export function Outputs({ node, state }: OutputsProps) {
+  const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
+  const cards = [...state.cards.values()];
+  const silent = cards.filter(
+    (card) => hasChoice(card) && sorted.every((output) => output.card !== card.name),
+  );
+  if (isWithoutCard(state)) return <NoCard detail={state.backends.get('audio')?.detail} />;
+  if (sorted.length + silent.length === 0) return <Empty>{say('noOutputs')}</Empty>;
   return (
     <Cards>
-      {sorted.map((output) => (
-        <OutputCard key={output.id} node={node} output={output} />
+      {sorted.map((output) => {
+        const card = cards.find(({ name }) => name === output.card);
+        return <OutputCard key={output.id} node={node} output={output} card={card} />;
+      })}
+      {silent.map((card) => (
+        <li key={card.name} class="card" data-card={card.name}>
+          <Line class="strong">{card.description}</Line>
+          <ProfileChoice node={node} card={card} />
+        </li>
       ))}
     </Cards>
   );
+}
+
+function NoCard({ detail }: { readonly detail: string | undefined }) {
+  return (
+    <div class="card away" role="status">
+      <p class="strong">{say('noCard')}</p>
+      {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
+    </div>
+  );
+}
+
+function hasChoice({ profiles }: CardRecord): boolean {
+  return profiles.length > 1;
+}
+
+/** Without an output of its own the card has only this. */
+function ProfileChoice({ node, card }: { readonly node: Tonearm; readonly card: CardRecord }) {
+  const { id, description, active_profile = '', profiles } = card;
+  return (
+    <div class="field">
+      <span aria-hidden="true">{say('profile')}</span>
+      <Choice
+        label={say('profileOf', { name: description })}
+        value={active_profile}
+        options={profiles.map((profile) => ({
+          value: profile.name,
+          text: optionText(profile),
+        }))}
+        send={(profile) => node.setCardProfile(id, { profile })}
+      />
+    </div>
+  );
+}
+
+function optionText({
+  available,
+  description,
+}: {
+  readonly available: string;
+  readonly description: string;
+}): string {
+  return available === 'no' ? say('portAway', { name: description }) : description;
 }
 
 const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
@@ -34,7 +88,13 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
   unknown: 'stateUnknown',
 };
 
-const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly output: OutputRecord }) => {
+interface OutputCardProps {
+  readonly node: Tonearm;
+  readonly output: OutputRecord;
+  readonly card: CardRecord | undefined;
+}
+
+const OutputCard = still(({ node, output, card }: OutputCardProps) => {
   const { id, muted, volume } = output;
   const name = outputName(output);
   const told = muted ? say('muted') : say(STATES[output.state]);
@@ -66,7 +126,7 @@ const OutputCard = still(({ node, output }: { readonly node: Tonearm; readonly o
         />
       </div>
       <Meter output={id} name={name} />
-      <OutputMore node={node} output={output} name={name} />
+      <OutputMore node={node} output={output} card={card} name={name} />
     </li>
   );
 });
@@ -95,7 +155,7 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
 }
 
 /** Settings that are rarely changed. */
-function OutputMore({ node, output, name }: OutputPartProps) {
+function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardProps) {
   const { id, ports = [], active_port, balance } = output;
   return (
     <details class="more">
@@ -108,12 +168,13 @@ function OutputMore({ node, output, name }: OutputPartProps) {
             value={active_port}
             options={ports.map((port) => ({
               value: port.name,
-              text: port.available === 'no' ? say('portAway', { name: port.description }) : port.description,
+              text: optionText(port),
             }))}
             send={(port) => node.setOutputPort(id, { port })}
           />
         </div>
       )}
+      {card !== undefined && hasChoice(card) ? <ProfileChoice node={node} card={card} /> : null}
       <div class="field">
         <span aria-hidden="true">{say('balance')}</span>
         <Slider

@@ -2,7 +2,7 @@
 // not, so they are fetched from `/health`.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { BackendInfo, NodeState, ProblemError, Tonearm } from '../client/client.js';
+import type { BackendInfo, ChildName, NodeState, ProblemError, Tonearm } from '../client/client.js';
 import type { TextKey } from './english.js';
 import { say } from './language.js';
 
@@ -34,26 +34,27 @@ export function reasonFor({ code, problem }: ProblemError): string | undefined {
 
 type BackendStates = NodeState['backends'];
 
-/** The same backends, with their reasons as soon as these are known. */
-export function useReasons(node: Tonearm, backends: BackendStates): BackendStates {
+/** The same backends, with their reasons as soon as these are known; `isWithoutCard`: also why the sound server has no card. */
+export function useReasons(node: Tonearm, backends: BackendStates, isWithoutCard: boolean): BackendStates {
   const [known, setKnown] = useState<{ readonly of: BackendStates; readonly with: BackendStates }>();
   useEffect(() => {
-    if (![...backends.values()].some(isUnexplained)) return;
+    const isUnexplained = (name: ChildName, { state, detail }: BackendInfo): boolean =>
+      detail === undefined && (state !== 'up' || (name === 'audio' && isWithoutCard));
+    if (![...backends].some(([name, info]) => isUnexplained(name, info))) return;
     node.health().then(
       ({ backends: told }) => {
         const explained = [...backends].map(([name, info]) => {
           const detail = told[name]?.detail;
-          return [name, isUnexplained(info) && detail !== undefined ? { ...info, detail } : info] as const;
+          return [
+            name,
+            isUnexplained(name, info) && detail !== undefined ? { ...info, detail } : info,
+          ] as const;
         });
         setKnown({ of: backends, with: new Map(explained) });
       },
       // Its state is shown anyway, without a reason.
       () => undefined,
     );
-  }, [node, backends]);
+  }, [node, backends, isWithoutCard]);
   return known?.of === backends ? known.with : backends;
-}
-
-function isUnexplained({ state, detail }: BackendInfo): boolean {
-  return state !== 'up' && detail === undefined;
 }

@@ -5,6 +5,7 @@ import { useCallback } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import { Sounding } from './heard.js';
 import { say } from './language.js';
+import { isWithoutCard } from './output-choice.js';
 import { Outputs } from './outputs.js';
 import { Away, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
@@ -29,7 +30,7 @@ const SECTIONS: readonly {
     id: 'outputs',
     column: 0,
     backend: 'audio',
-    draw: ({ node }, { outputs }) => <Outputs node={node} outputs={[...outputs.values()]} />,
+    draw: ({ node }, state) => <Outputs node={node} state={state} />,
   },
   {
     id: 'streams',
@@ -99,7 +100,7 @@ interface SectionsProps {
 
 export function Sections({ live, state: told, view: { only } }: SectionsProps) {
   const upgrade = useSteps(told.upgrade);
-  const state = { ...told, upgrade, backends: useReasons(live.node, told.backends) };
+  const state = { ...told, upgrade, backends: useReasons(live.node, told.backends, isWithoutCard(told)) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));

@@ -161,6 +161,14 @@ export function health(child: ChildName, state: BackendState): Change {
   return put('backends', child, { backend: child, state, since: 1_700_000_000_000, restarts: 0 });
 }
 
+/** A card with two profiles that are called the same. */
+export const CARD = {
+  ...{ id: 3, name: 'hw/0', description: 'HiFi HAT', active_profile: 'off' },
+  profiles: ['off', 'output:stereo', 'output:mono'].map((name) => ({
+    ...{ name, description: name === 'off' ? 'Off' : 'Music', available: 'unknown', outputs: 1, inputs: 0 },
+  })),
+};
+
 /** A node with two outputs, two units, an upgrade and all that goes with them. */
 export const WHOLE_NODE: readonly Change[] = [
   put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),

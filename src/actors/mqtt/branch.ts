@@ -10,7 +10,8 @@ import {
 import { type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
-import type { OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
+import type { CardRecord, OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
+import { cardTitle } from './card-entities.js';
 import { playerName, topicLevel } from './topics.js';
 
 /** Topics with the same text as a `GET`. */
@@ -32,6 +33,10 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, json: string) => R
   'audio.outputs': (_key, json) => {
     const { name, description } = JSON.parse(json) as OutputRecord;
     return { topic: `audio/outputs/${topicLevel(name)}`, title: description };
+  },
+  'audio.cards': (_key, json) => {
+    const card = JSON.parse(json) as CardRecord;
+    return { topic: `audio/cards/${topicLevel(card.name)}`, title: cardTitle(card) };
   },
   players: (key, json) => ({
     topic: `players/${topicLevel(playerName(key))}`,

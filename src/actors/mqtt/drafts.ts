@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { ChildName } from '../../protocol/actor/backends.js';
 import type {
   AudioServerRecord,
+  CardRecord,
   OutputRecord,
   PlayerRecord,
   ServiceRecord,
@@ -25,6 +26,7 @@ export interface Things {
   readonly children: readonly ChildName[];
   readonly server: AudioServerRecord | undefined;
   readonly outputs: readonly OutputRecord[];
+  readonly cards: readonly CardRecord[];
   readonly services: readonly ServiceRecord[];
   readonly players: readonly PlayerRecord[];
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };

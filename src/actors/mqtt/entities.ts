@@ -3,6 +3,7 @@
 
 import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type { PlayerRecord, ServiceRecord } from '../../protocol/actor/schemas.js';
+import { CARD_PREFIX, cardEntities } from './card-entities.js';
 import {
   type Component,
   type Draft,
@@ -24,6 +25,7 @@ export type EntityOwner = Backend | undefined;
 const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['backend_', undefined],
   ['output_', 'audio'],
+  [CARD_PREFIX, 'audio'],
   [DEFAULT_OUTPUT, 'audio'],
   ['unit_', 'systemd'],
   ['player_', 'players'],
@@ -41,6 +43,7 @@ export function entitiesOf(things: Things): Entities {
   const drafts = [
     ...things.outputs.flatMap((output) => outputEntities(things, output)),
     ...defaultOutput(things),
+    ...things.cards.flatMap((card) => cardEntities(things, card)),
     ...things.services.flatMap((service) => unitEntities(things, service)),
     ...playerStems(things.players).flatMap(([player, stem]) => playerEntities(things, player, stem)),
     ...powerButtons(things),

@@ -162,6 +162,7 @@ export class OwnTopics {
       control,
       children: branch.children,
       ...this.#sound(),
+      cards: this.#records('audio', () => branch.texts('audio.cards')),
       services: this.#records('systemd', () => branch.texts('systemd.services')),
       players: this.#records('players', () => branch.texts('players')),
       power: power ?? { reboot: false, power_off: false },

@@ -49,6 +49,13 @@ describe('a change touches', () => {
   }
 });
 
+test('another sink under the index of one that has gone inherits no balance', () => {
+  const state = filled();
+  state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
+  state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
+  assert.equal(state.sinks.get(1)?.balance, undefined);
+});
+
 describe('a list', () => {
   test('does not bring back what was removed after it was made', () => {
     const state = filled();

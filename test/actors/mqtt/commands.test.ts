@@ -39,6 +39,7 @@ const ROWS: readonly Row[] = [
   ],
   ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
   ['audio/outputs/set/set', '{"muted": true}', ['muteOutput set', { muted: true }]],
+  ['audio/cards/hw%2F0/set', '{"profile": "off"}', ['setCardProfile hw/0', { profile: 'off' }]],
   ['audio/clients/🎵 1/set', '{"output": "k"}', ['moveClient 🎵 1', { output: 'k' }]],
   ['services/user/mpd.service/set', 'restart', ['restartUnit user mpd.service']],
   ['services/user/mpd.service/set', '"stop"', ['stopUnit user mpd.service']],
@@ -94,7 +95,8 @@ for (const [topic, payload, ...asks] of ROWS) {
 
 test('the filters fit commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
-    ...['audio/clients/+/set', 'audio/outputs/+/set', 'audio/server/set', 'players/+/set'],
+    ...['audio/cards/+/set', 'audio/clients/+/set', 'audio/outputs/+/set', 'audio/server/set'],
+    'players/+/set',
     ...['power/set', 'services/+/+/set', 'upgrade/set'],
   ]);
 });

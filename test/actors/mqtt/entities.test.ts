@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InterfaceAddresses } from '../../../src/actors/mqtt/reach.js';
 import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
-import { drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { CARD, drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 test('the default output is chosen by the names that volumes show, and each has one of its own', () => {
   const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
@@ -35,6 +35,25 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(shown({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
   assert.deepEqual(shown({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
   assert.deepEqual(shown({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
+});
+
+test('the profile of a card is chosen by what it is called, and one alone is no choice', () => {
+  const node = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    put('audio.cards', '3', CARD),
+    put('audio.cards', '4', { ...CARD, id: 4, name: 'usb', profiles: CARD.profiles.slice(0, 1) }),
+  ]);
+  const { components } = node.message();
+  const [[key, select] = [], ...others] = Object.entries(components).filter(([each]) =>
+    each.startsWith('card_'),
+  );
+  assert.deepEqual(others, []);
+  assert.match(String(key), /^card_hw_0_/);
+  const options = ['Off', 'Music (output:stereo)', 'Music (output:mono)'];
+  assert.deepEqual(select?.['options'], options);
+  assert.deepEqual([select?.['name'], select?.['entity_category']], ['HiFi HAT profile', 'config']);
+  assert.equal(select?.['command_topic'], `${select?.['state_topic']}/set`);
+  assert.match(String(select?.['state_topic']), /\/audio\/cards\/hw%2F0$/);
 });
 
 test('backends are called what they are called', () => {

@@ -8,7 +8,7 @@ import type { Change } from '../../../src/protocol/actor/messages.js';
 import { VERSION } from '../../../src/version.js';
 import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
 import { faultsOf } from '../../broker/home-assistant-rules.js';
-import { drop, health, output, put, SERVER, service, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { CARD, drop, health, output, put, SERVER, service, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 const TRIED = new URL('../../../../test/golden/homeassistant-device.json', import.meta.url);
 
@@ -37,6 +37,7 @@ const EVERYTHING: readonly Change[] = [
   ...['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)].map((name, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, name)),
   ),
+  put('audio.cards', '3', CARD),
   put('systemd.services', 'user/player@kitchen.service', service('user', 'player@kitchen.service')),
   put('systemd.services', 'system/mpd.service', service('system', 'mpd.service')),
   put('systemd.services', 'user/mpd.timer', service('user', 'mpd.timer')),
