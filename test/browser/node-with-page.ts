@@ -96,6 +96,18 @@ export function player(name: string, more: object = {}): Change {
   });
 }
 
+/** A card with two profiles. */
+export function card(id: number, name: string, more: object = {}): Change {
+  const profile = (own: string, description: string, available: string) => ({
+    ...{ name: own, description, available, outputs: 1, inputs: 0 },
+  });
+  return put('audio.cards', String(id), {
+    ...{ id, name, description: 'HiFi HAT', active_profile: 'analog' },
+    profiles: [profile('analog', 'Analog stereo', 'yes'), profile('hdmi', 'HDMI', 'no')],
+    ...more,
+  });
+}
+
 const PORTS = {
   active_port: 'speakers',
   ports: [
@@ -109,10 +121,11 @@ export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   audio: [
     put('audio.kind', '', 'pipewire'),
     put('audio.server', '', { kind: 'pipewire', default_sink: 'output-0', volume: 0.4, muted: false }),
-    output(0, { state: 'running', volume: 0.42, ...PORTS }),
+    output(0, { state: 'running', volume: 0.42, card: 'hat', ...PORTS }),
     output(1, { description: 'Kitchen', muted: true, volume: 0.65, state: 'suspended' }),
     stream(10, { name: 'Nocturne in E-flat major', props: { 'application.process.id': '4711' } }),
     stream(11, { name: 'Doorbell', app: 'chime', corked: true }),
+    card(3, 'hat'),
   ],
   systemd: [
     service('bluetooth.service', { description: 'Bluetooth service' }, 'system'),

@@ -131,6 +131,11 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
   });
 
+  test('for a profile of the card', async () => {
+    await page.getByRole('combobox', { name: 'Profile of HiFi HAT' }).selectOption('HDMI (not plugged in)');
+    assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
+  });
+
   test('for a position, once the hand lets go', async () => {
     await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
     assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });

@@ -10,7 +10,7 @@ import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { lacks } from '../tools/requirements.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, ORDINARY, output, player, service, stream, upgrade } from './node-with-page.js';
+import { card, NodeWithPage, ORDINARY, output, player, service, stream, upgrade } from './node-with-page.js';
 
 const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
@@ -67,6 +67,16 @@ export const STATES: Readonly<Record<string, State>> = {
     },
   },
   'sound-away': away('audio'),
+  'no-card': {
+    node: { audio: [...(ORDINARY['audio'] ?? []).slice(0, 2), output(0, { name: 'auto_null' })] },
+    // No event says so to a page that is opened later.
+    prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
+    act: (page) => page.getByText('sees no sound card: the kernel has none').waitFor(),
+  },
+  'card-off': {
+    node: { audio: [...(ORDINARY['audio'] ?? []), card(4, 'usb', { description: 'USB DAC' })] },
+    act: (page) => page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor(),
+  },
   'services-away': away('systemd'),
   'power-away': away('power'),
   'upgrade-away': away('upgrade'),

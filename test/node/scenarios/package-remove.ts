@@ -33,14 +33,17 @@ export function removeScenarios(node: () => Node): void {
     const ran = await setUp(node(), '--user', 'bob');
     assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
     assert.match(ran.stdout, /config\.yaml is there: it stays as it is/);
+    assert.match(taken.stdout, /put bob into the group audio/);
+    assert.match(await shell(node(), 'id -nG bob'), /\baudio\b/);
     const rehearsed = await setUp(node(), '--uninstall', '--user', 'bob', '--dry-run');
-    assert.match(rehearsed.stdout, /would let bob linger no more/);
+    assert.match(rehearsed.stdout, /would let bob linger no more\n.*would take bob out of the group audio/);
     assert.equal((await setUp(node(), '--uninstall', '--user', 'bob')).status, 0);
     const left = await shell(
       node(),
       `${LEFT} | grep -e bob || true; ls /var/lib/systemd/linger; find /home/bob/.config/tonearm -type f`,
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
+    assert.doesNotMatch(await shell(node(), 'id -nG bob'), /\baudio\b/);
     assert.equal((await ask(node(), 'GET', '/power/')).status, 200, "pi's stays");
     assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
