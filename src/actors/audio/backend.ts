@@ -11,7 +11,7 @@ import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { type ConnectionTiming, SoundConnection } from './connection.js';
-import { NoCardWatch } from './no-card.js';
+import { isWithoutCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
@@ -199,7 +199,7 @@ export class AudioBackend implements Actor<AudioCommand> {
             stopWatching();
             leaveUp = this.#up(connection, path);
           }
-          noCard.look(this.#state.isWithoutCard);
+          noCard.look(isWithoutCard(this.#state));
         },
       });
       const abort = () => link.close({ kind: 'stopped' });

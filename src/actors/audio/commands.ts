@@ -5,8 +5,9 @@ import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf, partsOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
+import { type Balance, channelsOf, rememberBalance } from './balance.js';
 import type { Read } from './refetch.js';
-import { type Balance, channelsOf, type HeldRecord, rememberBalance, type SoundState } from './state.js';
+import type { HeldRecord, SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
 export type SettingName =

@@ -1,14 +1,16 @@
 // One live connection to the sound server: subscribes, reads what its events mark as dirty, and publishes the differences.
 // It neither dials nor reconnects.
 
-import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
+import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
+import { ProfileSwitch } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
+import { ALL, KINDS, ONE, type OneRequest, RECORDS, type ReadRequests, type ReadSpec } from './readings.js';
 import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
 import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
@@ -24,58 +26,6 @@ const NOBODY: readonly ReadWaiter[] = [];
 /** True if the read includes the record that a waiter wants. */
 function covers(read: Read, wanted: Read): boolean {
   return read.of === wanted.of && (read.index === undefined || read.index === wanted.index);
-}
-
-/** A read request and where its reply is put; a list is put together with the records removed while it was read. */
-interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
-  readonly command: C;
-  put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
-}
-
-interface ReadRequests {
-  readonly server: 'GET_SERVER_INFO';
-  readonly sink: 'GET_SINK_INFO_LIST';
-  readonly input: 'GET_SINK_INPUT_INFO_LIST';
-  readonly card: 'GET_CARD_INFO_LIST';
-}
-
-/** In the order of reading. */
-const KINDS: readonly ReadKind[] = ['server', 'sink', 'input', 'card'];
-
-interface OneRequest {
-  readonly sink: 'GET_SINK_INFO';
-  readonly input: 'GET_SINK_INPUT_INFO';
-  readonly card: 'GET_CARD_INFO';
-}
-
-const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
-  server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
-  sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, past) => state.replaceSinks(list, past) },
-  input: {
-    command: 'GET_SINK_INPUT_INFO_LIST',
-    put: (state, list, past) => state.replaceInputs(list, past),
-  },
-  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.replaceCards(list, past) },
-};
-
-const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
-  sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
-  input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
-  card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
-};
-
-/** The records that events are about. */
-const RECORDS: Readonly<Partial<Record<SubscriptionEvent['facility'], RecordKind>>> = {
-  sink: 'sink',
-  'sink-input': 'input',
-  card: 'card',
-};
-
-/** The switch of a card's profile that publication waits for. */
-interface Switch {
-  isOver(): boolean;
-  /** Called once. */
-  end(): void;
 }
 
 export interface ConnectionTiming extends CommandTiming {
@@ -117,7 +67,7 @@ export class SoundConnection implements Performer {
   readonly #unread = new Set(KINDS);
   /** Sinks have come or gone since everything was last read. */
   #isShaken = false;
-  #switch: Switch | undefined;
+  #switch: ProfileSwitch | undefined;
   #waiters: ReadWaiter[] = [];
   #ended = false;
 
@@ -198,27 +148,17 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /**
-   * Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change: PulseAudio
-   * switches before it replies, PipeWire afterwards, a node at a time.
-   */
+  /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
   #switched(card: number, profile: string): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#switch = undefined;
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        end();
-        this.#settled();
-      }, this.#timing.switchMs);
-      this.#switch = { isOver: () => this.state.hasSwitched(card, profile), end };
-      this.#isShaken = true;
-      this.#refetch.card.hold(undefined);
-      this.#pump();
-    });
+    const change = new ProfileSwitch(this.state, { card, profile }, this.#timing.switchMs, () =>
+      this.#settled(),
+    );
+    this.#switch = change;
+    this.#isShaken = true;
+    this.#refetch.card.hold(undefined);
+    this.#pump();
+    return change.over;
   }
 
   readAgain(read: Read): Promise<void> {
@@ -247,7 +187,7 @@ export class SoundConnection implements Performer {
     // Events may come before the subscription is confirmed; everything is read after it anyway.
     if (this.#ended) return;
     if (this.#isShaken && this.#unread.size === 0) {
-      // What comes and goes with a sink (its streams, the default, its card) is published together with it.
+      // Streams, the default and a card that come and go with a sink are published together with it.
       this.#isShaken = false;
       for (const kind of KINDS) this.#unread.add(kind);
       for (const refetch of this.#refetches) refetch.markAll();
@@ -310,8 +250,8 @@ export class SoundConnection implements Performer {
     if (whole !== undefined) this.#unread.delete(whole);
     // Sinks that come and go without end do not keep what has been read from clients.
     if (this.#unread.size > 0 || (wasWhole && this.#isShaken)) return;
-    if (this.#switch?.isOver() === false) return;
-    this.#switch?.end();
+    if (this.#switch?.isStillGoing() === true) return;
+    this.#switch = undefined;
     this.#publisher.update(this.state);
     this.meters.onRead();
     this.#onPublished();

@@ -4,12 +4,21 @@
 import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publisher } from '../runtime.js';
+import type { SoundState } from './state.js';
 
 /** The kernel's sound devices; one for each card controls its mixer. */
 const DEVICES = '/dev/snd';
 const CONTROL = /^controlC\d+$/;
 
+/** The sink that servers make while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */
+const PLACEHOLDER = 'auto_null';
+
 const NO_CARD = 'The sound server sees no sound card';
+
+/** True if there is no card, and no output but the one that stands for none. */
+export function isWithoutCard({ cards, sinks }: SoundState): boolean {
+  return cards.size === 0 && [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER);
+}
 
 /** The reason why this user's programs see no card. */
 export async function whyNoCard(folder = DEVICES): Promise<string> {

@@ -4,33 +4,10 @@
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
+import { type Balance, rememberBalance } from './balance.js';
 import { ClientNames, wantedName } from './names.js';
 import type { RecordKind } from './refetch.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
-
-/** Each channel as a part of the loudest one, 0..1. */
-export type Balance = readonly number[];
-
-/** Raw channel volumes of a balance, for a given loudest channel. */
-export function channelsOf(balance: Balance, loudest: number): number[] {
-  return balance.map((part) => Math.round(part * loudest));
-}
-
-/**
- * The balance to remember after a target's channels were read. Silence shows no balance, so the old one is kept; it is also kept when
- * the channels differ only by our own rounding, or quiet volumes would wear it away.
- */
-export function rememberBalance(
-  before: Balance | undefined,
-  channels: readonly number[],
-): Balance | undefined {
-  const loudest = loudestOf(channels);
-  const known = before?.length === channels.length ? before : undefined;
-  if (loudest === 0) return known;
-  if (known !== undefined && channelsOf(known, loudest).every((raw, at) => raw === channels[at]))
-    return known;
-  return channels.map((raw) => raw / loudest);
-}
 
 /** A record together with its balance, which a reading of silent channels would lose. */
 export interface HeldRecord<R> {
@@ -55,9 +32,6 @@ interface Asked {
   readonly raw: number;
   readonly reported: number;
 }
-
-/** The sink that servers make while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */
-const PLACEHOLDER = 'auto_null';
 
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
@@ -114,13 +88,6 @@ export class SoundState {
 
   get cards(): ReadonlyMap<number, CardInfo> {
     return this.#cardMap;
-  }
-
-  /** True if there is no card, and no output but the one that stands for none. */
-  get isWithoutCard(): boolean {
-    return (
-      this.#cardMap.size === 0 && [...this.#sinkMap.values()].every(({ info }) => info.name === PLACEHOLDER)
-    );
   }
 
   /**
@@ -223,20 +190,6 @@ export class SoundState {
   findCard(ref: string): CardInfo | undefined {
     const byId = this.#cardMap.get(asId(ref) ?? -1);
     return byId ?? [...this.#cardMap.values()].find(({ index }) => this.nameOfCard(index) === ref);
-  }
-
-  /** True when a switch of a card is over: it has the profile and its outputs, and every stream has one to play to. */
-  hasSwitched(card: number, profile: string): boolean {
-    const info = this.#cardMap.get(card);
-    if (info === undefined) return true;
-    const wanted = info.profiles.find(({ name }) => name === profile)?.sinks;
-    const made = [...this.#sinkMap.values()].filter((sink) => sink.info.card === card).length;
-    if (info.activeProfile !== profile || made !== wanted) return false;
-    if (this.#sinkMap.size === 0) return true;
-    const inputs = [...this.#inputMap.values()];
-    return (
-      this.defaultSink() !== undefined && inputs.every((input) => this.#sinkMap.has(input.info.sink ?? -1))
-    );
   }
 
   /** To be called when the sink has been read after its volume was set. */

@@ -7,7 +7,7 @@ import { topicLevel } from './topics.js';
 
 export const CARD_PREFIX = 'card_';
 
-/** What the entity shows of a card besides its state. */
+/** A text that differs when the card's entity does, but for its state. */
 export function cardTitle({ description, profiles }: CardRecord): string {
   return JSON.stringify([description, ...profiles.map((profile) => [profile.name, profile.description])]);
 }

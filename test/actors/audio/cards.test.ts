@@ -9,9 +9,9 @@ import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { connected, DEADLINE, faultOf } from './backed.js';
+import { cardFields } from './scripted-card.js';
 import {
   COMMAND,
-  cardFields,
   EVENT,
   event,
   type Handler,
