@@ -131,6 +131,8 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Audio: 'Audio',
   'Audio server': 'AudioServer',
   Output: 'Output',
+  Card: 'Card',
+  Profile: 'Profile',
   Port: 'Port',
   Client: 'Client',
   Service: 'Service',
@@ -169,7 +171,15 @@ for (const [title, component] of Object.entries(RECORDS)) {
 }
 
 test('every record that a GET answers has a table', () => {
-  const lists: readonly ComponentName[] = ['Services', 'Log', 'Outputs', 'Clients', 'Players', 'OpenApi'];
+  const lists: readonly ComponentName[] = [
+    'Services',
+    'Log',
+    'Outputs',
+    'Cards',
+    'Clients',
+    'Players',
+    'OpenApi',
+  ];
   const answers = ROUTES.flatMap((route) =>
     'schema' in route && route.schema !== undefined ? [route.schema] : [],
   );

@@ -132,6 +132,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('for a profile of the card', async () => {
+    await page.getByLabel('More of Living room').click();
     await page.getByRole('combobox', { name: 'Profile of HiFi HAT' }).selectOption('HDMI (not plugged in)');
     assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
   });
