@@ -20,7 +20,7 @@ import type { OutputWish } from './wishes.js';
 export const PROPS_MAX_ENTRIES = 128;
 
 /** Profiles shown of one card, the first: every combination of its outputs and inputs is one. One with a longer name is left out. */
-export const PROFILES_MAX = 128;
+const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
