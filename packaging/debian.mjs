@@ -40,6 +40,8 @@ const PACKAGES = {
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
   'systemd-container': '/usr/bin/systemd-nspawn',
+  'vlc-bin': '/usr/bin/vlc',
+  'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
   xvfb: '/usr/bin/Xvfb',

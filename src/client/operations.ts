@@ -14,6 +14,7 @@ interface Arguments {
   readonly card: [card: Ref];
   readonly sink: [sink: Ref];
   readonly player: [player: string];
+  readonly trackid: [track: string];
   readonly scope: [scope: 'user' | 'system'];
   readonly unit: [unit: string];
 }

@@ -6,6 +6,7 @@ import type {
   CardRecord,
   ChildName,
   ClientRecord,
+  NodeRecord,
   OutputRecord,
   PlayerPosition,
   PlayerRecord,
@@ -13,6 +14,7 @@ import type {
   ProblemRecord,
   ServerRecord,
   ServiceRecord,
+  TracklistRecord,
   UpgradeRecord,
   UpgradeRun,
   UpgradeStatus,
@@ -36,6 +38,9 @@ export interface EventData {
   'player.updated': { readonly data: PlayerRecord; readonly emitted_at: number };
   'player.removed': { readonly bus_name: string };
   'player.position': readonly PlayerPosition[];
+  'player.tracklist.updated': TracklistRecord & { readonly bus_name: string };
+  'node.updated': NodeRecord;
+  'node.removed': { readonly name: string };
   'backend.updated': BackendUpdateRecord;
 }
 
@@ -87,6 +92,10 @@ export interface NodeState {
   readonly clients: ReadonlyMap<number, ClientRecord>;
   /** By bus name. */
   readonly players: ReadonlyMap<string, PlayerRecord>;
+  /** By bus name; of the players that have one. */
+  readonly tracklists: ReadonlyMap<string, TracklistRecord>;
+  /** The nodes on the network, by name, if the node looks for them. */
+  readonly nodes: ReadonlyMap<string, NodeRecord>;
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, ServiceRecord>;
   /** The known parts: status, run, `can_*`; undefined until one is known. */
@@ -110,6 +119,8 @@ function nothing(): Known {
     cards: new Map(),
     clients: new Map(),
     players: new Map(),
+    tracklists: new Map(),
+    nodes: new Map(),
     units: new Map(),
     upgrade: undefined,
     power: undefined,
@@ -149,9 +160,17 @@ const RULES: Rules = {
     const { percent, step } = line;
     return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
   },
-  'player.added': ({ players }, { data }) => ({ players: put(players, [data], busName) }),
-  'player.updated': ({ players }, { data }) => ({ players: put(players, [data], busName) }),
-  'player.removed': ({ players }, { bus_name }) => ({ players: drop(players, [bus_name]) }),
+  'player.added': withPlayer,
+  'player.updated': withPlayer,
+  'player.removed': ({ players, tracklists }, { bus_name }) => ({
+    players: drop(players, [bus_name]),
+    tracklists: drop(tracklists, [bus_name]),
+  }),
+  'player.tracklist.updated': ({ tracklists }, { bus_name, ...tracklist }) => ({
+    tracklists: new Map(tracklists).set(bus_name, tracklist),
+  }),
+  'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
+  'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, moved) => ({
     players: put(players, moved.flatMap(movedIn(players)), busName),
   }),
@@ -225,6 +244,18 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
   const left = new Map(records);
   for (const key of keys) left.delete(key);
   return left;
+}
+
+/** No event tells of a tracklist that ends: the player's record does. */
+function withPlayer(
+  { players, tracklists }: Known,
+  { data }: { readonly data: PlayerRecord },
+): Patch {
+  const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
+  return {
+    players: put(players, [data], busName),
+    ...(hasNoMore && { tracklists: drop(tracklists, [data.bus_name]) }),
+  };
 }
 
 function movedIn(players: ReadonlyMap<string, PlayerRecord>) {

@@ -29,6 +29,8 @@ export class Documents {
   readonly #health: Map<ChildName, BackendHealth>;
   readonly #cached = new Map<Resource, CachedResponse>();
   readonly #changedAt = new Map<Resource, number>();
+  /** Each as long as the journal has its entry. */
+  readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first verdict; the child is removed then. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
@@ -45,7 +47,11 @@ export class Documents {
 
   /** Call after the entries were added to the journal. */
   changed(entries: readonly JournalEntry[]): void {
-    for (const { collection } of entries) this.#renew(RESOURCES_OF.get(collection) ?? []);
+    for (const entry of entries) {
+      this.#renew(RESOURCES_OF.get(entry.collection) ?? []);
+      if (entry.collection === 'players.tracklist')
+        this.#tracklists.set(entry, this.#maker.make(entry.json, this.#clock.date()));
+    }
   }
 
   health(child: ChildName, health: BackendHealth): void {
@@ -88,6 +94,17 @@ export class Documents {
     if (text !== undefined) return text;
     const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
     return problem('unavailable', `Backend ${spec.backend} is ${health?.state ?? 'not enabled'}${reason}`);
+  }
+
+  /** The tracklist of a player by its bus name, or a problem. */
+  tracklist(player: string): CachedResponse | Problem {
+    const players = this.read('players');
+    if ('fault' in players) return players;
+    if (this.#journal.record('players', player) === undefined)
+      return problem('no-such-player', `There is no player ${JSON.stringify(player)}`);
+    const entry = this.#journal.record('players.tracklist', player);
+    const made = entry && this.#tracklists.get(entry);
+    return made ?? problem('no-tracklist', `${player} has no tracklist`);
   }
 
   #join(resource: Resource): CachedResponse | undefined {

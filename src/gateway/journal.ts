@@ -3,7 +3,7 @@
 //
 // A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
 
-import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
+import { COLLECTION_NAMES, type Collection, type CollectionSpec, SPECS } from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 
 /** docs/events.md, "Coming back": for removals and for actions. */
@@ -82,10 +82,14 @@ export class Journal {
   /** Changes that remove a backend's records when it goes away, except in collections whose records are never removed. */
   leaving(backend: string): readonly Change[] {
     return COLLECTION_NAMES.filter(
-      (name) => SPECS[name].backend === backend && (SPECS[name].removed || SPECS[name].keeps === 'passing'),
+      (name) => SPECS[name].backend === backend && goesWithBackend(SPECS[name]),
     ).flatMap((collection) =>
       [...this.#records(collection).keys()].map((key) => ({ kind: 'drop' as const, collection, key })),
     );
+  }
+
+  record(collection: Collection, key: string): JournalEntry | undefined {
+    return this.#records(collection).get(key);
   }
 
   /** The current records of a collection, in order of arrival. */
@@ -168,6 +172,10 @@ export class Journal {
     if (records === undefined) throw new Error(`There is no collection ${collection}`);
     return records;
   }
+}
+
+function goesWithBackend({ removed, keeps, isPart }: CollectionSpec): boolean {
+  return removed !== undefined || keeps === 'passing' || isPart === true;
 }
 
 /**

@@ -24,7 +24,7 @@ const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   systemd: ['no-such-unit', 'read-only-scope'],
   power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
   upgrade: ['run-in-progress'],
-  players: ['no-such-player', 'not-able'],
+  players: ['bad-value', 'no-such-player', 'not-able', 'no-tracklist', 'no-such-track'],
 };
 
 /** Problems of every route. */
@@ -170,6 +170,8 @@ function problemsOf(route: Route): readonly ProblemCode[] {
       return BACKEND_FAULTS;
     case 'log':
       return ['bad-query', 'not-found', 'no-such-unit', 'not-granted', ...BACKEND_FAULTS];
+    case 'tracklist':
+      return ['no-such-player', 'no-tracklist', 'unavailable'];
     case 'document':
       return ['unavailable'];
     case 'events':

@@ -6,7 +6,6 @@ import type { Answer, UnitScope } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { busName, type ChangeOperation, type Operation } from '../protocol/actor/operations.js';
 import { LOG_LINES, type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
-import type { Resource } from '../protocol/actor/resources.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
 import type { Covers } from './covers.js';
@@ -78,7 +77,9 @@ export class OperationReplies {
       case 'command':
         return this.#change(operation, given);
       case 'document':
-        return this.#document(operation.resource, held);
+        return found(this.#parts.documents.read(operation.resource), held);
+      case 'tracklist':
+        return found(this.#parts.documents.tracklist(busName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
         return this.#asked(
@@ -106,11 +107,6 @@ export class OperationReplies {
     if (command === undefined) return problemReply(strangeParameter(operation.path, params));
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
-  }
-
-  #document(resource: Resource, held: string): HttpReply {
-    const found = this.#parts.documents.read(resource);
-    return 'fault' in found ? problemReply(found) : replyOf(found, held);
   }
 
   #log(path: string, { params }: Given, query: string, held: string): Reply {
@@ -169,6 +165,10 @@ function logLines(query: string): number | undefined {
 
 function isScope(scope: string): scope is UnitScope {
   return wordsOf('scope')?.includes(scope) === true;
+}
+
+function found(document: CachedResponse | Problem, held: string): HttpReply {
+  return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
 /** For a parameter whose value is not in its list. */

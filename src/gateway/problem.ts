@@ -30,6 +30,8 @@ const FAULT_STATUS: Readonly<Record<FaultCode, number>> = {
   'no-such-unit': 404,
   'no-such-player': 404,
   'no-cover': 404,
+  'no-tracklist': 404,
+  'no-such-track': 404,
   'not-able': 403,
   'no-cookie': 404,
   'no-volume': 409,

@@ -18,6 +18,8 @@ export class StateModel {
   readonly clients: Collection = new Map();
   readonly services: Collection = new Map();
   readonly players: Collection = new Map();
+  readonly tracklists: Collection = new Map();
+  readonly nodes: Collection = new Map();
   readonly backends = new Map<string, string>();
   /** The status without `run` and `can_*`. */
   upgradeStatus: Json | undefined;
@@ -44,7 +46,17 @@ export class StateModel {
     'upgrade.info': (data) => this.#upgrade(object(data)),
     'player.added': (data) => this.#player(object(data), false),
     'player.updated': (data) => this.#player(object(data), true),
-    'player.removed': (data) => assert.ok(this.players.delete(String(object(data)['bus_name']))),
+    'player.removed': (data) => {
+      this.tracklists.delete(String(object(data)['bus_name']));
+      assert.ok(this.players.delete(String(object(data)['bus_name'])));
+    },
+    'player.tracklist.updated': (data) => {
+      const { bus_name, ...tracklist } = object(data);
+      assert.ok(this.players.has(String(bus_name)));
+      this.tracklists.set(String(bus_name), tracklist);
+    },
+    'node.updated': (data) => put(this.nodes, [object(data)], ({ name }) => String(name)),
+    'node.removed': (data) => assert.ok(this.nodes.delete(String(object(data)['name']))),
     'player.position': (data) =>
       assert.ok(list(data).every((each) => this.players.has(String(object(each)['bus_name'])))),
     'backend.updated': (data) => this.#backend(object(data)),
@@ -112,7 +124,11 @@ export class StateModel {
       this.clients.clear();
     }
     if (backend === 'systemd') this.services.clear();
-    if (backend === 'players') this.players.clear();
+    if (backend === 'discovery') this.nodes.clear();
+    if (backend === 'players') {
+      this.players.clear();
+      this.tracklists.clear();
+    }
     if (backend === 'upgrade') {
       this.upgradeStatus = undefined;
       this.upgradeCheck = undefined;

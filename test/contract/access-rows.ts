@@ -9,7 +9,7 @@ export const EVERYTHING: RouteSettings = {
   ...SETTINGS,
   api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
 };
-const { api, audio, systemd, power, players, upgrade } = EVERYTHING;
+const { api, audio, systemd, power, players, upgrade, discovery } = EVERYTHING;
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
@@ -24,6 +24,7 @@ const WITHOUT = {
   power: { ...EVERYTHING, power: { ...power, enabled: false } },
   players: { ...EVERYTHING, players: { ...players, enabled: false } },
   upgrade: { ...EVERYTHING, upgrade: { ...upgrade, enabled: false } },
+  discovery: { ...EVERYTHING, discovery: { ...discovery, enabled: false } },
   check: { ...EVERYTHING, upgrade: noCheck },
   start: { ...EVERYTHING, upgrade: noUpgrade },
 } as const satisfies Record<string, RouteSettings>;
@@ -66,6 +67,7 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   ['GET /ui/{file}', page('/ui/app-1.js')],
   ['GET /server', read('/server')],
   ['GET /health', read('/health')],
+  ['GET /nodes', read('/nodes', 'discovery')],
   ['GET /openapi.json', read('/openapi.json')],
   ['GET /events', read('/events', 'stream')],
   ['GET /services', read('/services', 'systemd')],
@@ -101,6 +103,12 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   [`POST ${PLAYER}/position`, act('/players/mpv/position', 'players', '{"position":1}')],
   [`POST ${PLAYER}/volume`, act('/players/mpv/volume', 'players', '{"volume":1}')],
   [`POST ${PLAYER}/loop`, act('/players/mpv/loop', 'players', '{"loop":"None"}')],
+  [`GET ${PLAYER}/tracklist`, read('/players/mpv/tracklist', 'players')],
+  ...['goto', 'remove'].map((verb) => [
+    `POST ${PLAYER}/tracklist/${verb}/{trackid}`,
+    act(`/players/mpv/tracklist/${verb}/1`, 'players'),
+  ]),
+  [`POST ${PLAYER}/tracklist/add`, act('/players/mpv/tracklist/add', 'players', '{"uri":"http://a/"}')],
   [`POST ${PLAYER}/shuffle`, act('/players/mpv/shuffle', 'players', '{"shuffle":true}')],
   ['GET /upgrade', read('/upgrade', 'upgrade')],
   ['POST /upgrade/check', act('/upgrade/check', ['upgrade', 'check'])],

@@ -22,6 +22,7 @@ const NAMES: Readonly<Record<ParameterName, string>> = {
   player: 'mpv',
   scope: 'user',
   unit: 'mpd.service',
+  trackid: '4',
 };
 
 const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
@@ -36,6 +37,7 @@ const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   setVolume: { volume: 0.8 },
   loop: { loop: 'Playlist' },
   shuffle: { shuffle: true },
+  addTrack: { uri: 'http://radio.example/stream', set_as_current: true },
 };
 
 const OPTIONS: Partial<Record<Route['kind'], string>> = {

@@ -82,6 +82,7 @@ const KEYS: Readonly<Record<Need, string>> = {
   power: 'power.enabled',
   players: 'players.enabled',
   upgrade: 'upgrade.enabled',
+  discovery: 'discovery.enabled',
   check: 'upgrade.checkUnit',
   start: 'upgrade.upgradeUnit',
 };

@@ -99,6 +99,8 @@ describe('what the backends refuse', () => {
     'no-such-unit': [404, '/services/user/x.service/start'],
     'no-such-player': [404, '/players/x/play'],
     'no-cover': [404, '/players/x/cover'],
+    'no-tracklist': [404, '/players/x/tracklist/goto/1'],
+    'no-such-track': [404, '/players/x/tracklist/remove/1'],
     'not-able': [403, '/players/x/next'],
     'no-cookie': [404, '/audio/cookie'],
     'no-volume': [409, '/audio/clients/3/volume', '{"volume":1}'],

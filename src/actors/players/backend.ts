@@ -13,6 +13,7 @@ import { CoverReader } from './cover-reader.js';
 import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
 import { type FetchCover, WebCovers } from './web-covers.js';
+import { isTrackCommand } from './track-commands.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
@@ -139,6 +140,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else this.#underWay.delete(player);
     // Not every player sends signals for its changes.
     if (answer.ok) player.readAgain();
+    if (answer.ok && isTrackCommand(command)) player.tracklist.readAgain();
     return answer;
   }
 
@@ -222,6 +224,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#resting.delete(owner);
       void this.#bus.watch(playerSignals(owner));
       this.#players.get(owner)?.readAgain();
+      this.#players.get(owner)?.tracklist.readAgain();
     });
     this.#resting.set(owner, cancel);
   }

@@ -10,8 +10,10 @@ import type { PlayersBus } from '../bus/bus.js';
 import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
 import { capabilitiesOf, type PlayerFacts } from './facts.js';
 import type { Player } from './player.js';
+import { callTracklist, isTrackCommand, type TrackCommand } from './track-commands.js';
 
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
+type PlainCommand = Exclude<PlayerCommand, TrackCommand>;
 
 type Capability = keyof PlayerRecord['capabilities'];
 
@@ -27,6 +29,9 @@ const NEEDS: Readonly<Record<PlayerCommand['do'], Capability>> = {
   volume: 'can_control',
   loop: 'can_control',
   shuffle: 'can_control',
+  goto: 'can_control',
+  remove: 'can_control',
+  add: 'can_control',
 };
 
 const METHODS = {
@@ -48,10 +53,13 @@ export async function carryOut(
   // A playing player is paused by it.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
   if (!capabilitiesOf(facts)[needed]) return failure('not-able', `${busName}: ${needed} is false`);
-  const outcome = await call(bus, playerMethods(player.owner), facts, command);
+  const outcome = isTrackCommand(command)
+    ? await callTracklist(bus, player, command)
+    : await call(bus, playerMethods(player.owner), facts, command);
   if (outcome === undefined)
     return failure('refused', `${busName} names no track that a position could be set in`);
   if (outcome.ok) return { ok: true };
+  if ('fault' in outcome) return outcome;
   const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);
   // The player left before it answered.
   return failure(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
@@ -61,7 +69,7 @@ async function call(
   bus: Pick<PlayersBus, 'call'>,
   methods: ReturnType<typeof playerMethods>,
   { metadata }: PlayerFacts,
-  command: PlayerCommand,
+  command: PlainCommand,
 ): Promise<Outcome<undefined> | undefined> {
   const set = (property: string, value: VariantValue) =>
     bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });

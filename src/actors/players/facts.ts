@@ -20,18 +20,20 @@ export interface PlayerFacts {
 export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_METADATA };
 
 const NORMAL_RATE = 1;
+const SCHEMES_MAX = 64;
 
 const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOPS = ['None', 'Track', 'Playlist'] as const;
 
 export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
-  const { Identity, ...root } = readProperties(ROOT_PROPERTIES, record);
+  const { Identity, SupportedUriSchemes: schemes, ...root } = readProperties(ROOT_PROPERTIES, record);
   return {
     ...facts,
     root: {
       ...facts.root,
       ...root,
       ...(Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) }),
+      ...(schemes !== undefined && { SupportedUriSchemes: schemes.slice(0, SCHEMES_MAX) }),
     },
   };
 }
@@ -78,7 +80,7 @@ export function playerRecord(
   busName: string,
   facts: PlayerFacts,
   { positionUs, at }: Anchor,
-  pid: number | undefined,
+  { pid, hasTracklist }: { readonly pid?: number | undefined; readonly hasTracklist: boolean },
 ): PlayerRecord {
   const { root, player, metadata } = facts;
   const loop = LOOPS.find((status) => status === player.LoopStatus);
@@ -96,7 +98,7 @@ export function playerRecord(
     ...(player.Rate !== undefined && { rate: player.Rate }),
     ...(Object.keys(metadata.texts).length > 0 && { metadata: { ...metadata.texts } }),
     capabilities: capabilitiesOf(facts),
-    tracklist_supported: false,
+    tracklist_supported: hasTracklist,
     ...(pid !== undefined && { pid }),
     ...(root.CanRaise !== undefined && { can_raise: root.CanRaise }),
     ...(root.CanQuit !== undefined && { can_quit: root.CanQuit }),

@@ -1,6 +1,7 @@
 // Turns a player's track metadata into bounded texts and the few values that are used here. Pure. Players are not trusted: any value may
 // be of any type and size.
 
+import { NO_TRACK } from '../../protocol/dbus/mpris.js';
 import { capped } from '../text.js';
 
 /** UTF-16 units of one value; a longer one is cut. */
@@ -13,9 +14,6 @@ const ALL_MAX_UNITS = 32 * 1024;
 const KEPT_URL_MAX_UNITS = 8192;
 
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
-
-/** The D-Bus path that means "no track". */
-const NO_TRACK = '/org/mpris/MediaPlayer2/TrackList/NoTrack';
 
 export interface Metadata {
   /** By MPRIS keys, sorted. */
@@ -50,7 +48,7 @@ export function isSameTrack(a: Metadata, b: Metadata): boolean {
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
 
-function isTrack(path: string): boolean {
+export function isTrack(path: string): boolean {
   return path.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(path) && path !== NO_TRACK;
 }
 

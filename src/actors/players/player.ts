@@ -25,6 +25,7 @@ import {
   withRoot,
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
+import { Tracklist } from './tracklist.js';
 import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } from './position.js';
 
 const READ_DEADLINE_MS = 5_000;
@@ -51,6 +52,7 @@ export class Player {
   readonly identified: Promise<void>;
   /** Resolves when the player is identified and its first reading has ended. */
   readonly settled: Promise<void>;
+  readonly tracklist: Tracklist;
   readonly #parts: PlayerParts;
   readonly #methods: ReturnType<typeof playerMethods>;
   #facts: PlayerFacts = NOTHING_KNOWN;
@@ -75,6 +77,9 @@ export class Player {
     this.#parts = parts;
     this.#methods = playerMethods(owner);
     this.#anchor = { positionUs: undefined, at: this.#now() };
+    const { bus, clock } = parts;
+    const changed = (): void => void (this.#isKnown && parts.changed(this));
+    this.tracklist = new Tracklist(owner, { bus, clock, changed });
     this.identified = this.#readPid();
     this.settled = Promise.all([this.identified, this.#read()]).then(() => undefined);
   }
@@ -101,7 +106,8 @@ export class Player {
     const now = this.#now();
     if (hasClockJumped(this.#anchor, now)) this.#anchor = movedTo(this.#anchor, motionOf(this.#facts), now);
     const pid = typeof this.#pid === 'number' ? this.#pid : undefined;
-    return playerRecord(this.busName, this.#facts, this.#anchor, pid);
+    const hasTracklist = this.tracklist.reading !== undefined;
+    return playerRecord(this.busName, this.#facts, this.#anchor, { pid, hasTracklist });
   }
 
   /** The present position; undefined if the player gives none. */
@@ -114,6 +120,7 @@ export class Player {
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
   take(signal: Signal): void {
+    this.tracklist.take(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
@@ -133,6 +140,7 @@ export class Player {
   /** The name has another owner, or none. */
   stop(): void {
     this.#isGone = true;
+    this.tracklist.stop();
     this.#cancel?.();
   }
 
@@ -151,6 +159,8 @@ export class Player {
     if (was.rate !== is.rate) this.#anchor = movedTo(this.#anchor, was, this.#now());
     if (statusOf(before) !== statusOf(facts) || was.rate !== is.rate) this.#isAstray = true;
     if (!isSameTrack(before.metadata, facts.metadata)) {
+      // VLC 3.0 completes its list when another track begins, and sends no signal for that.
+      if (this.tracklist.reading !== undefined) this.tracklist.readAgain();
       this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
       this.#isAstray = true;
     }
@@ -195,6 +205,8 @@ export class Player {
     const [root, player] = await Promise.all([
       bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
       bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
+      // So that the first record says whether there is one.
+      this.tracklist.first,
     ]);
     if (this.#isGone || !player.ok) return false;
     // Properties that are missing now no longer exist.

@@ -12,8 +12,10 @@ const CLOCK_LOOK_MS = 30_000;
 
 /** A player as it was last published. */
 interface Published {
-  text: string;
-  jumps: number;
+  readonly text: string;
+  readonly jumps: number;
+  /** The tracklist's JSON. */
+  readonly tracks: string | undefined;
 }
 
 export class PlayersPublisher {
@@ -47,6 +49,7 @@ export class PlayersPublisher {
     if (!this.#told.delete(player)) return;
     this.#publish.drop('players', player.busName);
     this.#publish.drop('players.position', player.busName);
+    this.#publish.drop('players.tracklist', player.busName);
   }
 
   /** Forgets what was published: leaving `up` has removed all of it. */
@@ -66,14 +69,21 @@ export class PlayersPublisher {
     });
   }
 
+  #tellTracks(busName: string, tracks: string | undefined): void {
+    if (tracks === undefined) this.#publish.drop('players.tracklist', busName);
+    else this.#publish.put('players.tracklist', busName, tracks);
+  }
+
   #tellOf(player: Player): void {
     const { busName, jumps } = player;
     const record = player.record();
     if (record === undefined) return;
     const text = JSON.stringify(record);
     const told = this.#told.get(player);
-    this.#told.set(player, { text, jumps });
+    const tracks = player.tracklist.reading?.json;
+    this.#told.set(player, { text, jumps, tracks });
     if (told?.text !== text) this.#publish.put('players', busName, text);
+    if (told?.tracks !== tracks) this.#tellTracks(busName, tracks);
     const position = told === undefined || told.jumps === jumps ? undefined : player.position();
     if (position !== undefined) this.#publish.put('players.position', busName, JSON.stringify(position));
   }

@@ -77,13 +77,16 @@ export function bitsOfCollection(collection: Collection): Filter {
 export function wordsOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape = 'each' } = SPECS[collection];
   if (kind === 'removal' && shape === 'player') return JSON.stringify({ bus_name: key });
-  return WORDS[shape](json, date);
+  if (kind === 'removal' && shape === 'node') return JSON.stringify({ name: key });
+  return WORDS[shape](json, date, key);
 }
 
-const WORDS: Readonly<Record<EventShape, (json: string, date: number) => string>> = {
+const WORDS: Readonly<Record<EventShape, (json: string, date: number, key: string) => string>> = {
   list: (json) => json,
   each: (json) => json,
   player: (json, date) => `{"data":${json},"emitted_at":${date}}`,
+  tracklist: (json, _date, key) => `{"bus_name":${JSON.stringify(key)},${json.slice(1)}`,
+  node: (json) => json,
   backend: (json) => {
     const { backend, state, detail } = JSON.parse(json) as BackendRecord;
     return backendWords(backend, state, detail);

@@ -1,7 +1,7 @@
 // Table of the records that children publish: their owner, and the events of their changes. The journal, the event stream and the
 // bridges use it; nothing else knows which collection causes which event.
 
-import type { Backend } from './backends.js';
+import type { Backend, ChildName } from './backends.js';
 
 /** Every event of the stream (docs/events.md, "Events"), with the name of its data's schema in the OpenAPI document. */
 export const EVENTS = {
@@ -21,6 +21,9 @@ export const EVENTS = {
   'player.updated': 'PlayerEvent',
   'player.removed': 'PlayerRemoval',
   'player.position': 'PlayerPositions',
+  'player.tracklist.updated': 'TracklistEvent',
+  'node.updated': 'Node',
+  'node.removed': 'NodeRemoval',
   'backend.updated': 'BackendUpdate',
 } as const;
 
@@ -32,10 +35,11 @@ export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
 /**
  * `list`: one event carries neighbouring records as a JSON array. `each`: one event per record. `player`: one per record, with the record
- * as `data` and a time; the event of a removal has only the bus name, which is the key. `backend`: one per record, without the fields that
+ * as `data` and a time; the event of a removal has only the bus name, which is the key. `tracklist`: one per record, with the bus name in
+ * front. `node`: one per record; that of a removal has only the name, which is the key. `backend`: one per record, without the fields that
  * only `/health` shows.
  */
-export type EventShape = 'list' | 'each' | 'player' | 'backend';
+export type EventShape = 'list' | 'each' | 'player' | 'tracklist' | 'node' | 'backend';
 
 /**
  * How the journal keeps records. `newest`: the newest text of each key. `passing`: likewise, but in no snapshot, and equal texts are events
@@ -45,13 +49,15 @@ export type Keeping = 'newest' | 'passing' | 'each';
 
 export interface CollectionSpec {
   /** Absent for records of the node itself, or of all children. */
-  readonly backend?: Backend;
+  readonly backend?: ChildName;
   /** The event of a new record, if it differs from `updated`. */
   readonly added?: EventType;
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
   /** The event of a removed record; absent: records of this collection are not removed while its backend is up. */
   readonly removed?: EventType;
+  /** Its records go with their backend without an event, because the removals of another collection include them. */
+  readonly isPart?: true;
   /** The shape of its events; default `each`. */
   readonly shape?: EventShape;
   /** Default `newest`. */
@@ -101,6 +107,15 @@ const COLLECTIONS = {
   },
   /** Keyed by bus name: a player's position that differs from the one that clients extrapolate. */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
+  /** Keyed by bus name, after the player's own record: the answer to `GET` of its tracklist. */
+  'players.tracklist': {
+    backend: 'players',
+    updated: 'player.tracklist.updated',
+    shape: 'tracklist',
+    isPart: true,
+  },
+  /** Keyed by name. */
+  nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
 } as const satisfies Record<string, CollectionSpec>;
 
 export type Collection = keyof typeof COLLECTIONS;

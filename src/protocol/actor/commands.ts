@@ -52,6 +52,11 @@ export type PlayersCommand = { readonly player: string } & (
   | { readonly do: 'volume'; readonly volume: number }
   | { readonly do: 'loop'; readonly loop: 'None' | 'Track' | 'Playlist' }
   | { readonly do: 'shuffle'; readonly shuffle: boolean }
+  /** `track` is an id, or its last segment. */
+  | { readonly do: 'goto'; readonly track: string }
+  | { readonly do: 'remove'; readonly track: string }
+  /** After the track `after`, else at the end. */
+  | { readonly do: 'add'; readonly uri: string; readonly after?: string; readonly isCurrent: boolean }
   /** Answers with `cover`. `held`: the tag of the cover that the client has already. */
   | { readonly do: 'cover'; readonly held?: string }
 );

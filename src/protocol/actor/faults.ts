@@ -12,6 +12,8 @@ export const FAULTS = {
   'no-such-unit': 'There is no such unit',
   'no-such-player': 'There is no such player',
   'no-cover': 'The player has no cover that may be served',
+  'no-tracklist': 'The player has no tracklist',
+  'no-such-track': 'The tracklist has no such track',
   'not-able': 'The player says that it cannot',
   'no-cookie': 'The node has no cookie file',
   'no-volume': 'The stream has no volume',

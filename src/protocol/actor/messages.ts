@@ -73,7 +73,8 @@ export interface ServedRecord {
 /** True for collections that a bridge does not need, so that they are not sent to it. */
 export const UNHEARD: Readonly<Record<Bridge, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => collection === 'players.position' || collection === 'upgrade.info',
+  mqtt: (collection) =>
+    ['players.position', 'players.tracklist', 'nodes', 'upgrade.info'].includes(collection),
 };
 
 /**

@@ -40,7 +40,7 @@ interface Row<P extends string> {
 
 interface Published {
   readonly kind: 'document';
-  readonly backend: Backend;
+  readonly backend: ChildName;
   readonly resource: Resource;
 }
 
@@ -57,7 +57,12 @@ interface Log {
 }
 
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
-type Json = { readonly kind: 'server' | 'health' | 'openapi' } | Published | Asked<'text'> | Log;
+type Json =
+  | { readonly kind: 'server' | 'health' | 'openapi' }
+  | { readonly kind: 'tracklist'; readonly backend: Backend }
+  | Published
+  | Asked<'text'>
+  | Log;
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | Asked<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
@@ -102,7 +107,7 @@ export function unless(isThere: boolean, key: string): string | undefined {
 }
 
 /** Requires the enabled backend, and `more`. */
-function needing(backend: Backend, more: Lacks = () => undefined): Lacks {
+function needing(backend: ChildName, more: Lacks = () => undefined): Lacks {
   const key = `${backend === 'audio' ? 'pulseaudio' : backend}.enabled`;
   return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
 }
@@ -206,6 +211,7 @@ function unit<V extends UnitVerb>(verb: V, summary: string, sets: string) {
 }
 
 const PLAYER = '/players/{player}';
+const TRACKLIST = `${PLAYER}/tracklist` as const;
 const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
 
 /** The whole bus name; the common prefix of all players may be left out. */
@@ -240,6 +246,7 @@ function ofPlayer<V extends string, K extends BodyName>(
 /** Keyed by the names of the client's functions. Lists of all operations keep this order. */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
+  nodes: read('/nodes', 'The nodes on the network', 'Nodes', published('nodes')),
   health: read('/health', 'The state of the backends', 'Health', { kind: 'health' }),
   openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
@@ -354,6 +361,23 @@ const TABLE = {
   setShuffle: ofPlayer('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
     ...{ do: 'shuffle', ...to, ...body },
   })),
+  tracklist: read('/players/{player}/tracklist', 'The tracks that a player has before it', 'Tracklist', {
+    ...{ kind: 'tracklist', backend: 'players' },
+  }),
+  gotoTrack: post({
+    ...{ at: TRACKLIST, verb: 'goto/{trackid}', summary: 'Goes to a track', backend: 'players' },
+    command: ({ player, trackid: track }) => ({ do: 'goto', player: busName(player), track }),
+  }),
+  removeTrack: post({
+    ...{ at: TRACKLIST, verb: 'remove/{trackid}', summary: 'Removes a track', backend: 'players' },
+    command: ({ player, trackid: track }) => ({ do: 'remove', player: busName(player), track }),
+  }),
+  addTrack: postWith({
+    ...{ at: TRACKLIST, verb: 'add', summary: 'Adds a track', backend: 'players', body: 'addTrack' },
+    command: ({ player }, { uri, after_track: after, set_as_current: isCurrent = false }) => ({
+      ...{ do: 'add', player: busName(player), uri, isCurrent, ...(after !== undefined && { after }) },
+    }),
+  }),
 
   upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
   checkUpgrade: post({

@@ -6,6 +6,7 @@ export const PARAMETERS = {
   card: 'id or name',
   sink: 'id or name',
   player: 'name',
+  trackid: 'name',
   scope: ['user', 'system'],
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;

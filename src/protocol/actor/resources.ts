@@ -1,14 +1,14 @@
 // The sources of each GET of published state, and of each such MQTT topic: backend, collections, and how their texts are joined to one
 // JSON text. Pure.
 
-import type { Backend } from './backends.js';
+import type { ChildName } from './backends.js';
 import type { Collection } from './collections.js';
 
 /** The texts of a collection's records, by rank, then in the order in which they were first put. */
 export type RecordTexts = (collection: Collection) => readonly string[];
 
 export interface ResourceSpec {
-  readonly backend: Backend;
+  readonly backend: ChildName;
   readonly collections: readonly Collection[];
   /** Undefined if a record is missing without which the answer would be wrong. */
   join(texts: RecordTexts): string | undefined;
@@ -47,6 +47,7 @@ export const RESOURCES = {
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
   upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
+  nodes: { backend: 'discovery', collections: ['nodes'], join: jsonArray('nodes') },
 } as const satisfies Record<string, ResourceSpec>;
 
 export type Resource = keyof typeof RESOURCES;

@@ -313,6 +313,30 @@ export const PlayerPosition = Type.Object(
   Closed,
 );
 
+const Track = Type.Object({ track_id: Type.String(), metadata: StringMap }, Closed);
+
+const tracklist = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) };
+
+export const TracklistRecord = Type.Object(tracklist, Closed);
+
+const TracklistEvent = Type.Object({ bus_name: BusName, ...tracklist }, Closed);
+
+export const NodeRecord = Type.Object(
+  {
+    name: Type.String({ description: 'as announced' }),
+    host: Type.String(),
+    addresses: Type.Array(Type.String(), { description: 'IPv4 first; none that needs a scope' }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    path: Type.String({ description: 'of its page' }),
+    api: oneOf('tonearm', 'odio-api'),
+    version: Type.Optional(Type.String()),
+    self: Type.Boolean({ description: 'this node' }),
+  },
+  Closed,
+);
+
+const NodeRemoval = Type.Object({ name: Type.String() }, Closed);
+
 export const ProblemRecord = Type.Object(
   { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
   Closed,
@@ -345,6 +369,16 @@ export const BODIES = {
   setVolume: SetVolume,
   loop: Type.Object({ loop: LoopStatus }, Closed),
   shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
+  addTrack: Type.Object(
+    {
+      uri: Type.String({ minLength: 1, maxLength: 4096 }),
+      after_track: Type.Optional(
+        Type.String({ minLength: 1, description: "a track's id, or its last segment" }),
+      ),
+      set_as_current: Type.Optional(Type.Boolean()),
+    },
+    Closed,
+  ),
 } as const satisfies Record<string, TSchema>;
 
 type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
@@ -392,6 +426,12 @@ export const COMPONENTS = {
   PlayerRemoval: PlayerRemoval,
   PlayerPosition: PlayerPosition,
   PlayerPositions: Type.Array(PlayerPosition),
+  Track: Track,
+  Tracklist: TracklistRecord,
+  TracklistEvent: TracklistEvent,
+  Node: NodeRecord,
+  Nodes: Type.Array(NodeRecord),
+  NodeRemoval: NodeRemoval,
   BackendUpdate: BackendUpdateRecord,
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
@@ -418,6 +458,8 @@ export type UpgradeStatus = Static<typeof UpgradeStatus>;
 export type UpgradeRecord = Static<typeof UpgradeRecord>;
 export type PlayerRecord = Static<typeof PlayerRecord>;
 export type PlayerPosition = Static<typeof PlayerPosition>;
+export type TracklistRecord = Static<typeof TracklistRecord>;
+export type NodeRecord = Static<typeof NodeRecord>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;

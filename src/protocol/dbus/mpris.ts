@@ -12,6 +12,9 @@ export const PLAYER_NAMES = `${ROOT}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
 export const ROOT_INTERFACE = ROOT;
 export const PLAYER_INTERFACE = `${ROOT}.Player`;
+export const TRACKLIST_INTERFACE = `${ROOT}.TrackList`;
+/** Also "no track", as the one that another is added after: at the beginning of the list. */
+export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 
 /** Players that come, go or change owner. */
 export const PLAYER_OWNERS: Match = {
@@ -32,6 +35,7 @@ export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 /** The methods of the player at a connection. */
 export function playerMethods(owner: string) {
   const player = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
+  const tracklist = methodsOf(owner, PLAYER_PATH, TRACKLIST_INTERFACE);
   return {
     play: player('Play', ['', ''], 'players'),
     pause: player('Pause', ['', ''], 'players'),
@@ -43,6 +47,12 @@ export function playerMethods(owner: string) {
     seek: player('Seek', ['x', ''], 'players'),
     /** Track, and position in microseconds. The player ignores it if another track plays, or the position is beyond the end. */
     setPosition: player('SetPosition', ['ox', ''], 'players'),
+    /** Track ids -> metadata, each with `mpris:trackid`. */
+    getTracksMetadata: tracklist('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),
+    goTo: tracklist('GoTo', ['o', ''], 'players'),
+    removeTrack: tracklist('RemoveTrack', ['o', ''], 'players'),
+    /** URI, the track that it is added after, whether it plays at once. */
+    addTrack: tracklist('AddTrack', ['sob', ''], 'players'),
     /** Called on PLAYER_PATH, like `set`. */
     getAll: getAll(owner),
     set: setProperty(owner, 'players'),
@@ -53,7 +63,11 @@ export const ROOT_PROPERTIES = {
   Identity: 's',
   CanRaise: 'b',
   CanQuit: 'b',
+  SupportedUriSchemes: 'as',
 } as const satisfies PropertyTable;
+
+/** A player has a tracklist if it has `Tracks`: VLC 3.0 has one and says `HasTrackList: false`. */
+export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
 
 /** `Position` and `mpris:length` of the metadata are microseconds. */
 export const PLAYER_PROPERTIES = {

@@ -1,0 +1,166 @@
+// The tracklist of one player: when it is read, and the part of it that clients see. It is read when the player appears and when a signal or
+// a command may have changed it, and never polled.
+
+import { backoffMs, type Clock } from '../../clock.js';
+import type { TracklistRecord } from '../../protocol/actor/schemas.js';
+import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import {
+  NO_TRACK,
+  PLAYER_PATH,
+  playerMethods,
+  TRACKLIST_INTERFACE,
+  TRACKLIST_PROPERTIES,
+} from '../../protocol/dbus/mpris.js';
+import { readProperties } from '../../protocol/dbus/properties.js';
+import type { PlayersBus } from '../bus/bus.js';
+import { isAbsence } from '../bus/fault.js';
+import { isTrack, metadataOf } from './metadata.js';
+
+/** Tracks of one list, from its beginning; a longer list is cut. */
+const TRACKS_MAX = 500;
+/** UTF-16 units of all ids, keys and values of one list; tracks beyond it are left out. A usual track has 300. */
+const LIST_MAX_UNITS = 256 * 1024;
+const READ_DEADLINE_MS = 5_000;
+/** Pause between two readings: a player that is filled with an album sends signals for each track, and a long list costs 50 ms. */
+const READ_PAUSE_MS = 500;
+/** VLC 3.0 sends its signals as `MediaPlayer2.TrackList`, without the beginning of the name. */
+const INTERFACE_END = 'MediaPlayer2.TrackList';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+type Track = TracklistRecord['tracks'][number];
+
+export interface TracklistParts {
+  readonly bus: Pick<PlayersBus, 'call'>;
+  readonly clock: Clock;
+  /** What is known has changed. */
+  readonly changed: () => void;
+}
+
+/** A list as it was read. */
+interface Reading {
+  readonly json: string;
+  readonly canEdit: boolean;
+  readonly tracks: readonly Track[];
+  /** Also of a list that was cut; NO_TRACK for an empty one. */
+  readonly lastId: string;
+}
+
+export class Tracklist {
+  /** Resolves when the first attempt to read it has ended. */
+  readonly first: Promise<void>;
+  readonly #parts: TracklistParts;
+  readonly #methods: ReturnType<typeof playerMethods>;
+  /** Undefined if the player has none, or has not answered yet. */
+  #reading: Reading | undefined;
+  /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
+  readonly #added = new Set<string>();
+  #isReading = false;
+  #isStale = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #cancel: (() => void) | undefined;
+  #isGone = false;
+
+  constructor(owner: string, parts: TracklistParts) {
+    this.#parts = parts;
+    this.#methods = playerMethods(owner);
+    this.first = this.#read();
+  }
+
+  /** Undefined if the player has none. */
+  get reading(): Reading | undefined {
+    return this.#reading;
+  }
+
+  /** The id of a listed track; `ref` is the id or its last segment. */
+  idOf(ref: string): string | undefined {
+    const ids = this.#reading?.tracks.map(({ track_id }) => track_id) ?? [];
+    return ids.find((id) => id === ref) ?? ids.find((id) => id.slice(id.lastIndexOf('/') + 1) === ref);
+  }
+
+  take(signal: Signal): void {
+    const [iface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
+    if (signal.interface.endsWith(INTERFACE_END)) this.#follow(signal);
+    else if (iface !== TRACKLIST_INTERFACE) return;
+    this.readAgain();
+  }
+
+  readAgain(): void {
+    this.#isStale = true;
+    this.#readSoon(Math.max(0, this.#readAt + READ_PAUSE_MS - this.#parts.clock.monotonic()));
+  }
+
+  stop(): void {
+    this.#isGone = true;
+    this.#cancel?.();
+  }
+
+  #follow({ member, values: [value] }: Signal): void {
+    if (member === 'TrackListReplaced') this.#added.clear();
+    if (member === 'TrackRemoved') this.#added.delete(String(value));
+    if (member !== 'TrackAdded') return;
+    // VLC 3.0 sends a list of metadata where the specification has one.
+    const [metadata] = [value].flat() as readonly (Properties | undefined)[];
+    const id = metadata?.['mpris:trackid'];
+    if (typeof id === 'string' && isTrack(id) && this.#added.size < TRACKS_MAX) this.#added.add(id);
+  }
+
+  #readSoon(afterMs: number): void {
+    if (this.#isReading || this.#isGone) return;
+    this.#cancel?.();
+    this.#cancel = this.#parts.clock.after(afterMs, () => void this.#read());
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    this.#isStale = false;
+    const read = await this.#readOnce();
+    this.#isReading = false;
+    this.#readAt = this.#parts.clock.monotonic();
+    if (this.#isGone) return;
+    this.#failures = read === 'no answer' ? this.#failures + 1 : 0;
+    if (read === 'no answer') this.#readSoon(backoffMs(this.#failures, this.#parts.clock.random()));
+    else if (this.#isStale) this.#readSoon(READ_PAUSE_MS);
+    if (read === 'no answer' || read?.json === this.#reading?.json) return;
+    this.#reading = read;
+    this.#parts.changed();
+  }
+
+  /** A player that refuses to answer has none. */
+  async #readOnce(): Promise<Reading | undefined | 'no answer'> {
+    const { bus } = this.#parts;
+    const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
+    const listed = await bus.call(this.#methods.getAll, [TRACKLIST_INTERFACE], options);
+    if (!listed.ok) return listed.error.kind === 'dbus' && !isAbsence(listed.error) ? undefined : 'no answer';
+    const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
+    if (Tracks === undefined) return undefined;
+    for (const id of Tracks) this.#added.delete(id);
+    const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
+    const ids = all.slice(0, TRACKS_MAX);
+    const described = await bus.call(this.#methods.getTracksMetadata, [ids], options);
+    if (!described.ok && described.error.kind !== 'dbus') return 'no answer';
+    const tracks = tracksOf(ids, described.ok ? described.value : []);
+    const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
+    const lastId = all.at(-1) ?? NO_TRACK;
+    return { json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId };
+  }
+}
+
+/** `described`: the metadata of these tracks, in any order. */
+export function tracksOf(
+  ids: readonly string[],
+  described: readonly Properties[],
+): Track[] {
+  const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
+  const tracks: Track[] = [];
+  let left = LIST_MAX_UNITS;
+  for (const id of ids) {
+    const metadata = { ...metadataOf(byId.get(id) ?? {}).texts };
+    left -= [id, ...Object.entries(metadata).flat()].reduce((sum, text) => sum + text.length, 0);
+    if (left < 0) break;
+    tracks.push({ track_id: id, metadata });
+  }
+  return tracks;
+}

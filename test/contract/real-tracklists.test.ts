@@ -1,0 +1,111 @@
+// A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the effect of each command in the player.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { PlayerRecord, TracklistRecord } from '../../src/protocol/actor/schemas.js';
+import { Mpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
+import { Session, TONES } from '../players/session.js';
+import { startVlc, trackIds, VLC } from '../players/vlc.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+
+const [first, second] = TONES.map(({ title }) => title) as [string, string];
+
+describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] }) }, () => {
+  let node: PlayersNode;
+
+  before(async () => {
+    const session = await Session.start();
+    await startVlc(session, [session.tone(first), session.tone(second)]);
+    await Mpv.start(session, [session.tone(first)]);
+    node = await PlayersNode.start(session);
+    await node.player(VLC);
+    await node.player('org.mpris.MediaPlayer2.mpv');
+  });
+  after(() => node?.stop());
+
+  const list = (): Promise<TracklistRecord> => node.daemon.read('/players/vlc/tracklist');
+  const titles = ({ tracks }: TracklistRecord): string =>
+    tracks.map(({ metadata }) => metadata['xesam:title']).join();
+  const becomes = (wanted: string): Promise<TracklistRecord> =>
+    until(`the tracks are ${wanted}`, async () => {
+      const now = await list();
+      return titles(now) === wanted && now;
+    });
+  const plays = (title: string): Promise<PlayerRecord> =>
+    node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
+
+  test('is told with the tracks that it has, and a player without one has none', async () => {
+    const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
+    assert.equal(can_edit_tracks, true);
+    assert.deepEqual(
+      tracks.map(({ track_id }) => track_id),
+      await trackIds(node.session),
+    );
+    const [vlc, mpv] = [await node.player(VLC), await node.player('org.mpris.MediaPlayer2.mpv')];
+    assert.deepEqual([vlc.tracklist_supported, mpv.tracklist_supported], [true, false]);
+    const statuses = ['mpv/tracklist', 'nobody/tracklist'].map((path) => node.daemon.get(`/players/${path}`));
+    assert.equal((await Promise.all(statuses)).map(({ status }) => status).join(), '404,404');
+  });
+
+  test('is jumped in by a whole id and by its last segment', async () => {
+    const { tracks } = await list();
+    const [one = '', two = ''] = tracks.map(({ track_id }) => track_id);
+    await node.change(VLC, `tracklist/goto/${encodeURIComponent(two)}`);
+    await plays(second);
+    await node.change(VLC, `tracklist/goto/${one.split('/').at(-1)}`);
+    await plays(first);
+  });
+
+  test('is added to at its end, after a track, and as what plays; and taken from', async () => {
+    const uri = `file://${encodeURI(node.session.tone(second))}`;
+    await node.change(VLC, 'tracklist/add', { uri });
+    const { tracks } = await becomes(`${first},${second},${second}`);
+    const after = tracks[0]?.track_id ?? '';
+    const third = `file://${encodeURI(node.session.tone(first))}`;
+    await node.change(VLC, 'tracklist/add', { uri: third, after_track: after, set_as_current: true });
+    const longer = await becomes(`${first},${first},${second},${second}`);
+    assert.deepEqual(
+      longer.tracks.map(({ track_id }) => track_id),
+      await trackIds(node.session),
+    );
+    for (const { track_id } of longer.tracks.slice(2))
+      await node.change(VLC, `tracklist/remove/${encodeURIComponent(track_id)}`);
+    await becomes(`${first},${first}`);
+    assert.equal((await trackIds(node.session)).length, 2);
+  });
+
+  test('refuses what the player does not name, and tracks that are not in it', async () => {
+    const rows: readonly (readonly [path: string, body: object | undefined, status: number, detail: RegExp])[] = [
+      ['vlc/tracklist/add', { uri: 'javascript:alert(1)' }, 400, /^uri: .* plays .*file.*http/],
+      ['vlc/tracklist/add', { uri: '/etc/passwd' }, 400, /^uri: /],
+      ['vlc/tracklist/add', { uri: 'http://a/', after_track: '/nowhere' }, 404, /no track "\/nowhere"/],
+      ['vlc/tracklist/goto/nowhere', undefined, 404, /no track "nowhere"/],
+      ['mpv/tracklist/goto/1', undefined, 404, /has no tracklist/],
+      ['mpv/tracklist/add', { uri: 'file:///x' }, 404, /has no tracklist/],
+    ];
+    for (const [path, body, status, detail] of rows) {
+      const answer = await node.daemon.post(`/players/${path}`, body);
+      assert.equal(answer.status, status, path);
+      assert.match((JSON.parse(answer.text) as { readonly detail: string }).detail, detail);
+    }
+  });
+
+  test('is what the stream has told, at each change and no other time', async () => {
+    const told = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
+    await until('the stream has told the list', async () => {
+      assert.deepEqual(node.stream.model.tracklists.get(VLC), await list());
+      return true;
+    });
+    const texts = told().map(({ data }) => data);
+    assert.ok(texts.every((text, at) => text !== texts[at - 1]), 'each event is a change');
+    const before = texts.length;
+    await node.change(VLC, 'pause');
+    await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
+    assert.equal(told().length, before);
+    const { headers } = await node.daemon.get('/players/vlc/tracklist');
+    const held = await node.daemon.get('/players/vlc/tracklist', { 'If-None-Match': String(headers['etag']) });
+    assert.equal(held.status, 304);
+  });
+});
