@@ -45,6 +45,9 @@ export interface NodeLink extends Speaker {
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
+/** For a bridge that owns records, as a backend does. */
+export type OwnerLink = NodeLink & Pick<Publisher, 'put' | 'drop'>;
+
 export interface Actor<C> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
@@ -190,7 +193,7 @@ export async function runActor<B extends Backend>(
 /** Like `runActor`, for a bridge. */
 export async function runBridge<B extends Bridge>(
   task: ActorTask<ChildSettings[B]>,
-  start: (settings: ChildSettings[B], node: NodeLink) => BridgeActor,
+  start: (settings: ChildSettings[B], node: OwnerLink) => BridgeActor,
 ): Promise<void> {
   const port = typedPort<FromActor, ToBridge>(task.port);
   const publisher = new BatchPublisher(port);
@@ -199,6 +202,8 @@ export async function runBridge<B extends Bridge>(
     const bridge = start(task.settings, {
       status: (state, detail) => publisher.status(state, detail),
       log: (level, message, fields) => publisher.log(level, message, fields),
+      put: (collection, key, json) => publisher.put(collection, key, json),
+      drop: (collection, key) => publisher.drop(collection, key),
       ask: (request) => questions.ask(request),
     });
     publisher.say({ kind: 'pull', isFirst: true });

@@ -247,10 +247,7 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
 }
 
 /** No event tells of a tracklist that ends: the player's record does. */
-function withPlayer(
-  { players, tracklists }: Known,
-  { data }: { readonly data: PlayerRecord },
-): Patch {
+function withPlayer({ players, tracklists }: Known, { data }: { readonly data: PlayerRecord }): Patch {
   const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
     players: put(players, [data], busName),

@@ -3,7 +3,12 @@
 //
 // A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
 
-import { COLLECTION_NAMES, type Collection, type CollectionSpec, SPECS } from '../protocol/actor/collections.js';
+import {
+  COLLECTION_NAMES,
+  type Collection,
+  type CollectionSpec,
+  SPECS,
+} from '../protocol/actor/collections.js';
 import type { Change } from '../protocol/actor/messages.js';
 
 /** docs/events.md, "Coming back": for removals and for actions. */

@@ -71,6 +71,7 @@ export function App(props: AppProps) {
         </a>
         <Header
           {...{ node, status, upgrade, farewell, isOld }}
+          nodes={[...whole.nodes.values()]}
           isSmall={isPart}
           since={connection.since}
           retry={() => live.reconnect()}

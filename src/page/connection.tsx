@@ -1,9 +1,10 @@
-// The page's header: the node's name and the state of the connection; while that is lost, the reason and a button to try now.
+// The page's header: the node's name with the way to others, and the state of the connection; while that is lost, the reason and a button to try now.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { NodeState } from '../client/client.js';
+import type { NodeRecord, NodeState } from '../client/client.js';
 import { type Errand, errandOf, type Farewell } from './absence.js';
 import type { TextKey } from './english.js';
+import { House } from './house.js';
 import { say } from './language.js';
 
 /** How often it is checked whether an absence lasts too long. */
@@ -28,6 +29,7 @@ const ERRANDS: Readonly<Record<Errand, readonly [text: TextKey, long: TextKey]>>
 
 interface HeaderProps {
   readonly node: string;
+  readonly nodes: readonly NodeRecord[];
   readonly status: NodeState['connection']['status'];
   readonly since: number;
   readonly upgrade: NodeState['upgrade'];
@@ -39,7 +41,8 @@ interface HeaderProps {
   readonly retry: () => void;
 }
 
-export function Header({ node, status, since, upgrade, farewell, isOld, isSmall, retry }: HeaderProps) {
+export function Header(props: HeaderProps) {
+  const { node, nodes, status, since, upgrade, farewell, isOld, isSmall, retry } = props;
   const isLost = status === 'lost';
   useTicks(isLost || farewell !== undefined);
   const now = Date.now();
@@ -53,9 +56,7 @@ export function Header({ node, status, since, upgrade, farewell, isOld, isSmall,
     <header>
       {isSmall ? null : (
         <div class="bar">
-          <h1 class="clip">
-            <bdi>{node}</bdi>
-          </h1>
+          <House node={node} nodes={nodes} />
           <p class={`state ${tone}`} role="status">
             <span class="dot" aria-hidden="true" />
             {say(text)}

@@ -1,6 +1,13 @@
 // The media players: the track, the position and the transport of each.
 
-import type { ClientRecord, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import type {
+  ClientRecord,
+  NodeState,
+  OutputRecord,
+  PlayerRecord,
+  Tonearm,
+  TracklistRecord,
+} from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
 import { HeardVolume, heardOutput } from './heard.js';
@@ -8,17 +15,19 @@ import { say, sayPercent } from './language.js';
 import { Cards, Line, still } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
+import { Tracklist } from './tracklist.js';
 import { hasTrack, isPlaying, LoopButton, streamsOf, TransportButtons, titleOf } from './transport.js';
 
 interface PlayersProps {
   readonly node: Tonearm;
   readonly players: readonly PlayerRecord[];
+  readonly tracklists: NodeState['tracklists'];
   readonly streams: readonly ClientRecord[];
   readonly outputs: readonly OutputRecord[];
   readonly now: () => number;
 }
 
-export function Players({ node, players, streams, outputs, now }: PlayersProps) {
+export function Players({ node, players, tracklists, streams, outputs, now }: PlayersProps) {
   // The order does not depend on what plays, so that a card does not move while it is used.
   const sorted = [...players].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   return (
@@ -28,6 +37,7 @@ export function Players({ node, players, streams, outputs, now }: PlayersProps) 
           key={player.bus_name}
           node={node}
           player={player}
+          tracklist={tracklists.get(player.bus_name)}
           own={namesOf(streamsOf(player, streams))}
           output={heardOutput(outputs, streams, player)}
           now={now}
@@ -46,6 +56,7 @@ function namesOf(streams: readonly ClientRecord[]): string {
 interface PlayerProps {
   readonly node: Tonearm;
   readonly player: PlayerRecord;
+  readonly tracklist: TracklistRecord | undefined;
   readonly own: string;
   /** The output that it plays to. */
   readonly output: OutputRecord | undefined;
@@ -54,7 +65,7 @@ interface PlayerProps {
   readonly isAlone: boolean;
 }
 
-const PlayerCard = still(({ node, player, own, output, now, isAlone }: PlayerProps) => {
+const PlayerCard = still(({ node, player, tracklist, own, output, now, isAlone }: PlayerProps) => {
   const { bus_name, identity, metadata = {}, shuffle, loop_status, capabilities } = player;
   const title = titleOf(player);
   const label = (what: string): string => (isAlone ? what : say('ofPlayer', { what, name: identity }));
@@ -92,6 +103,7 @@ const PlayerCard = still(({ node, player, own, output, now, isAlone }: PlayerPro
         )}
       </div>
       {output === undefined ? null : <HeardVolume node={node} output={output} />}
+      {tracklist === undefined ? null : <Tracklist node={node} player={player} tracklist={tracklist} />}
       <PlayerMore node={node} player={player} own={own} />
     </li>
   );

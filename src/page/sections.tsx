@@ -69,7 +69,7 @@ function drawNow(live: Live, state: NodeState, now: () => number): ComponentChil
   return (
     <>
       {players.length > 0 ? (
-        <Players {...{ node: live.node, players, streams, outputs, now }} />
+        <Players {...{ node: live.node, players, streams, outputs, now }} tracklists={state.tracklists} />
       ) : (
         <Sounding node={live.node} streams={streams} outputs={outputs} />
       )}

@@ -77,7 +77,12 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   });
 
   test('refuses what the player does not name, and tracks that are not in it', async () => {
-    const rows: readonly (readonly [path: string, body: object | undefined, status: number, detail: RegExp])[] = [
+    const rows: readonly (readonly [
+      path: string,
+      body: object | undefined,
+      status: number,
+      detail: RegExp,
+    ])[] = [
       ['vlc/tracklist/add', { uri: 'javascript:alert(1)' }, 400, /^uri: .* plays .*file.*http/],
       ['vlc/tracklist/add', { uri: '/etc/passwd' }, 400, /^uri: /],
       ['vlc/tracklist/add', { uri: 'http://a/', after_track: '/nowhere' }, 404, /no track "\/nowhere"/],
@@ -99,13 +104,18 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
       return true;
     });
     const texts = told().map(({ data }) => data);
-    assert.ok(texts.every((text, at) => text !== texts[at - 1]), 'each event is a change');
+    assert.ok(
+      texts.every((text, at) => text !== texts[at - 1]),
+      'each event is a change',
+    );
     const before = texts.length;
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
     assert.equal(told().length, before);
     const { headers } = await node.daemon.get('/players/vlc/tracklist');
-    const held = await node.daemon.get('/players/vlc/tracklist', { 'If-None-Match': String(headers['etag']) });
+    const held = await node.daemon.get('/players/vlc/tracklist', {
+      'If-None-Match': String(headers['etag']),
+    });
     assert.equal(held.status, 304);
   });
 });

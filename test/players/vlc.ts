@@ -38,7 +38,10 @@ export async function trackIds(session: Session): Promise<readonly string[]> {
 function programFor(session: Session): string {
   if (process.getuid?.() !== 0) return 'vlc';
   const copy = session.path('vlc');
-  writeFileSync(copy, Buffer.from(readFileSync('/usr/bin/vlc', 'latin1').replace('geteuid', 'getppid'), 'latin1'));
+  writeFileSync(
+    copy,
+    Buffer.from(readFileSync('/usr/bin/vlc', 'latin1').replace('geteuid', 'getppid'), 'latin1'),
+  );
   chmodSync(copy, 0o700);
   return copy;
 }

@@ -4,9 +4,9 @@ import { AVAHI_METHODS } from '../../protocol/dbus/avahi.js';
 import { VERSION } from '../../version.js';
 import type { AvahiBus } from '../bus/avahi.js';
 import type { BusError, Outcome } from '../bus/fault.js';
+import { SERVICE_TYPE } from './browser.js';
 import type { Place } from './places.js';
 
-const TYPE = '_http._tcp';
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
 const NO_FLAGS = 0;
 /** Selects Avahi's own domain and host. */
@@ -71,7 +71,7 @@ export class Announcement {
     const path = group.value;
     this.#path = path;
     for (const [index, protocol] of places) {
-      const service = [index, protocol, NO_FLAGS, name, TYPE, USUAL, USUAL, port, TXT] as const;
+      const service = [index, protocol, NO_FLAGS, name, SERVICE_TYPE, USUAL, USUAL, port, TXT] as const;
       const added = await this.#bus.call(AVAHI_METHODS.addService, service, { path });
       if (!added.ok) return added.error;
     }

@@ -73,6 +73,11 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#announcement = new Announcement(this.#bus);
   }
 
+  /** The service's name on the network, as it is announced or tried now. */
+  get name(): string {
+    return this.#name;
+  }
+
   hear({ changes }: ChangeBatch): void {
     for (const change of changes) {
       if (change.kind === 'put' && change.collection === 'served')

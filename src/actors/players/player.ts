@@ -25,8 +25,8 @@ import {
   withRoot,
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
-import { Tracklist } from './tracklist.js';
 import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } from './position.js';
+import { Tracklist } from './tracklist.js';
 
 const READ_DEADLINE_MS = 5_000;
 /** Pause between the end of one reading and the next. */

@@ -149,10 +149,7 @@ export class Tracklist {
 }
 
 /** `described`: the metadata of these tracks, in any order. */
-export function tracksOf(
-  ids: readonly string[],
-  described: readonly Properties[],
-): Track[] {
+export function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
   const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
   const tracks: Track[] = [];
   let left = LIST_MAX_UNITS;

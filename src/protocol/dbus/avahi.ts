@@ -6,10 +6,14 @@ import { methodsOf, signalRow } from './method.js';
 export const AVAHI_NAME = 'org.freedesktop.Avahi';
 export const AVAHI_SERVER = 'org.freedesktop.Avahi.Server';
 export const AVAHI_ENTRY_GROUP = 'org.freedesktop.Avahi.EntryGroup';
+export const AVAHI_BROWSER = 'org.freedesktop.Avahi.ServiceBrowser';
+export const AVAHI_RESOLVER = 'org.freedesktop.Avahi.ServiceResolver';
 
 const server = methodsOf(AVAHI_NAME, '/', AVAHI_SERVER);
 /** Called on a group's path. */
 const entryGroup = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
+/** Called on a resolver's path. */
+const resolver = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
 export const AVAHI_METHODS = {
   /** -> server state; see `SERVER_RUNNING`. */
@@ -24,12 +28,26 @@ export const AVAHI_METHODS = {
   commit: entryGroup('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
   free: entryGroup('Free', ['', ''], 'announcements'),
+  /** Interface index, protocol, type, domain, flags -> path of a browser, which exists as long as this connection and avahi-daemon. */
+  serviceBrowserNew: server('ServiceBrowserNew', ['iissu', 'o'], 'none'),
+  /** Interface index, protocol, name, type, domain, protocol of the address, flags -> path of a resolver, likewise. */
+  serviceResolverNew: server('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
+  freeResolver: resolver('Free', ['', ''], 'none'),
 } as const;
 
 export const AVAHI_SIGNALS = {
   /** State, error. */
   server: signalRow(AVAHI_SERVER, 'StateChanged', 'is'),
   group: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
+  /** Interface index, protocol, name, type, domain, flags. */
+  itemNew: signalRow(AVAHI_BROWSER, 'ItemNew', 'iisssu'),
+  itemRemove: signalRow(AVAHI_BROWSER, 'ItemRemove', 'iisssu'),
+  /** Error. */
+  browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
+  /** Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags. Again when it changes. */
+  found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
+  /** Error. Also when the host's records have expired; `found` may follow. */
+  resolverFailure: signalRow(AVAHI_RESOLVER, 'Failure', 's'),
 } as const;
 
 /** Services that were added in another state than running are gone, or have a host name that is gone. */
@@ -38,6 +56,9 @@ export const SERVER_RUNNING = 2;
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;
 
 export const AVAHI_ERRORS = { collision: 'org.freedesktop.Avahi.CollisionError' } as const;
+
+/** In the flags of a found service: it is of this host. */
+export const IS_LOCAL = 8;
 
 export const EVERY_INTERFACE = -1;
 export const PROTOCOLS = { both: -1, IPv4: 0, IPv6: 1 } as const;

@@ -33,9 +33,15 @@ test('numbers that are none, and those that are not exact, are not shown', () =>
   for (const field of ['volume', 'rate', 'position'] as const) assert.equal(record[field], undefined, field);
   assert.equal(positionIn({ Position: -1 }), 0);
   const loud = withPlayer(NOTHING_KNOWN, { Volume: 1.333 });
-  assert.equal(playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), { pid: 7, hasTracklist: true }).volume, 1.33);
+  assert.equal(
+    playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), { pid: 7, hasTracklist: true }).volume,
+    1.33,
+  );
   const huge = withPlayer(NOTHING_KNOWN, { Volume: 1e308, Metadata: { 'mpris:length': 1e308 } });
-  assert.equal(playerRecord('org.mpris.MediaPlayer2.huge', huge, anchor(0), { pid: 7, hasTracklist: true }).volume, undefined);
+  assert.equal(
+    playerRecord('org.mpris.MediaPlayer2.huge', huge, anchor(0), { pid: 7, hasTracklist: true }).volume,
+    undefined,
+  );
   assert.equal(motionOf(huge).lengthUs, undefined);
 });
 

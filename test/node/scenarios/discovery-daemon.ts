@@ -2,11 +2,15 @@
 // discovery.
 
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { shell } from './commands.js';
 import { HeldDaemon } from './held-daemon.js';
 
 const LAN_ADDRESS = '192.168.77.5';
+
+const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other.name ? -1 : 1);
 
 /** One line of `avahi-browse --resolve`. */
 export interface Found {
@@ -22,7 +26,7 @@ mount -t tmpfs tmpfs /run/avahi-daemon
 mount -t tmpfs tmpfs /etc/avahi/services
 cat > /etc/avahi/services/taken.service <<END
 <?xml version="1.0" standalone='no'?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
-<service-group><name>$1</name><service><type>_http._tcp</type><port>80</port></service></service-group>
+<service-group><name>$1</name><service><type>_http._tcp</type><port>80</port>$2</service></service-group>
 END
 printf "[server]\\nhost-name=neighbour\\nenable-dbus=no\\n" > /run/avahi-daemon/conf
 chmod 755 /run/avahi-daemon
@@ -100,9 +104,21 @@ export class DiscoveryDaemon extends HeldDaemon {
       .then(({ first }) => first);
   }
 
-  /** Another host on the same link has a service of this name, until the answer is called. */
-  async neighbour(name: string): Promise<() => Promise<void>> {
-    const child = this.node.spawnRoot('ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name);
+  /** Waits until `GET /nodes` answers with these. */
+  async nodesAre(...nodes: readonly NodeRecord[]): Promise<void> {
+    let last = '';
+    await until(`the nodes are ${nodes.map(({ name }) => name).join()}`, async () => {
+      last = (await this.ask('GET', '/nodes')).text;
+      const found = JSON.parse(last) as unknown;
+      return Array.isArray(found) && isDeepStrictEqual(found.sort(byName), [...nodes].sort(byName));
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+  }
+
+  /** Another host on the same link has a service of this name, with these TXT records, until the answer is called. */
+  async neighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
+    const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
+    const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
+    const child = this.node.spawnRoot(...inside);
     let said = '';
     child.stderr.on('data', (text: Buffer) => {
       said += text;

@@ -4,14 +4,25 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { DiscoveryDaemon } from './discovery-daemon.js';
 
 const NAME = 'tonearm on tonearm-node';
 
+const ATTIC: NodeRecord = {
+  ...{ name: 'attic', host: 'neighbour.local', addresses: ['192.168.77.9'], port: 80, path: '/' },
+  ...{ api: 'odio-api', self: false },
+};
+
 export function discoveryScenarios(node: () => Node): void {
   const daemon = new DiscoveryDaemon(node);
+  const ownNode = async (...more: readonly string[]): Promise<NodeRecord> => ({
+    ...{ name: 'kitchen', host: 'tonearm-node.local', addresses: ['192.168.77.5', ...more], port: 8018 },
+    ...{ path: '/ui', api: 'tonearm', self: true },
+    version: (JSON.parse((await daemon.ask('GET', '/health')).text) as { readonly version: string }).version,
+  });
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
@@ -92,6 +103,55 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.is('up', /^announced as kitchen #2$/);
     await daemon.root('kill $(pidof avahi-publish)');
     await gone;
+  });
+
+  test('the nodes of the network are listed, this one marked, as they come and go; a printer is none', async () => {
+    await daemon.begin('all', 'kitchen');
+    await daemon.is('up', /^announced as kitchen$/);
+    await daemon.nodesAre(await ownNode());
+    const heard = await daemon.listen('?types=node.updated,node.removed');
+    const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
+    const attic = { ...ATTIC, path: '/ui', version: '2.1' };
+    await daemon.nodesAre(await ownNode(), attic);
+    await daemon.plugIn();
+    await daemon.nodesAre(await ownNode('192.168.78.5'), attic);
+    await daemon.unplug();
+    await daemon.nodesAre(await ownNode(), attic);
+    await leave();
+    await daemon.nodesAre(await ownNode());
+    const told = heard.filter(({ data }) => data.includes('attic'));
+    assert.deepEqual(
+      told.map(({ type, data }) => [type, JSON.parse(data)]),
+      [
+        ['node.updated', attic],
+        ['node.removed', { name: 'attic' }],
+      ],
+    );
+    const printer = await daemon.neighbour('printer', 'path=/ui', 'note=api=tonearm');
+    await daemon.nodesAre(await ownNode());
+    await printer();
+  });
+
+  test('a path that is none leads to the beginning of the node', async () => {
+    await daemon.begin('[lo, lan0]', 'kitchen');
+    await daemon.is('up', /^announced as kitchen$/);
+    const leave = await daemon.neighbour('attic', 'api=odio-api', 'path=javascript:alert(1)');
+    await daemon.nodesAre(await ownNode(), ATTIC);
+    await leave();
+  });
+
+  test('the nodes leave with avahi-daemon, and come back with it', async () => {
+    await daemon.begin('[lo, lan0]', 'kitchen');
+    await daemon.is('up', /^announced as kitchen$/);
+    const leave = await daemon.neighbour('attic', 'api=odio-api');
+    await daemon.nodesAre(await ownNode(), ATTIC);
+    const heard = await daemon.listen('?types=node.removed');
+    await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
+    await until('both have left', () => heard.length === 2);
+    assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
+    await daemon.root('systemctl start avahi-daemon');
+    await daemon.nodesAre(await ownNode(), ATTIC);
+    await leave();
   });
 
   test('it comes back with avahi-daemon, which nobody is delayed by', async () => {

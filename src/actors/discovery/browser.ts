@@ -1,0 +1,192 @@
+// Has Avahi look for nodes on the network, and publishes them. It has a connection of its own, so that neither it nor the announcer ends
+// what the other has in Avahi. It keeps a resolver for each service, because Avahi shows a host that has lost its power only by that:
+// the service's own record lives for 75 minutes, the host's for two.
+
+import { type Clock, Timers } from '../../clock.js';
+import {
+  AVAHI_BROWSER,
+  AVAHI_METHODS,
+  AVAHI_NAME,
+  AVAHI_RESOLVER,
+  AVAHI_SIGNALS,
+  EVERY_INTERFACE,
+  IS_LOCAL,
+  PROTOCOLS,
+} from '../../protocol/dbus/avahi.js';
+import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
+import { AvahiBus } from '../bus/avahi.js';
+import type { BusOwner } from '../bus/bus.js';
+import { sentence } from '../bus/fault.js';
+import type { Publisher } from '../runtime.js';
+import { type Sighting, sightingOf } from './sighting.js';
+
+export const SERVICE_TYPE = '_http._tcp';
+const DOMAIN = 'local';
+const NO_FLAGS = 0;
+/** avahi-daemon answers at once, or hangs. */
+const CALL_DEADLINE_MS = 4_000;
+/** Services that are looked into, printers too, on each interface and protocol; further ones are left out. Avahi allows a client 1024. */
+const RESOLVERS_MAX = 256;
+/** A service that comes on several interfaces is one change. */
+const GATHER_MS = 250;
+
+/** A service on one interface, by one protocol. */
+interface Item {
+  /** Of its resolver; undefined until Avahi has made it, and for a service that is no node. */
+  path: string | undefined;
+  sighting: Sighting | undefined;
+}
+
+export interface BrowserParts {
+  readonly clock: Clock;
+  readonly log: Publisher['log'];
+  /** Called when they have changed. */
+  readonly found: (sightings: readonly Sighting[]) => void;
+}
+
+export class Browser implements BusOwner {
+  readonly #parts: BrowserParts;
+  readonly #bus: AvahiBus;
+  readonly #timers: Timers<'gather'>;
+  /** By interface, protocol and name, in order of arrival. */
+  readonly #items = new Map<string, Item>();
+  /** Signals of resolvers whose path is not known yet: Avahi may send them before its reply. */
+  readonly #early = new Map<string, Signal>();
+  #isBrowsing = false;
+  #saidTooMany = false;
+
+  constructor(parts: BrowserParts) {
+    this.#parts = parts;
+    this.#timers = new Timers(parts.clock);
+    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS }, this);
+  }
+
+  stop(): void {
+    this.#timers.cancelAll();
+    this.#bus.stop();
+  }
+
+  async up(): Promise<void> {
+    const watched = await Promise.all(
+      [AVAHI_BROWSER, AVAHI_RESOLVER].map((iface) =>
+        this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
+      ),
+    );
+    if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
+    // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
+    const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
+    if (owner.ok) this.#browse();
+  }
+
+  down(): void {
+    this.#beginAnew();
+  }
+
+  ownerChanged(_name: string, owned: boolean): void {
+    this.#beginAnew();
+    if (owned) this.#browse();
+  }
+
+  signal(signal: Signal): void {
+    const came = signalValues(AVAHI_SIGNALS.itemNew, signal);
+    if (came !== undefined) void this.#resolve(...came);
+    const gone = signalValues(AVAHI_SIGNALS.itemRemove, signal);
+    if (gone !== undefined) this.#gone(...gone);
+    const failed = signalValues(AVAHI_SIGNALS.browserFailure, signal);
+    if (failed !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failed[0]}`);
+    if (signal.interface === AVAHI_RESOLVER) this.#resolved(signal);
+  }
+
+  #beginAnew(): void {
+    this.#isBrowsing = false;
+    this.#items.clear();
+    this.#early.clear();
+    this.#saidTooMany = false;
+    this.#changed();
+  }
+
+  #browse(): void {
+    if (this.#isBrowsing) return;
+    this.#isBrowsing = true;
+    const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
+    void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
+      // A connection that was lost is made anew without this.
+      if (!browser.ok && browser.error.kind !== 'closed')
+        this.#bus.reconnect(`avahi-daemon: ${sentence(browser.error)}`);
+    });
+  }
+
+  async #resolve(...[index, protocol, name, type, domain]: Values<'iisssu'>): Promise<void> {
+    const key = keyOf(index, protocol, name);
+    if (this.#items.has(key)) return;
+    if (this.#items.size >= RESOLVERS_MAX) return this.#tooMany(name);
+    const item: Item = { path: undefined, sighting: undefined };
+    this.#items.set(key, item);
+    const service = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
+    const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, service);
+    if (this.#items.get(key) !== item) {
+      if (resolver.ok) this.#free(resolver.value);
+      return;
+    }
+    if (!resolver.ok) {
+      if (resolver.error.kind === 'timeout') this.#bus.reconnect('avahi-daemon: no answer in time');
+      return;
+    }
+    item.path = resolver.value;
+    const early = this.#early.get(item.path);
+    this.#early.delete(item.path);
+    if (early !== undefined) this.#resolved(early);
+  }
+
+  #tooMany(name: string): void {
+    if (!this.#saidTooMany)
+      this.#parts.log('warn', 'too many services on the network: some are left out', {
+        ...{ most: RESOLVERS_MAX, name },
+      });
+    this.#saidTooMany = true;
+  }
+
+  #resolved(signal: Signal): void {
+    const item = [...this.#items.values()].find(({ path }) => path === signal.path);
+    if (item === undefined) {
+      const [oldest] = this.#early.keys();
+      if (oldest !== undefined && this.#early.size >= RESOLVERS_MAX) this.#early.delete(oldest);
+      this.#early.set(signal.path, signal);
+      return;
+    }
+    const found = signalValues(AVAHI_SIGNALS.found, signal);
+    if (found !== undefined) {
+      const [, , name, , , host, , address, port, txt, flags] = found;
+      item.sighting = sightingOf({ name, host, address, port }, txt, (flags & IS_LOCAL) !== 0);
+      if (item.sighting === undefined) {
+        this.#free(signal.path);
+        item.path = undefined;
+      }
+    } else if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) item.sighting = undefined;
+    this.#changed();
+  }
+
+  #gone(...[index, protocol, name]: Values<'iisssu'>): void {
+    const key = keyOf(index, protocol, name);
+    const path = this.#items.get(key)?.path;
+    if (!this.#items.delete(key)) return;
+    if (path !== undefined) this.#free(path);
+    this.#changed();
+  }
+
+  #free(path: string): void {
+    void this.#bus.call(AVAHI_METHODS.freeResolver, [], { path });
+  }
+
+  #changed(): void {
+    if (this.#timers.has('gather')) return;
+    this.#timers.set('gather', GATHER_MS, () =>
+      this.#parts.found([...this.#items.values()].flatMap(({ sighting }) => sighting ?? [])),
+    );
+  }
+}
+
+function keyOf(index: number, protocol: number, name: string): string {
+  return `${index}/${protocol}/${name}`;
+}

@@ -1,0 +1,94 @@
+// A service on the network as one resolver found it, and the node that sightings of one service make. Pure. Everything here is the word of
+// a stranger on the network: what does not fit its bound or form is left out.
+
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { NodeRecord } from '../../protocol/actor/schemas.js';
+import { capped } from '../text.js';
+
+const APIS = ['tonearm', 'odio-api'] as const;
+const VERSION_MAX_UNITS = 64;
+const PATH_MAX_UNITS = 256;
+/** The characters of a path, a query and a fragment (RFC 3986). */
+const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
+const HOST = /^[A-Za-z0-9](?:[\w.-]{0,253}[A-Za-z0-9])?$/;
+
+/**
+ * Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address needs a scope. Two lists, because
+ * one would compare IPv4 addresses with mapped ones, too.
+ */
+const ELSEWHERE = {
+  ipv4: blocked('ipv4', ['0.0.0.0', 8], ['127.0.0.0', 8], ['224.0.0.0', 3]),
+  ipv6: blocked('ipv6', ['::', 96], ['::ffff:0:0', 96], ['fe80::', 10], ['ff00::', 8]),
+};
+
+function blocked(family: 'ipv4' | 'ipv6', ...nets: readonly (readonly [string, number])[]): BlockList {
+  const list = new BlockList();
+  for (const [net, prefix] of nets) list.addSubnet(net, prefix, family);
+  return list;
+}
+
+export interface Sighting {
+  readonly name: string;
+  readonly host: string;
+  /** Undefined if it is of no use to others. */
+  readonly address: string | undefined;
+  readonly port: number;
+  readonly path: string;
+  readonly api: NodeRecord['api'];
+  readonly version?: string;
+  /** It is of this host. */
+  readonly isLocal: boolean;
+}
+
+/** What a resolver found; undefined if it is no node. */
+export function sightingOf(
+  { name, host, address, port }: Pick<Sighting, 'name' | 'host' | 'port'> & { readonly address: string },
+  txt: readonly Uint8Array[],
+  isLocal: boolean,
+): Sighting | undefined {
+  const pairs = pairsOf(txt);
+  const api = APIS.find((each) => each === pairs.get('api'));
+  if (api === undefined || port === 0 || !HOST.test(host)) return undefined;
+  const [path = '/', version = ''] = [pairs.get('path'), pairs.get('version')];
+  return {
+    ...{ name, host, port, api, isLocal },
+    address: isUseful(address) ? address : undefined,
+    path: path.length <= PATH_MAX_UNITS && PATH.test(path) ? path : '/',
+    ...(version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
+  };
+}
+
+/** One service may be sighted on several interfaces. `own`: this node's name on the network. */
+export function nodeOf(sightings: readonly Sighting[], own: string | undefined): NodeRecord | undefined {
+  const [first] = sightings;
+  if (first === undefined) return undefined;
+  const { name, host, port, path, api, version } = first;
+  // Two hosts on two networks may have one name; the first is shown.
+  const same = sightings.filter((each) => each.host === host && each.port === port);
+  const addresses = new Set(same.flatMap(({ address }) => address ?? []));
+  return {
+    ...{ name, host, addresses: [...addresses].sort(byFamily), port, path, api },
+    ...(version !== undefined && { version }),
+    self: same.some(({ isLocal }) => isLocal) && name === own,
+  };
+}
+
+function isUseful(address: string): boolean {
+  if (isIPv4(address)) return !ELSEWHERE.ipv4.check(address, 'ipv4');
+  return isIPv6(address) && !ELSEWHERE.ipv6.check(address, 'ipv6');
+}
+
+/** IPv4 first; the rest is an order that does not change. */
+function byFamily(one: string, other: string): number {
+  return Number(isIPv6(one)) - Number(isIPv6(other)) || (one < other ? -1 : 1);
+}
+
+/** The first pair of each key counts (RFC 6763, 6.4); keys may be in any case. */
+function pairsOf(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
+  const texts = txt.map((bytes) => Buffer.from(bytes).toString('utf8'));
+  const pairs = texts.map((text): [string, string] => {
+    const at = text.indexOf('=');
+    return at < 0 ? [text.toLowerCase(), ''] : [text.slice(0, at).toLowerCase(), text.slice(at + 1)];
+  });
+  return new Map(pairs.reverse());
+}

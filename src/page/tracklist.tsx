@@ -1,0 +1,119 @@
+// A player's tracklist: each track plays at a touch; where the player allows it, tracks are removed and added.
+
+import { useRef, useState } from 'preact/hooks';
+import type { PlayerRecord, Tonearm, TracklistRecord } from '../client/client.js';
+import { ActionButton, useAction } from './controls.js';
+import { say } from './language.js';
+import { still, useGrowing } from './parts.js';
+
+/** Tracks that are drawn at a time. */
+const STEP = 10;
+
+type Track = TracklistRecord['tracks'][number];
+
+interface TracklistProps {
+  readonly node: Tonearm;
+  readonly player: PlayerRecord;
+  readonly tracklist: TracklistRecord;
+}
+
+export function Tracklist({ node, player, tracklist }: TracklistProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { identity } = player;
+  const name = say('tracks', { count: tracklist.tracks.length });
+  return (
+    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary aria-label={say('ofPlayer', { what: name, name: identity })}>{name}</summary>
+      {isOpen ? <Tracks {...{ node, player, tracklist }} /> : null}
+    </details>
+  );
+}
+
+function Tracks({ node, player, tracklist: { tracks, can_edit_tracks } }: TracklistProps) {
+  const { bus_name, metadata = {}, capabilities } = player;
+  const drawn = useGrowing({ wanted: tracks.length, step: STEP });
+  return (
+    <>
+      <ol class="tracks">
+        {tracks.slice(0, drawn).map((track) => (
+          <TrackLine
+            key={track.track_id}
+            node={node}
+            busName={bus_name}
+            track={track}
+            isCurrent={track.track_id === metadata['mpris:trackid']}
+            canControl={capabilities.can_control}
+            canEdit={can_edit_tracks}
+          />
+        ))}
+      </ol>
+      {can_edit_tracks ? <AddTrack node={node} busName={bus_name} /> : null}
+    </>
+  );
+}
+
+interface TrackProps {
+  readonly node: Tonearm;
+  readonly busName: string;
+  readonly track: Track;
+  readonly isCurrent: boolean;
+  readonly canControl: boolean;
+  readonly canEdit: boolean;
+}
+
+const TrackLine = still(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
+  const { track_id: id, metadata } = track;
+  const name = metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+  return (
+    <li class="row" aria-current={isCurrent}>
+      <ActionButton
+        class="track grow"
+        label={say('playTrack', { name })}
+        disabled={!canControl}
+        send={() => node.gotoTrack(busName, id)}
+      >
+        <bdi>{name}</bdi>
+        <bdi class="quiet">{metadata['xesam:artist']}</bdi>
+      </ActionButton>
+      {canEdit ? (
+        <ActionButton
+          class="icon-button"
+          icon="close"
+          label={say('removeTrack', { name })}
+          disabled={!canControl}
+          send={() => node.removeTrack(busName, id)}
+        />
+      ) : null}
+    </li>
+  );
+});
+
+function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
+  const field = useRef<HTMLInputElement>(null);
+  const add = async (): Promise<void> => {
+    await node.addTrack(busName, { uri: field.current?.value ?? '' });
+    if (field.current) field.current.value = '';
+  };
+  const [isUnderWay, begin] = useAction(add, say('didNotWork', { what: say('addTrack') }));
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        begin();
+      }}
+    >
+      <input
+        ref={field}
+        class="choice grow"
+        type="url"
+        required
+        aria-label={say('trackAddress')}
+        placeholder={say('trackAddress')}
+      />
+      <button type="submit" class="button small" aria-busy={isUnderWay}>
+        {say('addTrack')}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,67 @@
+// What is believed of a service on the network, and the node that is made of it (docs/http-api.md, "Node").
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nodeOf, type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
+
+const AT = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
+
+function seen(txt: readonly string[], at: Partial<typeof AT> = {}): Sighting | undefined {
+  return sightingOf(
+    { ...AT, ...at },
+    txt.map((pair) => Buffer.from(pair)),
+    false,
+  );
+}
+
+test('a service is a node by its TXT record, port and host alone', () => {
+  const none = [seen(['api=printer']), seen([]), seen(['xapi=tonearm']), seen(['api'])];
+  assert.deepEqual(none, [undefined, undefined, undefined, undefined]);
+  assert.equal(seen(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
+  assert.equal(seen(['api=tonearm'], { port: 0 }), undefined);
+  for (const host of ['', 'a b', 'a/b', 'evil.example:80/', '[::1]', `${'a'.repeat(300)}.local`])
+    assert.equal(seen(['api=tonearm'], { host }), undefined, host);
+});
+
+const PATHS: Readonly<Record<string, string>> = {
+  '/ui': '/ui',
+  '/a/b?c=d#e': '/a/b?c=d#e',
+  'javascript:alert(1)': '/',
+  ui: '/',
+  '\\\\evil.example': '/',
+  '/a"><script>': '/',
+  '/a b': '/',
+  '': '/',
+  [`/${'a'.repeat(300)}`]: '/',
+};
+for (const [path, shown] of Object.entries(PATHS)) {
+  test(`the path ${JSON.stringify(path.slice(0, 20))} is shown as ${shown}`, () =>
+    assert.equal(seen(['api=tonearm', `path=${path}`])?.path, shown));
+}
+
+test('addresses that lead elsewhere, or need a scope, are left out; IPv4 comes first', () => {
+  const addresses = [
+    '2001:db8::1',
+    '192.0.2.7',
+    '192.0.2.7',
+    '127.0.0.1',
+    '::1',
+    'fe80::1',
+    '0.0.0.0',
+    '224.0.0.1',
+    'x',
+  ];
+  const sightings = addresses.flatMap((address) => seen(['api=tonearm'], { address }) ?? []);
+  const other = seen(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
+  assert.ok(other);
+  assert.deepEqual(nodeOf([...sightings, other], undefined)?.addresses, ['192.0.2.7', '2001:db8::1']);
+});
+
+test('this node is the local service of its own name', () => {
+  const [local, remote] = [true, false].map((isLocal) => ({ ...seen(['api=tonearm']), isLocal }) as Sighting);
+  assert.ok(local && remote);
+  assert.deepEqual(
+    [nodeOf([local], 'attic'), nodeOf([local], 'other'), nodeOf([remote], 'attic')].map((node) => node?.self),
+    [true, false, false],
+  );
+});
