@@ -141,6 +141,8 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Upgrade: 'Upgrade',
   'Upgrade run': 'UpgradeRun',
   Player: 'Player',
+  Tracklist: 'Tracklist',
+  Node: 'Node',
   Errors: 'Problem',
 };
 
@@ -178,6 +180,7 @@ test('every record that a GET answers has a table', () => {
     'Cards',
     'Clients',
     'Players',
+    'Nodes',
     'OpenApi',
   ];
   const answers = ROUTES.flatMap((route) =>

@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
-import { BACKENDS, type Backend, type BackendState, type ChildName } from '../../src/protocol/actor/backends.js';
+import {
+  BACKENDS,
+  type Backend,
+  type BackendState,
+  type ChildName,
+} from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';

@@ -62,7 +62,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Remove One' }).click();
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
-    const asked = () => node.backends.asked.map(({ command }) => command).filter((each) => each.do !== 'status');
+    const asked = () =>
+      node.backends.asked.map(({ command }) => command).filter((each) => each.do !== 'status');
     await until('the node is asked', () => asked().length === 3);
     assert.deepEqual(asked(), [
       { do: 'goto', player: VLC, track: '/list/1' },

@@ -16,7 +16,7 @@ describe('every route with every backend', () => {
     ...{ api_sw: 'tonearm', api_version: '1.2.3' },
     backends: {
       ...{ bluetooth: false, mpris: true, power: true, pulseaudio: true },
-      ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: false },
+      ...{ systemd: true, upgrade: true, zeroconf: true, mqtt: false },
     },
   };
   const reads: [path: string, check: (body: unknown) => void][] = [
@@ -100,6 +100,13 @@ describe('every route with every backend', () => {
     [`/players/${MPV}/volume`, '{"volume":0.25}', players({ do: 'volume', ...player, volume: 0.25 })],
     [`/players/${MPV}/loop`, '{"loop":"Track"}', players({ do: 'loop', ...player, loop: 'Track' })],
     [`/players/${MPV}/shuffle`, '{"shuffle":true}', players({ do: 'shuffle', ...player, shuffle: true })],
+    [`/players/${MPV}/tracklist/goto/%2Fa%2F1`, undefined, players({ do: 'goto', ...player, track: '/a/1' })],
+    [`/players/${MPV}/tracklist/remove/4`, undefined, players({ do: 'remove', ...player, track: '4' })],
+    [
+      `/players/${MPV}/tracklist/add`,
+      '{"uri":"http://a/","after_track":"4","set_as_current":true}',
+      players({ do: 'add', ...player, uri: 'http://a/', after: '4', isCurrent: true }),
+    ],
     ['/upgrade/check', undefined, upgrade({ do: 'check' })],
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];

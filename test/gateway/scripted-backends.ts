@@ -95,7 +95,10 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
     put('upgrade.info', 'run', RUN),
     put('upgrade', '', { ...STATUS, run: RUN, can_check: true, can_upgrade: true }),
   ],
-  players: [put('players', PLAYER.bus_name, PLAYER)],
+  players: [
+    put('players', PLAYER.bus_name, PLAYER),
+    put('players.tracklist', PLAYER.bus_name, { can_edit_tracks: false, tracks: [] }),
+  ],
 };
 
 /** Brings every backend up. `since` is the epoch. */

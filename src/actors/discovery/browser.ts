@@ -33,7 +33,7 @@ const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol. */
 interface Item {
-  /** Of its resolver; undefined until Avahi has made it, and for a service that is no node. */
+  /** The resolver's object; undefined until Avahi has made it, and for a service that is no node. */
   path: string | undefined;
   sighting: Sighting | undefined;
 }

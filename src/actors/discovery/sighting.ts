@@ -40,7 +40,7 @@ export interface Sighting {
   readonly isLocal: boolean;
 }
 
-/** What a resolver found; undefined if it is no node. */
+/** The service that a resolver found; undefined if it is no node. */
 export function sightingOf(
   { name, host, address, port }: Pick<Sighting, 'name' | 'host' | 'port'> & { readonly address: string },
   txt: readonly Uint8Array[],

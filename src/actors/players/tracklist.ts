@@ -34,7 +34,7 @@ type Track = TracklistRecord['tracks'][number];
 export interface TracklistParts {
   readonly bus: Pick<PlayersBus, 'call'>;
   readonly clock: Clock;
-  /** What is known has changed. */
+  /** Called when the list has changed, has come or has gone. */
   readonly changed: () => void;
 }
 
@@ -149,7 +149,7 @@ export class Tracklist {
 }
 
 /** `described`: the metadata of these tracks, in any order. */
-export function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
+function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
   const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
   const tracks: Track[] = [];
   let left = LIST_MAX_UNITS;
