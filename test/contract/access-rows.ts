@@ -8,6 +8,7 @@ import { SETTINGS } from '../gateway/gateway-under-test.js';
 export const EVERYTHING: RouteSettings = {
   ...SETTINGS,
   api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
+  discovery: { ...SETTINGS.discovery, enabled: true },
 };
 const { api, audio, systemd, power, players, upgrade, discovery } = EVERYTHING;
 const { checkUnit: _check, ...noCheck } = upgrade;

@@ -30,7 +30,7 @@ export const SETTINGS: RouteSettings = {
     ...{ resultFile: '/result', progressSocket: '/socket', stateFile: '/state' },
   },
   players: { enabled: true, fetchCovers: false },
-  discovery: { enabled: true, name: 'node' },
+  discovery: { enabled: false, name: 'node' },
   mqtt: {
     ...{ enabled: false, topic: 'tonearm/node', control: true },
     ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },

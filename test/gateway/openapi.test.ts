@@ -5,10 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ROUTES } from '../../src/gateway/routes.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import type { OpenApi, Operation } from './openapi-conformance.js';
 
-const under = GatewayUnderTest.up().within({ after });
+const discovery = { ...SETTINGS.discovery, enabled: true };
+const under = GatewayUnderTest.up({ ...SETTINGS, discovery }).within({ after });
 
 async function document(): Promise<OpenApi> {
   return (await under.json('/openapi.json')) as OpenApi;
