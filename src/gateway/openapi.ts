@@ -24,6 +24,7 @@ const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
   upgrade: ['run-in-progress'],
   players: ['no-such-player', 'not-able'],
+  bluetooth: ['no-such-device', 'blocked', 'in-progress'],
 };
 
 /** Problems of every route. */

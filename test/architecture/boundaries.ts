@@ -107,6 +107,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/logind.ts': ['src/actors/power/'],
   'src/actors/bus/avahi.ts': ['src/actors/discovery/'],
+  'src/actors/bus/bluez.ts': ['src/actors/bluetooth/'],
   'src/actors/bus/link.ts': ['src/actors/bus/'],
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };

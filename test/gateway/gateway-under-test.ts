@@ -30,6 +30,7 @@ export const SETTINGS: RouteSettings = {
     ...{ resultFile: '/result', progressSocket: '/socket', stateFile: '/state' },
   },
   players: { enabled: true },
+  bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'node' },
   mqtt: {
     ...{ enabled: false, topic: 'tonearm/node', control: true },

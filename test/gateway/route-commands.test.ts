@@ -34,6 +34,7 @@ const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   setVolume: { volume: 0.8 },
   loop: { loop: 'Playlist' },
   shuffle: { shuffle: true },
+  device: { address: 'AA:BB:CC:DD:EE:FF' },
 };
 
 const OPTIONS: Partial<Record<Route['kind'], string>> = {

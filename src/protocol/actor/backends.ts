@@ -1,7 +1,7 @@
 // The closed sets of backends and bridges, with their names for clients. Names only: nothing here acts.
 
 /** Backends in start order; also the values of the `backend=` query and of `backend.updated`. */
-export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players'] as const;
+export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 

@@ -70,10 +70,15 @@ export interface ServedRecord {
   readonly addresses: readonly string[];
 }
 
+const UNHEARD_BY_MQTT: readonly Collection[] = [
+  ...(['players.position', 'upgrade.info'] as const),
+  ...(['bluetooth.devices', 'bluetooth.discovered', 'bluetooth.outcome'] as const),
+];
+
 /** True for collections that a bridge does not need, so that they are not sent to it. */
 export const UNHEARD: Readonly<Record<Bridge, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => collection === 'players.position' || collection === 'upgrade.info',
+  mqtt: (collection) => UNHEARD_BY_MQTT.includes(collection),
 };
 
 /**

@@ -45,6 +45,12 @@ export const RESOURCES = {
   'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
   upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
+  bluetooth: { backend: 'bluetooth', collections: ['bluetooth'], join: single('bluetooth') },
+  'bluetooth.devices': {
+    backend: 'bluetooth',
+    collections: ['bluetooth.devices'],
+    join: jsonArray('bluetooth.devices'),
+  },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
 } as const satisfies Record<string, ResourceSpec>;
 

@@ -276,6 +276,38 @@ export const PlayerPosition = Type.Object(
   Closed,
 );
 
+const Address = Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' });
+
+export const DeviceRecord = Type.Object(
+  {
+    address: Type.String({ description: 'AA:BB:CC:DD:EE:FF' }),
+    name: Type.String(),
+    paired: Type.Boolean(),
+    bonded: Type.Boolean(),
+    trusted: Type.Boolean({ description: 'it may come back by itself' }),
+    connected: Type.Boolean(),
+    kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
+    battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
+    rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
+  },
+  Closed,
+);
+
+export const BluetoothRecord = Type.Object(
+  {
+    powered: Type.Boolean(),
+    discoverable: Type.Boolean(),
+    pairable: Type.Boolean(),
+    pairing_active: Type.Boolean(),
+    pairing_until: Type.Optional(Type.String({ format: 'date-time' })),
+    scanning: Type.Boolean(),
+    known_devices: Type.Optional(Type.Array(DeviceRecord)),
+    name: Type.String(),
+    address: Type.String(),
+  },
+  Closed,
+);
+
 export const ProblemRecord = Type.Object(
   { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
   Closed,
@@ -307,6 +339,7 @@ export const BODIES = {
   setVolume: SetVolume,
   loop: Type.Object({ loop: LoopStatus }, Closed),
   shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
+  device: Type.Object({ address: Address }, Closed),
 } as const satisfies Record<string, TSchema>;
 
 type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
@@ -349,6 +382,9 @@ export const COMPONENTS = {
   PlayerRemoval: PlayerRemoval,
   PlayerPosition: PlayerPosition,
   PlayerPositions: Type.Array(PlayerPosition),
+  Bluetooth: BluetoothRecord,
+  BluetoothDevice: DeviceRecord,
+  BluetoothDevices: Type.Array(DeviceRecord),
   BackendUpdate: BackendUpdateRecord,
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
@@ -372,6 +408,8 @@ export type UpgradeStatus = Static<typeof UpgradeStatus>;
 export type UpgradeRecord = Static<typeof UpgradeRecord>;
 export type PlayerRecord = Static<typeof PlayerRecord>;
 export type PlayerPosition = Static<typeof PlayerPosition>;
+export type DeviceRecord = Static<typeof DeviceRecord>;
+export type BluetoothRecord = Static<typeof BluetoothRecord>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;

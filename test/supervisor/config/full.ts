@@ -74,6 +74,13 @@ upgrade:
   stateFile: /var/lib/tonearm/run.json
 players:
   enabled: true
+bluetooth:
+  enabled: true
+  adapter: hci1
+  powerOnStart: true
+  pairingTimeout: 2m
+  scanTimeout: 30
+  idleTimeout: 1h
 discovery:
   enabled: true
   name: Küche
@@ -125,6 +132,10 @@ export const FULL_SETTINGS: Settings = {
     stateFile: '/var/lib/tonearm/run.json',
   },
   players: { enabled: true },
+  bluetooth: {
+    ...{ enabled: true, adapter: 'hci1', powerOnStart: true },
+    ...{ pairingTimeout: 120, scanTimeout: 30, idleTimeout: 3600 },
+  },
   discovery: { enabled: true, name: 'Küche' },
   mqtt: {
     enabled: true,
@@ -158,6 +169,7 @@ export const DEFAULT_SETTINGS: Settings = {
     stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
   },
   players: { enabled: false },
+  bluetooth: { enabled: false, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'tonearm on kitchen' },
   mqtt: {
     enabled: false,
