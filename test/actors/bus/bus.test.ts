@@ -150,9 +150,9 @@ for (const [what, signature, body] of TOO_MUCH) {
     const reached = await connectBus(
       bus.path,
       { deadlineMs: 5_000 },
+      {
         signal: (signal: Signal) => owner.signal(signal),
         called: () => undefined,
-        signal: (signal: Signal) => owner.signal(signal),
         lost: (reason) => owner.down(reason),
       },
     );
