@@ -138,6 +138,8 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Upgrade: 'Upgrade',
   'Upgrade run': 'UpgradeRun',
   Player: 'Player',
+  Bluetooth: 'Bluetooth',
+  'Bluetooth device': 'BluetoothDevice',
   Errors: 'Problem',
 };
 
@@ -168,7 +170,14 @@ for (const [title, component] of Object.entries(RECORDS)) {
 }
 
 test('every record that a GET answers has a table', () => {
-  const lists: readonly ComponentName[] = ['Services', 'Outputs', 'Clients', 'Players', 'OpenApi'];
+  const lists: readonly ComponentName[] = [
+    'Services',
+    'Outputs',
+    'Clients',
+    'Players',
+    'BluetoothDevices',
+    'OpenApi',
+  ];
   const answers = ROUTES.flatMap((route) =>
     'schema' in route && route.schema !== undefined ? [route.schema] : [],
   );

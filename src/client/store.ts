@@ -3,8 +3,10 @@
 import type {
   BackendState,
   BackendUpdateRecord,
+  BluetoothRecord,
   ChildName,
   ClientRecord,
+  DeviceRecord,
   OutputRecord,
   PlayerPosition,
   PlayerRecord,
@@ -33,6 +35,8 @@ export interface EventData {
   'player.updated': { readonly data: PlayerRecord; readonly emitted_at: number };
   'player.removed': { readonly bus_name: string };
   'player.position': readonly PlayerPosition[];
+  'bluetooth.updated': BluetoothRecord;
+  'bluetooth.discovered': DeviceRecord;
   'backend.updated': BackendUpdateRecord;
 }
 
@@ -86,6 +90,10 @@ export interface NodeState {
   readonly units: ReadonlyMap<string, ServiceRecord>;
   /** The known parts: status, run, `can_*`; undefined until one is known. */
   readonly upgrade: Partial<UpgradeRecord> | undefined;
+  /** The adapter, and the devices that it knows; as it was last while the backend is not up. */
+  readonly bluetooth: BluetoothRecord | undefined;
+  /** The finds of the present scan, or of the last one, by address; known devices are among them. */
+  readonly discovered: ReadonlyMap<string, DeviceRecord>;
   /** The allowed actions. Fetched at each connection, because changes are not announced. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;
@@ -106,6 +114,8 @@ function nothing(): Known {
     players: new Map(),
     units: new Map(),
     upgrade: undefined,
+    bluetooth: undefined,
+    discovered: new Map(),
     power: undefined,
     levels: new Map(),
   };
@@ -146,6 +156,13 @@ const RULES: Rules = {
   'player.removed': ({ players }, { bus_name }) => ({ players: drop(players, [bus_name]) }),
   'player.position': ({ players }, moved) => ({
     players: put(players, moved.flatMap(movedIn(players)), busName),
+  }),
+  'bluetooth.updated': ({ bluetooth }, record) => ({
+    bluetooth: record,
+    ...(record.scanning && bluetooth?.scanning !== true && { discovered: new Map() }),
+  }),
+  'bluetooth.discovered': ({ discovered }, device) => ({
+    discovered: put(discovered, [device], ({ address }) => address),
   }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {

@@ -9,7 +9,7 @@ export const EVERYTHING: RouteSettings = {
   ...SETTINGS,
   api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
 };
-const { api, audio, systemd, power, players, upgrade } = EVERYTHING;
+const { api, audio, systemd, power, players, bluetooth, upgrade } = EVERYTHING;
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
@@ -22,6 +22,7 @@ const WITHOUT = {
   systemd: { ...EVERYTHING, systemd: { ...systemd, enabled: false } },
   power: { ...EVERYTHING, power: { ...power, enabled: false } },
   players: { ...EVERYTHING, players: { ...players, enabled: false } },
+  bluetooth: { ...EVERYTHING, bluetooth: { ...bluetooth, enabled: false } },
   upgrade: { ...EVERYTHING, upgrade: { ...upgrade, enabled: false } },
   check: { ...EVERYTHING, upgrade: noCheck },
   start: { ...EVERYTHING, upgrade: noUpgrade },
@@ -98,6 +99,16 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   [`POST ${PLAYER}/volume`, act('/players/mpv/volume', 'players', '{"volume":1}')],
   [`POST ${PLAYER}/loop`, act('/players/mpv/loop', 'players', '{"loop":"None"}')],
   [`POST ${PLAYER}/shuffle`, act('/players/mpv/shuffle', 'players', '{"shuffle":true}')],
+  ['GET /bluetooth', read('/bluetooth', 'bluetooth')],
+  ['GET /bluetooth/devices', read('/bluetooth/devices', 'bluetooth')],
+  ...['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'].map((verb) => [
+    `POST /bluetooth/${verb}`,
+    act(`/bluetooth/${verb}`, 'bluetooth'),
+  ]),
+  ...['connect', 'disconnect', 'forget'].map((verb) => [
+    `POST /bluetooth/${verb}`,
+    act(`/bluetooth/${verb}`, 'bluetooth', '{"address":"AA:BB:CC:DD:EE:FF"}'),
+  ]),
   ['GET /upgrade', read('/upgrade', 'upgrade')],
   ['POST /upgrade/check', act('/upgrade/check', ['upgrade', 'check'])],
   ['POST /upgrade/start', act('/upgrade/start', ['upgrade', 'start'])],

@@ -4,6 +4,7 @@
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
@@ -15,8 +16,9 @@ import { AdapterCommands } from './adapter-commands.js';
 import { agentAnswer } from './agent.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
+import { DeviceOutputs } from './outputs.js';
 import { BluetoothPublisher, type Shown } from './publisher.js';
-import { bluetoothRecord, deviceRecord } from './records.js';
+import { bluetoothRecord, deviceRecord, isKnown } from './records.js';
 
 /** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
 const HELD_MAX_SIGNALS = 2_048;
@@ -31,6 +33,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #publisher: BluetoothPublisher;
   readonly #commands: AdapterCommands;
   readonly #timers: Timers<'read' | 'idle'>;
+  readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   /** Undefined while there is none that is ours. */
   #adapter: Adapter | undefined;
@@ -44,7 +47,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   /** Why there is no adapter; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
   #wasUp = false;
-  /** What `/health` shows beside `up`; '' for nothing, undefined while it is not up. */
+  /** The detail of `up` in `/health`; '' if there is none, undefined while it is not up. */
   #detail: string | undefined;
 
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
@@ -107,6 +110,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     return this.#commands.commandDevice(adapter, device, command.do);
+  }
+
+  hear(batch: ChangeBatch): void {
+    if (this.#outputs.hear(batch)) this.#changed();
   }
 
   async stop(): Promise<void> {
@@ -213,13 +220,18 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #shown(): Shown | undefined {
     const adapter = this.#adapter;
     if (adapter === undefined) return undefined;
-    const devices = this.#devices();
-    const { until } = this.#commands;
     const isScanning = adapter.Discovering === true;
-    const byAddress = devices.flatMap((device) =>
-      device.Address === undefined ? [] : [[device.Address, deviceRecord(device, isScanning)] as const],
-    );
-    return { bluetooth: bluetoothRecord(adapter, devices, { until }), devices: new Map(byAddress) };
+    const rows = this.#devices().flatMap((device) => {
+      const { Address: address } = device;
+      if (address === undefined) return [];
+      const record = deviceRecord(device, isScanning, this.#outputs.nameOf(address));
+      return [{ address, record, isKnown: isKnown(device) }];
+    });
+    const known = rows.filter((row) => row.isKnown).map(({ record }) => record);
+    return {
+      bluetooth: bluetoothRecord(adapter, known, this.#commands.until),
+      devices: new Map(rows.map(({ address, record }) => [address, record])),
+    };
   }
 
   /** An adapter that nobody uses is switched off, if that is wanted. */

@@ -12,7 +12,7 @@ const PAUSE_MS = 250;
 /** Ten events a second. */
 const DISCOVERED_PAUSE_MS = 100;
 
-/** What clients are to see now. */
+/** The present state, as clients are to see it. */
 export interface Shown {
   readonly bluetooth: BluetoothRecord;
   /** By address. */

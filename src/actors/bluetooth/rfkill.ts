@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 
 const RFKILL = '/sys/class/rfkill';
 
-/** What blocks the adapter (`hci0`), as the end of a sentence; undefined if nothing does, or it cannot be known. */
+/** The reason why the adapter (`hci0`) is blocked, as the end of a sentence; undefined if it is not, or if that cannot be known. */
 export async function blockerOf(adapter: string, folder = RFKILL): Promise<string | undefined> {
   const switches = await readdir(folder).catch(() => []);
   for (const name of switches) {

@@ -10,6 +10,11 @@ export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
+/** Children that receive records of others: the bridges, and the backend whose devices are outputs of another one. */
+export const HEARERS = [...BRIDGES, 'bluetooth'] as const;
+
+export type Hearer = (typeof HEARERS)[number];
+
 /** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
 export type ChildName = Backend | Bridge;
 

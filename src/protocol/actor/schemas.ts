@@ -289,6 +289,7 @@ export const DeviceRecord = Type.Object(
     kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
     battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
     rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
+    output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
   },
   Closed,
 );

@@ -57,7 +57,7 @@ export const BLUEZ_ERRORS = {
   blocked: 'org.bluez.Error.Blocked',
   rejected: 'org.bluez.Error.Rejected',
   unknownObject: 'org.freedesktop.DBus.Error.UnknownObject',
-  /** What older versions answer for an object that is gone. */
+  /** Older versions answer so for an object that is gone. */
   unknownMethod: 'org.freedesktop.DBus.Error.UnknownMethod',
 } as const;
 
@@ -94,7 +94,7 @@ export const AGENT_INTERFACE = 'org.bluez.Agent1';
 /** Neither keys nor a display: pairings that would need one are made without, or not at all. */
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
-/** What BlueZ asks an agent: each begins with the device's path, but for the last two. The second of `authorizeService` is its UUID. */
+/** BlueZ's calls to an agent: each begins with the device's path, but for the last two; the other value of `authorizeService` is its UUID. */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),
   requestAuthorization: signalRow(AGENT_INTERFACE, 'RequestAuthorization', 'o'),

@@ -59,6 +59,20 @@ test('the adapter, its known devices with kind and battery, and what a scan find
   await until('it is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
 });
 
+test('a device says which output it is, on PipeWire and on PulseAudio, while there is one', async (t) => {
+  const { backend, recorder } = await followed(t, {}, withPhone);
+  const put = (key: string, name: string) =>
+    ({ kind: 'put', collection: 'audio.outputs', key, json: JSON.stringify({ name }) }) as const;
+  const own = PHONE.replaceAll(':', '_');
+  const output = () => recorder.record?.known_devices?.[0]?.output;
+  for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
+    backend.hear({ isWhole: true, changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)] });
+    await until('it is that output', () => output() === name);
+    backend.hear({ isWhole: false, changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }] });
+    await until('it is none', () => recorder.record !== undefined && output() === undefined);
+  }
+});
+
 test('a scan ends by itself, and is prolonged by another one', async (t) => {
   const node = await followed(t);
   const { bluez, recorder, clock } = node;
