@@ -37,6 +37,7 @@ const PACKAGES = {
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
   'systemd-container': '/usr/bin/systemd-nspawn',
+  'python3-dbusmock': '/usr/lib/python3/dist-packages/dbusmock/templates/bluez5.py',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
   xvfb: '/usr/bin/Xvfb',

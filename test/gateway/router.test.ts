@@ -80,6 +80,7 @@ const KEYS: Readonly<Record<Need, string>> = {
   systemd: 'systemd.enabled',
   power: 'power.enabled',
   players: 'players.enabled',
+  bluetooth: 'bluetooth.enabled',
   upgrade: 'upgrade.enabled',
   check: 'upgrade.checkUnit',
   start: 'upgrade.upgradeUnit',

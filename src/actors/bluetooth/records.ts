@@ -19,7 +19,7 @@ export function deviceRecord(device: Device, isScanning: boolean, output: string
     address,
     name: capped(Alias || address, NAME_MAX_UNITS),
     ...{ paired: Paired, bonded: Bonded, trusted: Trusted, connected: Connected },
-    ...(Icon !== undefined && { kind: capped(Icon, NAME_MAX_UNITS) }),
+    ...(Icon && { kind: capped(Icon, NAME_MAX_UNITS) }),
     ...(battery !== undefined && { battery }),
     ...(isScanning && RSSI !== undefined && { rssi: RSSI }),
     ...(output !== undefined && { output }),

@@ -11,7 +11,7 @@ export const BRIDGES = ['discovery', 'mqtt'] as const;
 export type Bridge = (typeof BRIDGES)[number];
 
 /** Children that receive records of others: the bridges, and the backend whose devices are outputs of another one. */
-export const HEARERS = [...BRIDGES, 'bluetooth'] as const;
+export const HEARERS = ['bluetooth', ...BRIDGES] as const;
 
 export type Hearer = (typeof HEARERS)[number];
 
