@@ -1,4 +1,4 @@
-// Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. What one wants of the adapter runs one
+// Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to the adapter run one
 // after the other; devices do not wait for each other.
 
 import { type Clock, Timers, within } from '../../clock.js';

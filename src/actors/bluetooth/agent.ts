@@ -66,7 +66,7 @@ function refusal(text: string): CallVerdict {
   return { error: BLUEZ_ERRORS.rejected, text };
 }
 
-/** `admits` says whether the device of that path may pair and connect now. */
+/** `admits` is true for the path of a device that may pair and connect now. */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)
     return { error: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' };

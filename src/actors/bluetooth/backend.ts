@@ -152,7 +152,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (this.#adapter === undefined) this.#lose(this.#missing());
   }
 
-  /** Brings everything in line with what BlueZ has said. */
+  /** Brings everything in line with the objects of BlueZ. */
   #changed(): void {
     const before = this.#adapter;
     const adapter = this.#objects.adapter(this.#settings.adapter, before?.path);

@@ -1,4 +1,4 @@
-// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from what BlueZ says of them. Pure.
+// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from the objects of BlueZ. Pure.
 
 import type { BluetoothRecord, DeviceRecord } from '../../protocol/actor/schemas.js';
 import { capped } from '../text.js';
