@@ -15,7 +15,7 @@ describe('every route with every backend', () => {
     ...{ hostname: 'Kitchen', os_platform: 'linux/arm64', os_version: 'Debian' },
     ...{ api_sw: 'tonearm', api_version: '1.2.3' },
     backends: {
-      ...{ bluetooth: false, mpris: true, power: true, pulseaudio: true },
+      ...{ bluetooth: true, mpris: true, power: true, pulseaudio: true },
       ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: false },
     },
   };

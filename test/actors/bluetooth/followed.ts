@@ -11,7 +11,7 @@ import { until } from '../../until.js';
 import { privateBus } from '../bus/private-bus.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
-export const SETTINGS: BluetoothSettings = {
+const SETTINGS: BluetoothSettings = {
   ...{ enabled: true, powerOnStart: false },
   ...{ pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
 };
