@@ -56,6 +56,7 @@ describe('every route with every backend', () => {
   const systemd = (command: Command<'systemd'>): Asked => ({ backend: 'systemd', command });
   const power = (command: Command<'power'>): Asked => ({ backend: 'power', command });
   const players = (command: Command<'players'>): Asked => ({ backend: 'players', command });
+  const bluetooth = (command: Command<'bluetooth'>): Asked => ({ backend: 'bluetooth', command });
   const upgrade = (command: Command<'upgrade'>): Asked => ({ backend: 'upgrade', command });
   type Mutation = readonly [path: string, body: string | undefined, asked: Asked];
 
@@ -100,6 +101,13 @@ describe('every route with every backend', () => {
     [`/players/${MPV}/volume`, '{"volume":0.25}', players({ do: 'volume', ...player, volume: 0.25 })],
     [`/players/${MPV}/loop`, '{"loop":"Track"}', players({ do: 'loop', ...player, loop: 'Track' })],
     [`/players/${MPV}/shuffle`, '{"shuffle":true}', players({ do: 'shuffle', ...player, shuffle: true })],
+    ...(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'] as const).map(
+      (verb): Mutation => [`/bluetooth/${verb}`, undefined, bluetooth({ do: verb })],
+    ),
+    ...(['connect', 'disconnect', 'forget'] as const).map((verb): Mutation => {
+      const address = 'aa:BB:CC:DD:EE:FF';
+      return [`/bluetooth/${verb}`, JSON.stringify({ address }), bluetooth({ do: verb, address })];
+    }),
     ['/upgrade/check', undefined, upgrade({ do: 'check' })],
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];
