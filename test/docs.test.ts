@@ -143,6 +143,8 @@ const RECORDS: Readonly<Record<string, ComponentName>> = {
   Player: 'Player',
   Tracklist: 'Tracklist',
   Node: 'Node',
+  Bluetooth: 'Bluetooth',
+  'Bluetooth device': 'BluetoothDevice',
   Errors: 'Problem',
 };
 
@@ -181,6 +183,7 @@ test('every record that a GET answers has a table', () => {
     'Clients',
     'Players',
     'Nodes',
+    'BluetoothDevices',
     'OpenApi',
   ];
   const answers = ROUTES.flatMap((route) =>

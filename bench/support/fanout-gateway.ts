@@ -24,6 +24,7 @@ const gateway = createGateway({
     systemd: { ...off, system: [], user: [], internal: [] },
     power: { ...off, capabilities: { poweroff: false, reboot: false } },
     players: { enabled: false, fetchCovers: false },
+    bluetooth: { ...off, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
     upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
     discovery: { ...off, name: 'bench' },
     mqtt: {

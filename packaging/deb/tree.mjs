@@ -60,6 +60,7 @@ export function layOut(plan) {
   put('lib/tonearm/wait-listening', source('packaging/deb/wait-listening'), 0o755);
   put('sbin/tonearm-setup', filled(source('packaging/tonearm-setup')), 0o755);
   put('lib/systemd/user/tonearm.service', filled(source('packaging/tonearm.service')));
+  put('lib/systemd/user/tonearm-mpris-proxy.service', source('packaging/tonearm-mpris-proxy.service'));
 
   put('share/tonearm/config.example.yaml', source('packaging/config.example.yaml'));
   put('share/tonearm/polkit/tonearm.rules.in', source('packaging/polkit/tonearm.rules.in'));

@@ -53,6 +53,8 @@ export interface Actor<C> {
   handle(command: C): Promise<Answer>;
   /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
   watchLevels?(isWatched: boolean): void;
+  /** For backends that are hearers: applies a batch of others' records. The next one is sent only after this has returned. */
+  hear?(batch: ChangeBatch): void;
   /** Called once. When it settles, the actor holds nothing open any more. */
   stop(): Promise<void>;
 }
@@ -178,9 +180,14 @@ export async function runActor<B extends Backend>(
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
+    if (actor.hear !== undefined) publisher.say({ kind: 'pull', isFirst: true });
     await served<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
       if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);
-      else actor.watchLevels?.(message.isWatched);
+      else if (message.kind === 'watch levels') actor.watchLevels?.(message.isWatched);
+      else {
+        actor.hear?.(message);
+        publisher.say({ kind: 'pull', isFirst: false });
+      }
     });
     await actor.stop();
   } finally {

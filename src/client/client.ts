@@ -1,6 +1,7 @@
 // The public exports of `tonearm-client`. Only names, no code.
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
+export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } from './events.js';
 export type { RouteName, Routes } from './operations.js';
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
 export type * from './records.js';
@@ -8,12 +9,7 @@ export { type ClientOptions, type Tonearm, tonearm } from './routes.js';
 export {
   type BackendInfo,
   type Connection,
-  type EventData,
-  type EventName,
-  type NodeEvent,
   type NodeState,
   positionOf,
   type Slice,
-  type UpgradeCheck,
-  type UpgradeProgress,
 } from './store.js';

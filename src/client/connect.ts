@@ -1,10 +1,11 @@
 // Live state of one node: applies the stream's events to the store, and notifies subscribers of the slices that changed.
 // The stream does not carry `server`, `power` and `can_*` of upgrade; they are fetched when a connection or a backend comes up.
 
+import type { EventName, NodeEvent } from './events.js';
 import { ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
-import { type EventName, KNOWN_EVENTS, type NodeEvent, type NodeState, type Slice, Store } from './store.js';
+import { KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
 /** An event that arrives later than this, on a connection that has caught up, means that one of the two clocks was set. */

@@ -1,11 +1,13 @@
 // The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no timers.
 
+import type { EventData, EventName, NodeEvent } from './events.js';
 import type {
   BackendState,
-  BackendUpdateRecord,
+  BluetoothRecord,
   CardRecord,
   ChildName,
   ClientRecord,
+  DeviceRecord,
   NodeRecord,
   OutputRecord,
   PlayerPosition,
@@ -19,44 +21,6 @@ import type {
   UpgradeRun,
   UpgradeStatus,
 } from './records.js';
-
-/** The stream's events and their data. */
-export interface EventData {
-  'server.info': 'connected' | 'love' | 'bye';
-  'service.updated': ServiceRecord;
-  'audio.updated': readonly ClientRecord[];
-  'audio.removed': readonly ClientRecord[];
-  'audio.output.updated': readonly OutputRecord[];
-  'audio.output.removed': readonly OutputRecord[];
-  'audio.card.updated': readonly CardRecord[];
-  'audio.card.removed': readonly CardRecord[];
-  'audio.level': { readonly outputs: readonly { readonly id: number; readonly peak: readonly number[] }[] };
-  'power.action': { readonly action: 'reboot' | 'poweroff' };
-  'upgrade.info': UpgradeStatus | UpgradeRun | { readonly check: UpgradeCheck };
-  'upgrade.progress': UpgradeProgress;
-  'player.added': { readonly data: PlayerRecord; readonly emitted_at: number };
-  'player.updated': { readonly data: PlayerRecord; readonly emitted_at: number };
-  'player.removed': { readonly bus_name: string };
-  'player.position': readonly PlayerPosition[];
-  'player.tracklist.updated': TracklistRecord & { readonly bus_name: string };
-  'node.updated': NodeRecord;
-  'node.removed': { readonly name: string };
-  'backend.updated': BackendUpdateRecord;
-}
-
-/** The last known run of the check unit. */
-export type UpgradeCheck = NonNullable<UpgradeRecord['check']>;
-
-/** A line of the upgrade script; it may have more members. */
-export type UpgradeProgress =
-  | { readonly event: 'begin'; readonly total: number }
-  | { readonly event: 'progress'; readonly percent: number; readonly current: number; readonly step: string }
-  | { readonly event: 'end'; readonly success: boolean };
-
-export type EventName = keyof EventData;
-
-/** One event; `type` determines the type of `data`. */
-export type NodeEvent = { [T in EventName]: { readonly type: T; readonly data: EventData[T] } }[EventName];
 
 export interface BackendInfo {
   readonly state: BackendState;
@@ -100,6 +64,10 @@ export interface NodeState {
   readonly units: ReadonlyMap<string, ServiceRecord>;
   /** The known parts: status, run, `can_*`; undefined until one is known. */
   readonly upgrade: Partial<UpgradeRecord> | undefined;
+  /** The adapter, and the devices that it knows; as it was last while the backend is not up. */
+  readonly bluetooth: BluetoothRecord | undefined;
+  /** The finds of the present scan, or of the last one, by address; known devices are among them. */
+  readonly discovered: ReadonlyMap<string, DeviceRecord>;
   /** The allowed actions. Fetched at each connection, because changes are not announced. */
   readonly power: PowerRecord | undefined;
   readonly server: ServerRecord | undefined;
@@ -123,6 +91,8 @@ function nothing(): Known {
     nodes: new Map(),
     units: new Map(),
     upgrade: undefined,
+    bluetooth: undefined,
+    discovered: new Map(),
     power: undefined,
     levels: new Map(),
   };
@@ -173,6 +143,13 @@ const RULES: Rules = {
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, moved) => ({
     players: put(players, moved.flatMap(movedIn(players)), busName),
+  }),
+  'bluetooth.updated': ({ bluetooth }, record) => ({
+    bluetooth: record,
+    ...(record.scanning && bluetooth?.scanning !== true && { discovered: new Map() }),
+  }),
+  'bluetooth.discovered': ({ discovered }, device) => ({
+    discovered: put(discovered, [device], ({ address }) => address),
   }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {

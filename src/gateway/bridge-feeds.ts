@@ -1,12 +1,12 @@
-// Sends the journal to each bridge at the bridge's own pace: a slow one gets the newest text of each record and every action, and nothing
+// Sends the journal to each bridge, and any other hearer, at its own pace: a slow one gets the newest text of each record and every action, and nothing
 // is queued for it. It parses no text and knows no thread. Pure.
 
-import { BRIDGES, type Bridge, type ChildName } from '../protocol/actor/backends.js';
+import { type ChildName, HEARERS, type Hearer } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
 import { type Bridges, type Change, type ChangeBatch, UNHEARD } from '../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from './journal.js';
 
-/** One bridge's progress. A bridge that has never pulled has none. */
+/** One hearer's progress. One that has never pulled has none. */
 interface Feed {
   /** Undefined if its thread is new. */
   reached: number | undefined;
@@ -16,7 +16,7 @@ interface Feed {
 export class BridgeFeeds {
   readonly #bridges: Bridges;
   readonly #journal: Journal;
-  readonly #feeds = new Map<Bridge, Feed>();
+  readonly #feeds = new Map<Hearer, Feed>();
 
   constructor(bridges: Bridges, journal: Journal) {
     this.#bridges = bridges;
@@ -25,36 +25,36 @@ export class BridgeFeeds {
 
   /** Call after entries were added to the journal. */
   changed(): void {
-    for (const [bridge, feed] of this.#feeds) if (feed.isReady) this.#send(bridge, feed);
+    for (const [hearer, feed] of this.#feeds) if (feed.isReady) this.#send(hearer, feed);
   }
 
   /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
   end(): void {
-    for (const [bridge, feed] of this.#feeds) this.#send(bridge, feed);
+    for (const [hearer, feed] of this.#feeds) this.#send(hearer, feed);
   }
 
-  /** Ignores children that are not bridges. */
+  /** Ignores children that hear nothing. */
   pulled(child: ChildName, isFirst: boolean): void {
-    const bridge = BRIDGES.find((name) => name === child);
-    if (bridge === undefined) return;
-    const feed = this.#feeds.get(bridge) ?? { reached: undefined, isReady: true };
-    this.#feeds.set(bridge, feed);
+    const hearer = HEARERS.find((name) => name === child);
+    if (hearer === undefined) return;
+    const feed = this.#feeds.get(hearer) ?? { reached: undefined, isReady: true };
+    this.#feeds.set(hearer, feed);
     if (isFirst) feed.reached = undefined;
     feed.isReady = true;
-    this.#send(bridge, feed);
+    this.#send(hearer, feed);
   }
 
-  #send(bridge: Bridge, feed: Feed): void {
-    const batch = this.#batch(bridge, feed.reached);
+  #send(hearer: Hearer, feed: Feed): void {
+    const batch = this.#batch(hearer, feed.reached);
     feed.reached = this.#journal.newest;
     if (batch.changes.length === 0 && !batch.isWhole) return;
     feed.isReady = false;
-    this.#bridges.tell(bridge, batch);
+    this.#bridges.tell(hearer, batch);
   }
 
-  #batch(bridge: Bridge, reached: number | undefined): ChangeBatch {
+  #batch(hearer: Hearer, reached: number | undefined): ChangeBatch {
     const journal = this.#journal;
-    const isUnheard = UNHEARD[bridge];
+    const isUnheard = UNHEARD[hearer];
     const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnheard(name));
     const entries = isWhole
       ? COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined).flatMap((name) => [

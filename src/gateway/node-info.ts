@@ -76,7 +76,7 @@ export function serverRecord(
     api_sw: 'tonearm',
     api_version: version,
     backends: {
-      bluetooth: false,
+      bluetooth: settings.bluetooth.enabled,
       mpris: settings.players.enabled,
       power: settings.power.enabled,
       pulseaudio: settings.audio.enabled,

@@ -25,6 +25,7 @@ const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
   power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
   upgrade: ['run-in-progress'],
   players: ['bad-value', 'no-such-player', 'not-able', 'no-tracklist', 'no-such-track'],
+  bluetooth: ['no-such-device', 'blocked', 'in-progress'],
 };
 
 /** Problems of every route. */

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
+import { Bluetooth } from './bluetooth.js';
 import { Sounding } from './heard.js';
 import { say } from './language.js';
 import { isWithoutCard } from './output-choice.js';
@@ -39,6 +40,13 @@ const SECTIONS: readonly {
     draw: ({ node }, { clients, outputs }) => (
       <Streams node={node} streams={clients} outputs={[...outputs.values()]} />
     ),
+  },
+  {
+    id: 'bluetooth',
+    column: 1,
+    backend: 'bluetooth',
+    draw: ({ node }, { bluetooth, discovered }, now) =>
+      bluetooth && <Bluetooth {...{ node, bluetooth, discovered, now }} />,
   },
   {
     id: 'services',

@@ -64,6 +64,7 @@ const BACKENDS: Readonly<Record<string, TextKey>> = {
   power: 'backend_power',
   upgrade: 'backend_upgrade',
   players: 'backend_players',
+  bluetooth: 'backend_bluetooth',
   mqtt: 'backend_mqtt',
   discovery: 'backend_discovery',
 };

@@ -1,6 +1,6 @@
 // The parts of the page that an address shows: `?view=now` for a wall or a television, `?only=outputs,players` inside another page. Pure.
 
-export type SectionId = 'now' | 'outputs' | 'streams' | 'services' | 'upgrade' | 'system';
+export type SectionId = 'now' | 'outputs' | 'streams' | 'bluetooth' | 'services' | 'upgrade' | 'system';
 
 export interface View {
   /** The current track, as large as possible. */
@@ -16,6 +16,7 @@ const NAMES: Readonly<Record<string, SectionId>> = {
   outputs: 'outputs',
   streams: 'streams',
   clients: 'streams',
+  bluetooth: 'bluetooth',
   services: 'services',
   upgrade: 'upgrade',
   system: 'system',

@@ -2,7 +2,7 @@
 // Each child handles its own events (child.ts). It does not know what a backend does.
 
 import { type Clock, systemClock, Timers } from '../clock.js';
-import type { Backend, Bridge, ChildName } from '../protocol/actor/backends.js';
+import type { Backend, ChildName, Hearer } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
@@ -86,8 +86,8 @@ export class Supervisor implements Backends, Bridges {
     return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
   }
 
-  tell(bridge: Bridge, batch: ChangeBatch): void {
-    this.#children.get(bridge)?.tell(batch);
+  tell(hearer: Hearer, batch: ChangeBatch): void {
+    this.#children.get(hearer)?.tell(batch);
   }
 
   watchLevels(isWatched: boolean): void {

@@ -124,6 +124,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/logind.ts': ['src/actors/power/'],
   'src/actors/bus/avahi.ts': ['src/actors/discovery/'],
+  'src/actors/bus/bluez.ts': ['src/actors/bluetooth/'],
   'src/actors/bus/link.ts': ['src/actors/bus/'],
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };
@@ -159,6 +160,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/main.tsx': 'notes when the node said that it leaves',
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
   'src/page/position-bar.tsx': 'shows a position that runs',
+  'src/page/bluetooth.tsx': 'counts pairing mode down',
   'src/page/hand.ts': 'waits until the browser has made its own of a hand',
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/edition.ts': 'waits until nobody is at the page',

@@ -121,6 +121,18 @@ const PORTS = {
   ],
 };
 
+export const PHONE = {
+  ...{ address: 'AA:BB:CC:DD:EE:01', name: 'My phone', paired: true, bonded: true, trusted: true },
+  ...{ connected: true, kind: 'phone', battery: 80 },
+};
+
+export function bluetooth(more: object = {}): Change {
+  return put('bluetooth', '', {
+    ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
+    ...{ known_devices: [PHONE], name: 'living-room', address: '00:AA:01:00:00:00', ...more },
+  });
+}
+
 /** An ordinary node, as in a living room: it has everything. */
 export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   audio: [
@@ -145,6 +157,7 @@ export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   ],
   power: [],
   players: [player('mpd')],
+  bluetooth: [bluetooth()],
   upgrade: upgrade({
     latest: '1.5.0',
     upgrade_available: true,

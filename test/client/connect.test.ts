@@ -56,7 +56,7 @@ const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
 
 describe('it asks', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
-  const known = 'service\\.updated,.*,player\\.position,backend\\.updated';
+  const known = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
   const audio = { backend: ['audio'] } as const;
   const rows: readonly (readonly [what: string, options: ConnectOptions, asked: string])[] = [
     ['for all, with a snapshot and a word every 10 s', {}, 'keepalive=10&snapshot=1'],

@@ -40,6 +40,8 @@ function noting(answer: () => Response | Promise<Response> = () => new Response(
   return { node: tonearm(NODE, { fetch: fetch as typeof globalThis.fetch }), sent };
 }
 
+const ADDRESS = 'AA:BB:CC:DD:EE:FF';
+
 /** One call of each function, with all its arguments. */
 const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } = {
   server: (node) => node.server(),
@@ -51,6 +53,17 @@ const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } 
   cards: (node) => node.cards(),
   setCardProfile: (node) => node.setCardProfile(NAME, { profile: 'p' }),
   clients: (node) => node.clients(),
+  bluetooth: (node) => node.bluetooth(),
+  bluetoothDevices: (node) => node.bluetoothDevices(),
+  switchBluetoothOn: (node) => node.switchBluetoothOn(),
+  switchBluetoothOff: (node) => node.switchBluetoothOff(),
+  startPairing: (node) => node.startPairing(),
+  stopPairing: (node) => node.stopPairing(),
+  startScan: (node) => node.startScan(),
+  stopScan: (node) => node.stopScan(),
+  connectDevice: (node) => node.connectDevice({ address: ADDRESS }),
+  disconnectDevice: (node) => node.disconnectDevice({ address: ADDRESS }),
+  forgetDevice: (node) => node.forgetDevice({ address: ADDRESS }),
   muteServer: (node) => node.muteServer({ muted: true }),
   setServerVolume: (node) => node.setServerVolume({ volume: 0.5 }),
   muteOutput: (node) => node.muteOutput(NAME, { muted: false }),

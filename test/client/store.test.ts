@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { NodeEvent } from '../../src/client/events.js';
 import type { PlayerRecord } from '../../src/client/records.js';
-import { KNOWN_EVENTS, type NodeEvent, positionOf, Store } from '../../src/client/store.js';
+import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
 import { StateModel } from '../consumer/state-model.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
@@ -31,6 +32,19 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('rows', () => {
+  test('a scan that begins forgets what the last one found', () => {
+    const first = told(
+      ['bluetooth.updated', { scanning: true }],
+      ['bluetooth.discovered', { address: 'a', rssi: -60 }],
+      ['bluetooth.discovered', { address: 'a', rssi: -50 }],
+      ['bluetooth.updated', { scanning: false }],
+    );
+    assert.deepEqual([...first.state.discovered.values()], [{ address: 'a', rssi: -50 }]);
+    first.apply({ type: 'bluetooth.updated', data: { scanning: true } } as NodeEvent);
+    assert.equal(first.state.discovered.size, 0);
+    assert.deepEqual(first.state.bluetooth, { scanning: true });
+  });
+
   test('a client that is renamed is removed under its old name and has the new one', () => {
     const { state } = told(
       ['audio.updated', [record(1, 'old'), record(2)]],

@@ -10,7 +10,7 @@ export const EVERYTHING: RouteSettings = {
   api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } },
   discovery: { ...SETTINGS.discovery, enabled: true },
 };
-const { api, audio, systemd, power, players, upgrade, discovery } = EVERYTHING;
+const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = EVERYTHING;
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
@@ -24,6 +24,7 @@ const WITHOUT = {
   systemd: { ...EVERYTHING, systemd: { ...systemd, enabled: false } },
   power: { ...EVERYTHING, power: { ...power, enabled: false } },
   players: { ...EVERYTHING, players: { ...players, enabled: false } },
+  bluetooth: { ...EVERYTHING, bluetooth: { ...bluetooth, enabled: false } },
   upgrade: { ...EVERYTHING, upgrade: { ...upgrade, enabled: false } },
   discovery: { ...EVERYTHING, discovery: { ...discovery, enabled: false } },
   check: { ...EVERYTHING, upgrade: noCheck },
@@ -112,6 +113,16 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   ]),
   [`POST ${PLAYER}/tracklist/add`, act('/players/mpv/tracklist/add', 'players', '{"uri":"http://a/"}')],
   [`POST ${PLAYER}/shuffle`, act('/players/mpv/shuffle', 'players', '{"shuffle":true}')],
+  ['GET /bluetooth', read('/bluetooth', 'bluetooth')],
+  ['GET /bluetooth/devices', read('/bluetooth/devices', 'bluetooth')],
+  ...['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'].map((verb) => [
+    `POST /bluetooth/${verb}`,
+    act(`/bluetooth/${verb}`, 'bluetooth'),
+  ]),
+  ...['connect', 'disconnect', 'forget'].map((verb) => [
+    `POST /bluetooth/${verb}`,
+    act(`/bluetooth/${verb}`, 'bluetooth', '{"address":"AA:BB:CC:DD:EE:FF"}'),
+  ]),
   ['GET /upgrade', read('/upgrade', 'upgrade')],
   ['POST /upgrade/check', act('/upgrade/check', ['upgrade', 'check'])],
   ['POST /upgrade/start', act('/upgrade/start', ['upgrade', 'start'])],

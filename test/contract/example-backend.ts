@@ -2,7 +2,7 @@
 
 /** File, a text that it contains once, and the replacement, in which `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
-  ['src/protocol/actor/backends.ts', "'players'] as const", "'players', 'bell'] as const"],
+  ['src/protocol/actor/backends.ts', "'bluetooth'] as const", "'bluetooth', 'bell'] as const"],
   [
     'src/protocol/actor/settings.ts',
     'interface Settings {',

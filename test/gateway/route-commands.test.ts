@@ -38,6 +38,7 @@ const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   loop: { loop: 'Playlist' },
   shuffle: { shuffle: true },
   addTrack: { uri: 'http://radio.example/stream', set_as_current: true },
+  device: { address: 'AA:BB:CC:DD:EE:FF' },
 };
 
 const OPTIONS: Partial<Record<Route['kind'], string>> = {

@@ -81,6 +81,7 @@ const KEYS: Readonly<Record<Need, string>> = {
   systemd: 'systemd.enabled',
   power: 'power.enabled',
   players: 'players.enabled',
+  bluetooth: 'bluetooth.enabled',
   upgrade: 'upgrade.enabled',
   discovery: 'discovery.enabled',
   check: 'upgrade.checkUnit',

@@ -15,7 +15,7 @@ describe('every route with every backend', () => {
     ...{ hostname: 'Kitchen', os_platform: 'linux/arm64', os_version: 'Debian' },
     ...{ api_sw: 'tonearm', api_version: '1.2.3' },
     backends: {
-      ...{ bluetooth: false, mpris: true, power: true, pulseaudio: true },
+      ...{ bluetooth: true, mpris: true, power: true, pulseaudio: true },
       ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: false },
     },
   };
@@ -56,6 +56,7 @@ describe('every route with every backend', () => {
   const systemd = (command: Command<'systemd'>): Asked => ({ backend: 'systemd', command });
   const power = (command: Command<'power'>): Asked => ({ backend: 'power', command });
   const players = (command: Command<'players'>): Asked => ({ backend: 'players', command });
+  const bluetooth = (command: Command<'bluetooth'>): Asked => ({ backend: 'bluetooth', command });
   const upgrade = (command: Command<'upgrade'>): Asked => ({ backend: 'upgrade', command });
   type Mutation = readonly [path: string, body: string | undefined, asked: Asked];
 
@@ -107,6 +108,13 @@ describe('every route with every backend', () => {
       '{"uri":"http://a/","after_track":"4","set_as_current":true}',
       players({ do: 'add', ...player, uri: 'http://a/', after: '4', isCurrent: true }),
     ],
+    ...(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'] as const).map(
+      (verb): Mutation => [`/bluetooth/${verb}`, undefined, bluetooth({ do: verb })],
+    ),
+    ...(['connect', 'disconnect', 'forget'] as const).map((verb): Mutation => {
+      const address = 'aa:BB:CC:DD:EE:FF';
+      return [`/bluetooth/${verb}`, JSON.stringify({ address }), bluetooth({ do: verb, address })];
+    }),
     ['/upgrade/check', undefined, upgrade({ do: 'check' })],
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];

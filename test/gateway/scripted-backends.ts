@@ -76,6 +76,14 @@ const PLAYER = {
   },
   tracklist_supported: false,
 };
+const PHONE = {
+  ...{ address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', paired: true, bonded: true },
+  ...{ trusted: true, connected: false, kind: 'phone', battery: 80 },
+};
+const ADAPTER = {
+  ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
+  ...{ known_devices: [PHONE], name: 'kitchen', address: '00:AA:01:00:00:00' },
+};
 const RUN = { state: 'idle' };
 const STATUS = { current: '1', latest: '2', upgrade_available: true };
 
@@ -99,6 +107,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
     put('players', PLAYER.bus_name, PLAYER),
     put('players.tracklist', PLAYER.bus_name, { can_edit_tracks: false, tracks: [] }),
   ],
+  bluetooth: [put('bluetooth', '', ADAPTER), put('bluetooth.devices', PHONE.address, PHONE)],
 };
 
 /** Brings every backend up. `since` is the epoch. */

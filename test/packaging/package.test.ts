@@ -42,6 +42,7 @@ const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
 
 const EXPECTED = [
   'usr/bin/tonearm',
+  'usr/lib/systemd/user/tonearm-mpris-proxy.service',
   'usr/lib/systemd/user/tonearm.service',
   'usr/lib/tonearm/actors/audio/worker.js',
   'usr/lib/tonearm/actors/power/worker.js',

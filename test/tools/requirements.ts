@@ -1,13 +1,15 @@
 // Checks that this machine has what a test needs. A test that cannot run gives the reason in one line; where nothing may be left out
 // (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
 
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
 export interface Requirements {
   /** Programs that must be found in PATH. */
   readonly programs?: readonly string[];
+  /** Debian packages without a program, each by a file of it. */
+  readonly packages?: Readonly<Record<string, string>>;
   readonly root?: boolean;
 }
 
@@ -28,9 +30,10 @@ function found(program: string): boolean {
  *
  *     test('...', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, async () => { ... });
  */
-export function lacks({ programs = [], root = false }: Requirements): string | false {
+export function lacks({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
-  const missing = programs.filter((program) => !found(program));
+  const absent = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));
+  const missing = [...programs.filter((program) => !found(program)), ...absent];
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
   if (root && process.getuid?.() !== 0) return 'needs root';
   return false;

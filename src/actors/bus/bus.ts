@@ -4,6 +4,7 @@
 import { systemBusPaths, userBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';
 
+export type { CallVerdict } from './connection.js';
 export type { BusOptions, BusOwner, CallOptions } from './link.js';
 
 /** The user's bus: may call methods that change units. */

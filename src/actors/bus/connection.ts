@@ -15,8 +15,13 @@ const MESSAGE_MAX_BYTES = 4 << 20;
 /** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
 const MESSAGE_DEADLINE_MS = 20_000;
 
+/** Our answer to a call: done, with an empty reply; or a D-Bus error. */
+export type CallVerdict = 'done' | { readonly error: string; readonly text: string };
+
 export interface ConnectionHooks {
   signal(signal: Signal): void;
+  /** A call to us; undefined leaves it without an answer. */
+  called(call: Signal): CallVerdict | undefined;
   /** Called once, when the connection is of no more use; all calls have been settled. */
   lost(reason: string): void;
 }
@@ -96,6 +101,7 @@ export function connectBus(
     const connection = new BusConnection(bus, parts, {
       greeted: () => resolve({ connection }),
       signal: hooks.signal,
+      called: hooks.called,
       lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
     });
     timer = setTimeout(() => connection.lose(`no greeting within ${deadlineMs} ms`), deadlineMs);
@@ -104,9 +110,8 @@ export function connectBus(
     .finally(() => clearTimeout(timer));
 }
 
-interface Hooks {
+interface Hooks extends Omit<ConnectionHooks, 'lost'> {
   greeted(): void;
-  signal(signal: Signal): void;
   lost(reason: string, greeted: boolean): void;
 }
 
@@ -129,8 +134,8 @@ export class BusConnection {
     bus.on('error', (error) => this.#failed(messageOf(error)));
     this.#awaitGreeting();
     bus.on('message', (message) => this.#heard(message));
-    // Nobody has reason to call us; dbus-next would answer introspection and read files for it.
-    bus.addMethodHandler(() => true);
+    // Always true: dbus-next would answer introspection by itself, and read files for it.
+    bus.addMethodHandler((message: Message) => this.#answer(message) ?? true);
   }
 
   get open(): boolean {
@@ -199,23 +204,44 @@ export class BusConnection {
   #heard(message: Message): void {
     if (message.type !== MessageType.SIGNAL || !this.#open) return;
     try {
-      this.#hooks.signal({
-        sender: message.sender ?? '',
-        path: message.path,
-        interface: message.interface,
-        member: message.member,
-        signature: message.signature,
-        values: message.body.map(plainValue),
-      });
+      this.#hooks.signal(received(message));
     } catch (error) {
       // The listener's state can no longer be trusted: a new connection reads everything again.
       this.lose(`a signal could not be handled: ${messageOf(error)}`);
     }
   }
+
+  #answer(message: Message): undefined {
+    if (!this.#open) return;
+    try {
+      const verdict = this.#hooks.called(received(message));
+      if (verdict === undefined) return;
+      this.#bus.send(replyTo(message, verdict));
+    } catch (error) {
+      this.lose(`a call could not be handled: ${messageOf(error)}`);
+    }
+  }
+}
+
+/** dbus-next's declaration of its own `newError` is wrong. */
+function replyTo(call: Message, verdict: CallVerdict): Message {
+  if (verdict === 'done') return Message.newMethodReturn(call);
+  const reply = Message.newMethodReturn(call, 's', [verdict.text]);
+  return Object.assign(reply, { type: MessageType.ERROR, errorName: verdict.error });
+}
+
+function received({ sender, path, interface: iface, member, signature, body }: Message): Signal {
+  return {
+    ...{ sender: sender ?? '', path, interface: iface, member, signature },
+    values: body.map(plainValue),
+  };
 }
 
 function asArgument(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('variant' in value)) return value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array)
+    return value;
+  if (!('variant' in value))
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asArgument(inner)]));
   const { variant, value: inner } = value as VariantValue;
   return new Variant(variant, inner);
 }

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/dbus/method.js';
 import type { Variables } from '../../user-directories.js';
 import type { BusPaths } from './address.js';
-import { type BusConnection, type ConnectResult, connectBus } from './connection.js';
+import { type BusConnection, type CallVerdict, type ConnectResult, connectBus } from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 const CONNECT_DEADLINE_MS = 2_000;
@@ -31,6 +31,8 @@ export interface BusOwner {
   down(reason: string): void;
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
+  /** A call to us from the owner of a watched name. Without this function, or for undefined, it gets no answer. */
+  called?(call: Signal): CallVerdict | undefined;
   /** A watched name has got an owner, another one, or none: subscriptions with the old one are gone. */
   ownerChanged?(name: string, owned: boolean): void;
 }
@@ -199,6 +201,7 @@ export class BusLink<E extends Effect> {
         { deadlineMs, messageMaxBytes, messageDeadlineMs },
         {
           signal: (signal) => this.#heard(signal),
+          called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
           lost: (reason) => this.#lost(reason, performance.now() - triedAt),
         },
       );
@@ -242,11 +245,13 @@ export class BusLink<E extends Effect> {
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
       const change = signalValues(NAME_OWNER_CHANGED, signal);
       if (change !== undefined) this.#ownerIs(change[0], change[2]);
-    } else if (![...this.#owners.values()].includes(signal.sender)) {
+    } else if (!this.#isOwner(signal.sender)) {
       return;
     }
     this.#owner.signal(signal);
   }
+
+  readonly #isOwner = (sender: string): boolean => [...this.#owners.values()].includes(sender);
 
   #ownerIs(name: string, owner: string): void {
     if (!this.#followed.has(name)) return;

@@ -19,6 +19,7 @@ const WHOLE: Readonly<Record<string, Resource>> = {
   'audio/server': 'audio.server',
   'audio/clients': 'audio.clients',
   upgrade: 'upgrade',
+  bluetooth: 'bluetooth',
 };
 
 interface RecordTopic {
@@ -52,6 +53,7 @@ const OWNERS: Readonly<Record<string, Backend>> = {
   power: 'power',
   upgrade: 'upgrade',
   players: 'players',
+  bluetooth: 'bluetooth',
 };
 
 /** Topics whose text the bridge has to ask for, because it is not published as a record. */
@@ -169,7 +171,8 @@ export class Branch {
     const isNew = !this.#textsOf(collection).has(key);
     this.#textsOf(collection).set(key, json);
     this.#touchWhole(collection);
-    if (isNew && collection === 'upgrade') this.#listener.membersTouched();
+    // Their entities follow from the record itself; an equal device message is not published again.
+    if (collection === 'bluetooth' || (isNew && collection === 'upgrade')) this.#listener.membersTouched();
     const row = EACH[collection]?.(key, json);
     if (row === undefined) return;
     const { topic, title } = row;

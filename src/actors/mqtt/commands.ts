@@ -124,14 +124,14 @@ function memberAsks(found: Found, json: unknown, payload: string): readonly Comm
 }
 
 function memberRequest({ params }: Found, way: Way, value: unknown): BridgeRequest {
-  const { operation, change, name } = way;
+  const { operation, change, name, of = name } = way;
   if (parametersOf(change.path).includes(name) && !Object.hasOwn(params, name)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
   // An operation without a body is asked for by `true`, and refuses any other value.
   const isBare = change.body === undefined && value === true;
-  return { operation, params, ...(!isBare && { body: { [name]: value } }) };
+  return { operation, params, ...(!isBare && { body: { [of]: value } }) };
 }
 
 /** Without a way the ask will be refused, so it supersedes nothing. */

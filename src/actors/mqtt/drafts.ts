@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { ChildName } from '../../protocol/actor/backends.js';
 import type {
   AudioServerRecord,
+  BluetoothRecord,
   CardRecord,
   OutputRecord,
   PlayerRecord,
@@ -31,6 +32,7 @@ export interface Things {
   readonly players: readonly PlayerRecord[];
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
   readonly canUpgrade: boolean;
+  readonly bluetooth: BluetoothRecord | undefined;
 }
 
 export interface Draft {

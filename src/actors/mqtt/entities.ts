@@ -3,6 +3,7 @@
 
 import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type { PlayerRecord, ServiceRecord } from '../../protocol/actor/schemas.js';
+import { bluetoothEntities } from './bluetooth-entities.js';
 import { CARD_PREFIX, cardEntities } from './card-entities.js';
 import {
   type Component,
@@ -32,6 +33,7 @@ const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['reboot', 'power'],
   ['power_off', 'power'],
   ['update', 'upgrade'],
+  ['bluetooth', 'bluetooth'],
 ];
 
 export function ownerOf(key: string): EntityOwner {
@@ -48,6 +50,7 @@ export function entitiesOf(things: Things): Entities {
     ...playerStems(things.players).flatMap(([player, stem]) => playerEntities(things, player, stem)),
     ...powerButtons(things),
     ...update(things),
+    ...bluetoothEntities(things),
     ...things.children.map((child) => childEntity(things, child)),
   ];
   return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));

@@ -1,7 +1,7 @@
 // All retained topics of this node and the wanted text of each: its branch, and Home Assistant's device message beside it.
 
 import type { Backend } from '../../protocol/actor/backends.js';
-import type { ServerRecord } from '../../protocol/actor/schemas.js';
+import type { BluetoothRecord, ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import type { BrokerMessage } from './broker.js';
@@ -167,6 +167,7 @@ export class OwnTopics {
       players: this.#records('players', () => branch.texts('players')),
       power: power ?? { reboot: false, power_off: false },
       canUpgrade: abilities[0]?.can_upgrade === true,
+      bluetooth: this.#records<BluetoothRecord>('bluetooth', () => branch.texts('bluetooth'))[0],
     };
   }
 }

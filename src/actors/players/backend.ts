@@ -12,8 +12,8 @@ import { carryOut } from './commands.js';
 import { CoverReader } from './cover-reader.js';
 import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
-import { type FetchCover, WebCovers } from './web-covers.js';
 import { isTrackCommand } from './track-commands.js';
+import { type FetchCover, WebCovers } from './web-covers.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */

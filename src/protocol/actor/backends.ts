@@ -1,7 +1,7 @@
 // The closed sets of backends and bridges, with their names for clients. Names only: nothing here acts.
 
 /** Backends in start order; also the values of the `backend=` query and of `backend.updated`. */
-export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players'] as const;
+export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
@@ -9,6 +9,11 @@ export type Backend = (typeof BACKENDS)[number];
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
+
+/** Children that receive records of others: the bridges, and the backend whose devices are outputs of another one. */
+export const HEARERS = ['bluetooth', ...BRIDGES] as const;
+
+export type Hearer = (typeof HEARERS)[number];
 
 /** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
 export type ChildName = Backend | Bridge;

@@ -24,6 +24,8 @@ export const EVENTS = {
   'player.tracklist.updated': 'TracklistEvent',
   'node.updated': 'Node',
   'node.removed': 'NodeRemoval',
+  'bluetooth.updated': 'Bluetooth',
+  'bluetooth.discovered': 'BluetoothDevice',
   'backend.updated': 'BackendUpdate',
 } as const;
 
@@ -116,6 +118,14 @@ const COLLECTIONS = {
   },
   /** Keyed by name. */
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
+  /** One record, key ''. */
+  bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
+  /** Keyed by address: known devices, and what a scan has found. Passing, because those of an adapter that is gone go with it. */
+  'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
+  /** Keyed by address: a device that a scan has found or seen changed, as it is in `bluetooth.devices`. */
+  'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
+  /** The record of `bluetooth` once more, for the end of something that a client waits for. */
+  'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
 
 export type Collection = keyof typeof COLLECTIONS;

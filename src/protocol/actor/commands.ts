@@ -61,12 +61,18 @@ export type PlayersCommand = { readonly player: string } & (
   | { readonly do: 'cover'; readonly held?: string }
 );
 
+export type BluetoothCommand =
+  | { readonly do: 'power_up' | 'power_down' | 'pairing_mode' | 'pairing_mode/stop' | 'scan' | 'scan/stop' }
+  /** Six bytes in hexadecimal, with colons. */
+  | { readonly do: 'connect' | 'disconnect' | 'forget'; readonly address: string };
+
 export interface Commands {
   readonly audio: AudioCommand;
   readonly systemd: SystemdCommand;
   readonly power: PowerCommand;
   readonly upgrade: UpgradeCommand;
   readonly players: PlayersCommand;
+  readonly bluetooth: BluetoothCommand;
 }
 
 export type Command<B extends Backend = Backend> = Commands[B];

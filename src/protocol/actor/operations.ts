@@ -3,7 +3,7 @@
 // build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
-import type { AudioTarget, Command, PlayersCommand, UnitVerb } from './commands.js';
+import type { AudioTarget, BluetoothCommand, Command, PlayersCommand, UnitVerb } from './commands.js';
 import { areOf, type Params, type ParamsOf } from './parameters.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
@@ -27,6 +27,8 @@ export interface MqttName {
   readonly name: string;
   /** The topic, if it does not follow from the path. A member named like a path parameter that the topic lacks gives that parameter. */
   readonly topic?: string;
+  /** The body's member, if it is called otherwise. */
+  readonly of?: string;
   /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
   readonly sets?: string;
 }
@@ -243,6 +245,23 @@ function ofPlayer<V extends string, K extends BodyName>(
   });
 }
 
+type SwitchVerb = Exclude<BluetoothCommand, { readonly address: string }>['do'];
+type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
+
+function adapter<V extends SwitchVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
+  return post({
+    ...{ at: '/bluetooth', verb, summary, backend: 'bluetooth', mqtt },
+    command: () => ({ do: verb }),
+  });
+}
+
+function device<V extends DeviceVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
+  return postWith({
+    ...{ at: '/bluetooth', verb, summary, backend: 'bluetooth', body: 'device', mqtt },
+    command: (_params, { address }) => ({ do: verb, address }),
+  });
+}
+
 /** Keyed by the names of the client's functions. Lists of all operations keep this order. */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
@@ -378,6 +397,35 @@ const TABLE = {
       ...{ do: 'add', player: busName(player), uri, isCurrent, ...(after !== undefined && { after }) },
     }),
   }),
+
+  bluetooth: read(
+    '/bluetooth',
+    'The Bluetooth adapter, and the devices that it knows',
+    'Bluetooth',
+    published('bluetooth'),
+  ),
+  bluetoothDevices: read(
+    '/bluetooth/devices',
+    'Known Bluetooth devices, and what a scan has found',
+    'BluetoothDevices',
+    published('bluetooth.devices'),
+  ),
+  switchBluetoothOn: adapter('power_up', 'Switches the adapter on', word('power_up', 'power')),
+  switchBluetoothOff: adapter('power_down', 'Switches the adapter off', word('power_down', 'power')),
+  startPairing: adapter(
+    ...(['pairing_mode', 'Lets a device find the node and pair with it'] as const),
+    word('pairing_mode', 'pairing'),
+  ),
+  stopPairing: adapter('pairing_mode/stop', 'Ends pairing mode'),
+  startScan: adapter('scan', 'Looks for devices', word('scan', 'scan')),
+  stopScan: adapter('scan/stop', 'Ends the scan'),
+  connectDevice: device('connect', 'Pairs with a device if needed, and connects it', [
+    { by: 'member', name: 'connect', of: 'address' },
+  ]),
+  disconnectDevice: device('disconnect', 'Disconnects a device', [
+    { by: 'member', name: 'disconnect', of: 'address' },
+  ]),
+  forgetDevice: device('forget', 'Forgets a device, and its keys'),
 
   upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
   checkUpgrade: post({

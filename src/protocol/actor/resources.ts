@@ -46,6 +46,12 @@ export const RESOURCES = {
   'audio.cards': { backend: 'audio', collections: ['audio.cards'], join: jsonArray('audio.cards') },
   services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
   upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
+  bluetooth: { backend: 'bluetooth', collections: ['bluetooth'], join: single('bluetooth') },
+  'bluetooth.devices': {
+    backend: 'bluetooth',
+    collections: ['bluetooth.devices'],
+    join: jsonArray('bluetooth.devices'),
+  },
   players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
   nodes: { backend: 'discovery', collections: ['nodes'], join: jsonArray('nodes') },
 } as const satisfies Record<string, ResourceSpec>;

@@ -335,7 +335,40 @@ export const NodeRecord = Type.Object(
   Closed,
 );
 
+const Address = Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' });
+
+export const DeviceRecord = Type.Object(
+  {
+    address: Type.String({ description: 'AA:BB:CC:DD:EE:FF' }),
+    name: Type.String(),
+    paired: Type.Boolean(),
+    bonded: Type.Boolean(),
+    trusted: Type.Boolean({ description: 'it may come back by itself' }),
+    connected: Type.Boolean(),
+    kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
+    battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
+    rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
+    output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
+  },
+  Closed,
+);
+
 const NodeRemoval = Type.Object({ name: Type.String() }, Closed);
+
+export const BluetoothRecord = Type.Object(
+  {
+    powered: Type.Boolean(),
+    discoverable: Type.Boolean(),
+    pairable: Type.Boolean(),
+    pairing_active: Type.Boolean(),
+    pairing_until: Type.Optional(Type.String({ format: 'date-time' })),
+    scanning: Type.Boolean(),
+    known_devices: Type.Optional(Type.Array(DeviceRecord)),
+    name: Type.String(),
+    address: Type.String(),
+  },
+  Closed,
+);
 
 export const ProblemRecord = Type.Object(
   { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
@@ -379,6 +412,7 @@ export const BODIES = {
     },
     Closed,
   ),
+  device: Type.Object({ address: Address }, Closed),
 } as const satisfies Record<string, TSchema>;
 
 type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
@@ -432,6 +466,9 @@ export const COMPONENTS = {
   Node: NodeRecord,
   Nodes: Type.Array(NodeRecord),
   NodeRemoval: NodeRemoval,
+  Bluetooth: BluetoothRecord,
+  BluetoothDevice: DeviceRecord,
+  BluetoothDevices: Type.Array(DeviceRecord),
   BackendUpdate: BackendUpdateRecord,
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
@@ -460,6 +497,8 @@ export type PlayerRecord = Static<typeof PlayerRecord>;
 export type PlayerPosition = Static<typeof PlayerPosition>;
 export type TracklistRecord = Static<typeof TracklistRecord>;
 export type NodeRecord = Static<typeof NodeRecord>;
+export type DeviceRecord = Static<typeof DeviceRecord>;
+export type BluetoothRecord = Static<typeof BluetoothRecord>;
 export type ProblemRecord = Static<typeof ProblemRecord>;
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<K extends BodyName> = Static<(typeof BODIES)[K]>;

@@ -64,6 +64,18 @@ export interface PlayersSettings {
   readonly fetchCovers: boolean;
 }
 
+export interface BluetoothSettings {
+  readonly enabled: boolean;
+  /** BlueZ's name of it (`hci0`); the first by default. */
+  readonly adapter?: string | undefined;
+  readonly powerOnStart: boolean;
+  /** Seconds, as the other two. */
+  readonly pairingTimeout: number;
+  readonly scanTimeout: number;
+  /** 0: never. */
+  readonly idleTimeout: number;
+}
+
 export interface DiscoverySettings {
   readonly enabled: boolean;
   /** The service's name on the network: 1 to 63 bytes. */
@@ -95,6 +107,7 @@ export interface Settings {
   readonly power: PowerSettings;
   readonly upgrade: UpgradeSettings;
   readonly players: PlayersSettings;
+  readonly bluetooth: BluetoothSettings;
   readonly discovery: DiscoverySettings;
   readonly mqtt: MqttSettings;
 }

@@ -3,9 +3,9 @@
 
 /**
  * The effect of a method: none; on units of a manager; on the power state of the machine; on media players; on our announcements in the
- * network. A bus connection allows one of them.
+ * network; on the Bluetooth adapter and its devices. A bus connection allows one of them.
  */
-export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements';
+export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   /** The called bus name. */
@@ -54,7 +54,7 @@ export function signalRow<const S extends string>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal with its values unwrapped. `sender` is the sender's unique name. */
+/** A received signal, or a call to us, with its values unwrapped. `sender` is the sender's unique name. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
@@ -75,7 +75,7 @@ export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefine
 
 /** A value for a `v` in a method's signature, with its own type. */
 export interface VariantValue {
-  readonly variant: 's' | 'b' | 'd';
+  readonly variant: 's' | 'b' | 'd' | 'u';
   readonly value: string | boolean | number;
 }
 
@@ -138,7 +138,7 @@ interface Basic {
 
 /** The first complete type of a signature, and the rest: `[value, rest]`. */
 type First<S extends string> = S extends `a{${infer Key extends 's' | 'o'}${infer Rest}`
-  ? First<Rest> extends [infer Value, `}${infer After}`]
+  ? First<Rest> extends [infer Value, `}${infer After}`, ...unknown[]]
     ? [Readonly<Record<string, Value>>, After, Key]
     : never
   : S extends `ay${infer Rest}`

@@ -14,6 +14,8 @@ const CHECKS = {
   s: (value: unknown): boolean => typeof value === 'string',
   b: (value: unknown): boolean => typeof value === 'boolean',
   u: isInteger,
+  y: isInteger,
+  n: isInteger,
   // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   x: isInteger,

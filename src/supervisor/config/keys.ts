@@ -7,6 +7,7 @@ import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import {
   byName,
   checkedText,
+  duration,
   flag,
   fraction,
   hiddenText,
@@ -15,12 +16,14 @@ import {
   oneOfWords,
   oneOrByName,
   oneOrMore,
+  orZero,
   outputChoice,
   unit,
   units,
   type ValueReader,
 } from './readers.js';
 import {
+  adapterName,
   bindTarget,
   brokerUrl,
   corsOrigin,
@@ -122,6 +125,14 @@ export const KEYS = {
   players: {
     enabled: key(false, flag),
     fetchCovers: key(false, flag),
+  },
+  bluetooth: {
+    enabled: key(false, flag),
+    adapter: optionalKey(checkedText('the name of an adapter', adapterName)),
+    powerOnStart: key(false, flag),
+    pairingTimeout: key(60, duration('10s', '10m')),
+    scanTimeout: key(60, duration('10s', '10m')),
+    idleTimeout: key(0, orZero(duration('1m', '24h'))),
   },
   discovery: {
     enabled: key(false, flag),

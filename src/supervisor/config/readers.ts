@@ -44,6 +44,30 @@ export const fraction: ValueReader<number> = (given, reading) => {
     : expected('a number from 0 to 1', given, reading);
 };
 
+const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
+
+/** Seconds from `90s`, `10m`, `24h`, or a number of seconds; NaN if it is none of these. */
+function secondsIn(value: unknown): number {
+  if (typeof value === 'number') return value;
+  const [, count, letter] = /^(\d{1,6})([smh]?)$/.exec(typeof value === 'string' ? value : '') ?? [];
+  return Number(count) * UNIT_SECONDS[letter === 'm' || letter === 'h' ? letter : 's'];
+}
+
+/** Whole seconds from `min` to `max`, which are written as in the file. */
+export function duration(min: string, max: string): ValueReader<number> {
+  return (given, reading) => {
+    const seconds = secondsIn(given.value);
+    return Number.isInteger(seconds) && seconds >= secondsIn(min) && seconds <= secondsIn(max)
+      ? seconds
+      : expected(`a time from ${min} to ${max}, or seconds`, given, reading);
+  };
+}
+
+/** 0 is a value too, and means never. */
+export function orZero(read: ValueReader<number>): ValueReader<number> {
+  return (given, reading) => (secondsIn(given.value) === 0 ? 0 : read(given, reading));
+}
+
 /** One of a few words, case-insensitive. */
 export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
   return (given, reading) => {

@@ -70,6 +70,11 @@ function hostFault(host: string): string {
   return 'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
 }
 
+/** BlueZ's name of an adapter. */
+export function adapterName(text: string): Checked {
+  return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, as hci0' };
+}
+
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
 export const SERVICE_NAME_BYTES_MAX = 63;
 

@@ -152,6 +152,7 @@ for (const [what, signature, body] of TOO_MUCH) {
       { deadlineMs: 5_000 },
       {
         signal: (signal: Signal) => owner.signal(signal),
+        called: () => undefined,
         lost: (reason) => owner.down(reason),
       },
     );

@@ -56,6 +56,12 @@ const ROWS: readonly Row[] = [
     ['setLoop mpv', { loop: 'Track' }],
     ['setShuffle mpv', { shuffle: true }],
   ],
+  ['bluetooth/set', 'power_up', ['switchBluetoothOn']],
+  ['bluetooth/set', 'power_down', ['switchBluetoothOff']],
+  ['bluetooth/set', 'pairing_mode', ['startPairing']],
+  ['bluetooth/set', '"scan"', ['startScan']],
+  ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
+  ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
   ['power/set', 'poweroff', ['powerOff']],
   ['power/set', 'reboot', ['reboot']],
   ['upgrade/set', 'check', ['checkUpgrade']],
@@ -96,8 +102,7 @@ for (const [topic, payload, ...asks] of ROWS) {
 test('the filters fit commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
     ...['audio/cards/+/set', 'audio/clients/+/set', 'audio/outputs/+/set', 'audio/server/set'],
-    'players/+/set',
-    ...['power/set', 'services/+/+/set', 'upgrade/set'],
+    ...['bluetooth/set', 'players/+/set', 'power/set', 'services/+/+/set', 'upgrade/set'],
   ]);
 });
 

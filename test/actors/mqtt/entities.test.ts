@@ -56,6 +56,30 @@ test('the profile of a card is chosen by what it is called, and one alone is no 
   assert.match(String(select?.['state_topic']), /\/audio\/cards\/hw%2F0$/);
 });
 
+test('Bluetooth is a switch, a button, and for each known device a sensor and a switch', () => {
+  const device = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
+  const record = { powered: true, known_devices: [device] };
+  const told = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', record)];
+  const keysIn = (node: AnnouncedNode) =>
+    Object.entries(node.message().components)
+      .filter(([key]) => key.startsWith('bluetooth'))
+      .map(([key, { platform, name }]) => `${key}: ${platform} ${name}`);
+  const own = 'bluetooth_AABBCCDDEEFF';
+  assert.deepEqual(keysIn(new AnnouncedNode({}, told)), [
+    'bluetooth: switch Bluetooth',
+    `${own}: switch Connect Phone`,
+    `${own}_connected: binary_sensor Phone`,
+    'bluetooth_pairing: button Bluetooth pairing',
+  ]);
+  assert.deepEqual(keysIn(new AnnouncedNode({ control: false }, told)), [
+    `${own}_connected: binary_sensor Phone`,
+  ]);
+  const { components } = new AnnouncedNode({}, told).message();
+  assert.equal(components[own]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
+  const forgotten = new AnnouncedNode({}, told).tell(put('bluetooth', '', { ...record, known_devices: [] }));
+  assert.deepEqual(keysIn(forgotten).length, 2);
+});
+
 test('backends are called what they are called', () => {
   const { components } = new AnnouncedNode().message();
   const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);

@@ -76,6 +76,13 @@ upgrade:
 players:
   enabled: true
   fetchCovers: true
+bluetooth:
+  enabled: true
+  adapter: hci1
+  powerOnStart: true
+  pairingTimeout: 2m
+  scanTimeout: 30
+  idleTimeout: 1h
 discovery:
   enabled: true
   name: Küche
@@ -128,6 +135,10 @@ export const FULL_SETTINGS: Settings = {
     stateFile: '/var/lib/tonearm/run.json',
   },
   players: { enabled: true, fetchCovers: true },
+  bluetooth: {
+    ...{ enabled: true, adapter: 'hci1', powerOnStart: true },
+    ...{ pairingTimeout: 120, scanTimeout: 30, idleTimeout: 3600 },
+  },
   discovery: { enabled: true, name: 'Küche' },
   mqtt: {
     enabled: true,
@@ -162,6 +173,7 @@ export const DEFAULT_SETTINGS: Settings = {
     stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
   },
   players: { enabled: false, fetchCovers: false },
+  bluetooth: { enabled: false, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'tonearm on kitchen' },
   mqtt: {
     enabled: false,

@@ -1,0 +1,211 @@
+// Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to the adapter run one
+// after the other; devices do not wait for each other.
+
+import { type Clock, Timers, within } from '../../clock.js';
+import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import type { BluetoothSettings } from '../../protocol/actor/settings.js';
+import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
+import type { Publisher } from '../runtime.js';
+import { Agent } from './agent.js';
+import { type Bluez, isError, refusedBy, setAdapter } from './bluez.js';
+import { Connecting } from './connecting.js';
+import type { Adapter, Device } from './objects.js';
+import { PairingMode, trust } from './pairing.js';
+import { blockerOf } from './rfkill.js';
+
+interface Parts {
+  readonly bluez: Bluez;
+  readonly settings: BluetoothSettings;
+  readonly publish: Pick<Publisher, 'log'>;
+  readonly clock: Clock;
+  readonly blocked: (detail: string) => void;
+  /** Pairing mode, or what is under way, is different. */
+  readonly changed: () => void;
+  /** A connection has ended after its client was answered. */
+  readonly ended: () => void;
+}
+
+type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
+type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
+
+const DONE: Answer = { ok: true };
+
+/** By classic Bluetooth alone: there every device that plays is found, and no hundreds of beacons. */
+const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
+
+export class AdapterCommands {
+  readonly #parts: Parts;
+  readonly #agent: Agent;
+  readonly #pairing: PairingMode;
+  readonly #connecting: Connecting;
+  readonly #timers: Timers<'pairing' | 'scan'>;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: Parts) {
+    const { bluez, clock } = parts;
+    this.#parts = parts;
+    this.#agent = new Agent(bluez);
+    this.#pairing = new PairingMode(bluez, this.#agent, clock);
+    this.#connecting = new Connecting({ ...parts, agent: this.#agent });
+    this.#timers = new Timers(clock);
+  }
+
+  /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
+  get until(): number | undefined {
+    return this.#pairing.until;
+  }
+
+  get isBusy(): boolean {
+    return this.#pairing.isActive || !this.#connecting.isIdle;
+  }
+
+  /** True if the device may pair and connect now. */
+  admits(device: string): boolean {
+    return this.#pairing.isActive || this.#connecting.includes(device);
+  }
+
+  /** Takes a new adapter over, as nobody may find it or pair with it yet. */
+  begin({ path, Discoverable, Pairable }: Adapter, isWanted: boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
+      const answer = isWanted ? await this.#power(path, true) : DONE;
+      if (!answer.ok)
+        this.#parts.publish.log('warn', 'the adapter was not switched on', { reason: answer.detail });
+    });
+  }
+
+  switchAdapter(adapter: Adapter, verb: AdapterVerb): Promise<Answer> {
+    const verbs: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
+      power_up: () => this.#power(adapter.path, true),
+      power_down: () => this.#power(adapter.path, false),
+      pairing_mode: () => this.#pair(adapter.path),
+      'pairing_mode/stop': () => this.#stopPairing(adapter.path),
+      scan: () => this.#scan(adapter.path),
+      'scan/stop': () => this.#stopScan(adapter.path),
+    };
+    return this.#inTurn(async () => {
+      const answer = await verbs[verb]();
+      this.#parts.changed();
+      return answer;
+    });
+  }
+
+  async commandDevice({ path: adapter }: Adapter, device: Device, verb: DeviceVerb): Promise<Answer> {
+    const { bluez, changed } = this.#parts;
+    const { path, Address: address } = device;
+    if (verb === 'connect') {
+      const connected = this.#connecting.connect(device);
+      changed();
+      return connected.finally(changed);
+    }
+    const done =
+      verb === 'disconnect'
+        ? await bluez(BLUEZ_METHODS.disconnect, [], { path })
+        : await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+    if (done.ok || isError(done, BLUEZ_ERRORS.notConnected)) return DONE;
+    const what = verb === 'disconnect' ? 'disconnected' : 'forgotten';
+    return refusedBy(done.error, `${address} was not ${what}`, true);
+  }
+
+  /** The first device that pairs ends pairing mode. It is trusted before that, as its sound may come at once. */
+  hasPaired({ path }: Adapter, device: string): void {
+    if (!this.#pairing.isActive) return;
+    void this.#inTurn(async () => {
+      const trusted = await trust(this.#parts.bluez, device);
+      this.#parts.publish.log('info', 'a device has paired', { device, isTrusted: trusted.ok });
+      await this.#stopPairing(path);
+      this.#parts.changed();
+    });
+  }
+
+  /** By us or by others. BlueZ ends scans itself. */
+  wasSwitchedOff(): void {
+    this.#timers.cancelAll();
+    this.#pairing.over();
+  }
+
+  /** BlueZ or the adapter is gone. */
+  lost(): void {
+    this.wasSwitchedOff();
+    this.#agent.lost();
+  }
+
+  /** The daemon ends: nobody is to find the node any more. */
+  async leave({ path }: Adapter, withinMs: number): Promise<void> {
+    this.#timers.cancelAll();
+    if (this.#pairing.isActive) await within(this.#parts.clock, withinMs, this.#pairing.end(path));
+  }
+
+  async #power(path: string, isOn: boolean): Promise<Answer> {
+    const { bluez } = this.#parts;
+    const set = await setAdapter(bluez, path, 'Powered', isOn);
+    if (set.ok) return DONE;
+    const blocker = isOn ? await blockerOf(path.slice(path.lastIndexOf('/') + 1)) : undefined;
+    if (blocker === undefined && !isError(set, BLUEZ_ERRORS.blocked))
+      return refusedBy(set.error, `The adapter was not switched ${isOn ? 'on' : 'off'}`);
+    const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;
+    this.#parts.blocked(detail);
+    return failure('blocked', detail);
+  }
+
+  async #pair(path: string): Promise<Answer> {
+    const { settings } = this.#parts;
+    const powered = await this.#power(path, true);
+    if (!powered.ok) return powered;
+    const begun = await this.#pairing.begin(path, settings.pairingTimeout);
+    if (!begun.ok) return refusedBy(begun.error, 'Pairing mode did not begin');
+    this.#timers.set('pairing', settings.pairingTimeout * 1000, () => void this.#pairingIsOver(path));
+    return DONE;
+  }
+
+  #pairingIsOver(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#stopPairing(path);
+      this.#parts.changed();
+    });
+  }
+
+  async #stopPairing(path: string): Promise<Answer> {
+    this.#timers.cancel('pairing');
+    if (!this.#pairing.isActive) return DONE;
+    const ended = await this.#pairing.end(path);
+    if (ended.ok) return DONE;
+    const answer = refusedBy(ended.error, 'The node may still be visible, for as long as BlueZ lets it');
+    this.#parts.publish.log('warn', 'pairing mode did not end well', { reason: ended.error.kind });
+    return answer;
+  }
+
+  async #scan(path: string): Promise<Answer> {
+    const { bluez, settings } = this.#parts;
+    if (!this.#timers.has('scan')) {
+      // An adapter that cannot filter finds more, and that is all.
+      await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
+      const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
+      if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
+        return refusedBy(started.error, 'The scan did not begin');
+    }
+    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#inTurn(() => this.#endScan(path)));
+    return DONE;
+  }
+
+  async #stopScan(path: string): Promise<Answer> {
+    if (!this.#timers.has('scan')) return DONE;
+    this.#timers.cancel('scan');
+    return this.#endScan(path);
+  }
+
+  /** BlueZ refuses to end a scan that has ended already. */
+  async #endScan(path: string): Promise<Answer> {
+    const stopped = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
+    return stopped.ok || stopped.error.kind === 'dbus'
+      ? DONE
+      : refusedBy(stopped.error, 'The scan was not ended');
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const next = this.#last.then(step);
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+}

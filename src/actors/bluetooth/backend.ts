@@ -1,0 +1,259 @@
+// The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps the state; nothing here
+// outlives it but the wish for pairing mode, a scan, or a connection.
+
+import { backoffMs, type Clock, Timers } from '../../clock.js';
+import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
+import type { BluetoothSettings } from '../../protocol/actor/settings.js';
+import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
+import type { Signal } from '../../protocol/dbus/method.js';
+import { BluezBus } from '../bus/bluez.js';
+import type { BusOptions, BusOwner, CallVerdict } from '../bus/bus.js';
+import { isAbsence, sentence } from '../bus/fault.js';
+import type { Actor, Publisher } from '../runtime.js';
+import { AdapterCommands } from './adapter-commands.js';
+import { agentAnswer } from './agent.js';
+import { CALL_DEADLINE_MS } from './bluez.js';
+import { type Adapter, BluezObjects, type Device } from './objects.js';
+import { DeviceOutputs } from './outputs.js';
+import { BluetoothPublisher, type Shown } from './publisher.js';
+import { bluetoothRecord, deviceRecord, isKnown } from './records.js';
+
+/** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
+const HELD_MAX_SIGNALS = 2_048;
+/** How long the end of the daemon waits until the node is hidden. */
+const STOP_MAX_MS = 300;
+
+export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
+  readonly #settings: BluetoothSettings;
+  readonly #publish: Publisher;
+  readonly #clock: Clock;
+  readonly #bus: BluezBus;
+  readonly #publisher: BluetoothPublisher;
+  readonly #commands: AdapterCommands;
+  readonly #timers: Timers<'read' | 'idle'>;
+  readonly #outputs = new DeviceOutputs();
+  #objects = new BluezObjects();
+  /** Undefined while there is none that is ours. */
+  #adapter: Adapter | undefined;
+  /** The paired devices of the adapter, by path. */
+  #paired: ReadonlySet<string> = new Set();
+  /** Signals since the request for all objects, which are newer than its reply; undefined while nothing is read. */
+  #held: Signal[] | undefined;
+  /** Counts readings and losses: what belongs to an earlier one is late. */
+  #epoch = 0;
+  #failures = 0;
+  /** Why there is no adapter; undefined while there is one. */
+  #away: string | undefined = 'not connected yet';
+  #wasUp = false;
+  /** The detail of `up` in `/health`; '' if there is none, undefined while it is not up. */
+  #detail: string | undefined;
+
+  constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
+    this.#settings = settings;
+    this.#publish = publish;
+    this.#clock = clock;
+    this.#timers = new Timers(clock);
+    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#shown());
+    this.#bus = new BluezBus({ callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+    this.#commands = new AdapterCommands({
+      bluez: (method, args, options) => this.#bus.call(method, args, options),
+      ...{ settings, publish, clock },
+      blocked: (detail) => this.#sayUp(detail),
+      changed: () => this.#changed(),
+      ended: () => this.#publisher.ended(),
+    });
+  }
+
+  async up(): Promise<void> {
+    const watched = await Promise.all([
+      this.#bus.watch({ sender: BLUEZ_NAME, pathNamespace: BLUEZ_PATHS }),
+      this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
+    ]);
+    if (!watched.every(({ ok }) => ok)) throw new Error('BlueZ cannot be watched');
+    await this.#read();
+  }
+
+  down(reason: string): void {
+    this.#forget(`the system bus is away: ${reason}`);
+  }
+
+  ownerChanged(_name: string, owned: boolean): void {
+    if (owned) void this.#read();
+    else this.#forget('BlueZ (bluetoothd) is not running');
+  }
+
+  signal(signal: Signal): void {
+    if (this.#held !== undefined) {
+      this.#held.push(signal);
+      if (this.#held.length > HELD_MAX_SIGNALS) throw new Error('too many signals of BlueZ');
+      return;
+    }
+    this.#objects.apply(signal);
+    this.#changed();
+  }
+
+  called(call: Signal): CallVerdict {
+    const verdict = agentAnswer(call, (device) => this.#commands.admits(device));
+    if (verdict !== 'done')
+      this.#publish.log('info', 'BlueZ was refused', { member: call.member, reason: verdict.text });
+    return verdict;
+  }
+
+  async handle(command: BluetoothCommand): Promise<Answer> {
+    const adapter = this.#adapter;
+    if (adapter === undefined) return failure('unavailable', `There is no adapter: ${this.#away}`);
+    if (!('address' in command)) return this.#commands.switchAdapter(adapter, command.do);
+    const wanted = command.address.toUpperCase();
+    const device = this.#devices().find(({ Address }) => Address === wanted);
+    if (device === undefined)
+      return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
+    return this.#commands.commandDevice(adapter, device, command.do);
+  }
+
+  hear(batch: ChangeBatch): void {
+    if (this.#outputs.hear(batch)) this.#changed();
+  }
+
+  async stop(): Promise<void> {
+    this.#epoch += 1;
+    this.#timers.cancelAll();
+    this.#publisher.forget();
+    if (this.#adapter !== undefined) await this.#commands.leave(this.#adapter, STOP_MAX_MS);
+    this.#bus.stop();
+  }
+
+  #devices(): readonly Device[] {
+    return this.#adapter === undefined ? [] : this.#objects.devicesOf(this.#adapter.path);
+  }
+
+  async #read(): Promise<void> {
+    this.#epoch += 1;
+    const epoch = this.#epoch;
+    this.#timers.cancel('read');
+    this.#held = [];
+    const read = await this.#bus.call(BLUEZ_METHODS.getManagedObjects, []);
+    if (epoch !== this.#epoch) return;
+    const held = this.#held;
+    this.#held = undefined;
+    if (!read.ok) {
+      this.#forget(`BlueZ does not answer: ${sentence(read.error)}`);
+      // One that is absent is announced when it comes, and a lost bus is found again by its link.
+      if (isAbsence(read.error) || read.error.kind === 'closed') return;
+      this.#failures += 1;
+      this.#timers.set('read', backoffMs(this.#failures, this.#clock.random()), () => void this.#read());
+      return;
+    }
+    this.#failures = 0;
+    this.#objects = new BluezObjects(read.value);
+    for (const signal of held) this.#objects.apply(signal);
+    this.#changed();
+    if (this.#adapter === undefined) this.#lose(this.#missing());
+  }
+
+  /** Brings everything in line with the objects of BlueZ. */
+  #changed(): void {
+    const before = this.#adapter;
+    const adapter = this.#objects.adapter(this.#settings.adapter, before?.path);
+    if (adapter === undefined) {
+      if (before !== undefined) this.#lose(this.#missing());
+      return;
+    }
+    this.#adapter = adapter;
+    const devices = this.#devices();
+    const paired = new Set(devices.flatMap(({ path, Paired }) => (Paired === true ? [path] : [])));
+    if (before?.path !== adapter.path) this.#arrived(adapter);
+    else {
+      const isOff = before.Powered === true && adapter.Powered !== true;
+      if (isOff) this.#commands.wasSwitchedOff();
+      for (const path of paired) if (!this.#paired.has(path)) this.#commands.hasPaired(adapter, path);
+      if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
+        this.#sayUp(blockedIn(adapter));
+      this.#publisher.changed();
+    }
+    this.#paired = paired;
+    this.#watchIdle(adapter, devices);
+  }
+
+  #arrived(adapter: Adapter): void {
+    if (this.#away === undefined) this.#lose('the adapter is gone');
+    this.#adapter = adapter;
+    this.#away = undefined;
+    this.#publisher.tell();
+    this.#sayUp(blockedIn(adapter));
+    this.#publish.log('info', 'the Bluetooth adapter is followed', { adapter: adapter.path });
+    void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#wasUp);
+    this.#wasUp = true;
+  }
+
+  #sayUp(detail: string): void {
+    if (this.#away !== undefined || this.#detail === detail) return;
+    this.#detail = detail;
+    this.#publish.status('up', detail === '' ? undefined : detail);
+  }
+
+  #missing(): string {
+    const { adapter } = this.#settings;
+    return `BlueZ has no adapter${adapter === undefined ? '' : ` ${adapter}`}`;
+  }
+
+  /** Nothing is known of BlueZ any more. */
+  #forget(reason: string): void {
+    this.#objects = new BluezObjects();
+    this.#lose(reason);
+  }
+
+  #lose(reason: string): void {
+    this.#epoch += 1;
+    this.#held = undefined;
+    this.#timers.cancelAll();
+    this.#publisher.forget();
+    this.#commands.lost();
+    const isNews = this.#away !== reason;
+    [this.#adapter, this.#detail, this.#away] = [undefined, undefined, reason];
+    if (!isNews) return;
+    this.#publish.status('connecting', reason);
+    this.#publish.log('warn', 'there is no Bluetooth adapter', { reason });
+  }
+
+  #shown(): Shown | undefined {
+    const adapter = this.#adapter;
+    if (adapter === undefined) return undefined;
+    const isScanning = adapter.Discovering === true;
+    const rows = this.#devices().flatMap((device) => {
+      const { Address: address } = device;
+      if (address === undefined) return [];
+      const record = deviceRecord(device, isScanning, this.#outputs.nameOf(address));
+      return [{ address, record, isKnown: isKnown(device) }];
+    });
+    const known = rows.filter((row) => row.isKnown).map(({ record }) => record);
+    return {
+      bluetooth: bluetoothRecord(adapter, known, this.#commands.until),
+      devices: new Map(rows.map(({ address, record }) => [address, record])),
+    };
+  }
+
+  /** An adapter that nobody uses is switched off, if that is wanted. */
+  #watchIdle(adapter: Adapter, devices: readonly Device[]): void {
+    const { idleTimeout } = this.#settings;
+    const isUsed =
+      adapter.Powered !== true ||
+      adapter.Discovering === true ||
+      this.#commands.isBusy ||
+      devices.some(({ Connected }) => Connected === true);
+    if (idleTimeout === 0 || isUsed) this.#timers.cancel('idle');
+    else if (!this.#timers.has('idle'))
+      this.#timers.set('idle', idleTimeout * 1000, () => void this.#switchOff());
+  }
+
+  async #switchOff(): Promise<void> {
+    if (this.#adapter === undefined) return;
+    this.#publish.log('info', 'the Bluetooth adapter is switched off: nothing was connected for a while');
+    await this.#commands.switchAdapter(this.#adapter, 'power_down');
+  }
+}
+
+function blockedIn({ PowerState }: Adapter): string {
+  return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
+}

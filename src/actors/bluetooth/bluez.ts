@@ -1,0 +1,41 @@
+// Calls to BlueZ, and the faults that clients get for its errors.
+
+import type { Answer } from '../../protocol/actor/commands.js';
+import { type FaultCode, failure } from '../../protocol/actor/faults.js';
+import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
+import type { VariantValue } from '../../protocol/dbus/method.js';
+import type { BluezBus } from '../bus/bluez.js';
+import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
+
+export type Bluez = BluezBus['call'];
+
+/** With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout. */
+export const CALL_DEADLINE_MS = 8_000;
+
+/** A device or an adapter that left before the call reached it. */
+const VANISHED: Readonly<Record<string, FaultCode>> = {
+  [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
+  [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
+  [BLUEZ_ERRORS.unknownMethod]: 'no-such-device',
+  [BLUEZ_ERRORS.inProgress]: 'in-progress',
+};
+
+export function isError({ error }: Outcome<never> & { readonly ok: false }, name: string): boolean {
+  return error.kind === 'dbus' && error.name === name;
+}
+
+/** The answer to a command whose call failed. */
+export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
+  const { fault, detail } = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
+  return failure(fault, detail);
+}
+
+export function setAdapter(
+  bluez: Bluez,
+  path: string,
+  property: string,
+  value: boolean | number,
+): Promise<Outcome<undefined>> {
+  const variant: VariantValue = typeof value === 'number' ? { variant: 'u', value } : { variant: 'b', value };
+  return bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });
+}

@@ -1,0 +1,92 @@
+// Connections that a client asks for: pairs where needed, trusts what has paired, connects, and gives up after a while.
+
+import { type Clock, within } from '../../clock.js';
+import type { Answer } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
+import type { Outcome } from '../bus/fault.js';
+import type { Publisher } from '../runtime.js';
+import type { Agent } from './agent.js';
+import { type Bluez, isError, refusedBy } from './bluez.js';
+import type { Device } from './objects.js';
+import { trust } from './pairing.js';
+
+/** A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md, "Limits"). */
+const ANSWER_WITHIN_MS = 9_500;
+/** Pairing and connection together. */
+const CONNECT_MAX_MS = 25_000;
+
+interface Parts {
+  readonly bluez: Bluez;
+  readonly agent: Agent;
+  readonly clock: Clock;
+  readonly publish: Pick<Publisher, 'log'>;
+  /** A connection has ended after its client was answered. */
+  readonly ended: () => void;
+}
+
+export class Connecting {
+  readonly #parts: Parts;
+  /** Paths of the devices. */
+  readonly #underWay = new Set<string>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay.size === 0;
+  }
+
+  includes(device: string): boolean {
+    return this.#underWay.has(device);
+  }
+
+  /** Resolves with the outcome, or with an acceptance if that takes too long: then it is an event. */
+  async connect(device: Device): Promise<Answer> {
+    const { path, Address: address = '' } = device;
+    if (this.#underWay.has(path)) return failure('in-progress', `${address} is being connected already`);
+    this.#underWay.add(path);
+    const { clock, publish, ended } = this.#parts;
+    const outcome = this.#outcome(device);
+    const answer = await within(clock, ANSWER_WITHIN_MS, outcome);
+    if (answer !== undefined) return answer;
+    void outcome.then((late) => {
+      if (!late.ok) publish.log('warn', 'a device was not connected', { address, reason: late.detail });
+      ended();
+    });
+    return { ok: true };
+  }
+
+  async #outcome(device: Device): Promise<Answer> {
+    const { agent, bluez } = this.#parts;
+    const { path, Address: address = '' } = device;
+    try {
+      const held = await agent.hold();
+      if (!held.ok) return refusedBy(held.error, 'BlueZ took no agent');
+      const connected = await this.#pairAndConnect(device);
+      if (connected.ok) return { ok: true };
+      // Without this BlueZ would go on trying.
+      if (connected.error.kind === 'timeout') void bluez(BLUEZ_METHODS.disconnect, [], { path });
+      return refusedBy(connected.error, `${address} was not connected`, true);
+    } finally {
+      agent.release();
+      this.#underWay.delete(path);
+    }
+  }
+
+  async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<Outcome<undefined>> {
+    const { bluez, clock } = this.#parts;
+    const end = clock.monotonic() + CONNECT_MAX_MS;
+    const options = () => ({ path, deadlineMs: Math.max(1, end - clock.monotonic()) });
+    if (isPaired !== true) {
+      const paired = await bluez(BLUEZ_METHODS.pair, [], options());
+      if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;
+      const trusted = await trust(bluez, path);
+      if (!trusted.ok) return trusted;
+    }
+    const connected = await bluez(BLUEZ_METHODS.connect, [], options());
+    const isThere = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
+    return isThere ? { ok: true, value: undefined } : connected;
+  }
+}

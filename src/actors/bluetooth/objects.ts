@@ -1,0 +1,105 @@
+// The objects of BlueZ as it announces them: adapters, devices, and batteries, with the properties that are used. Pure.
+
+import {
+  ADAPTER_INTERFACE,
+  ADAPTER_PROPERTIES,
+  BATTERY_INTERFACE,
+  BATTERY_PROPERTIES,
+  BLUEZ_SIGNALS,
+  DEVICE_INTERFACE,
+  DEVICE_PROPERTIES,
+} from '../../protocol/dbus/bluez.js';
+import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/properties.js';
+
+/** A scan in a house full of radios finds some hundred; BlueZ itself keeps them for half a minute only. */
+const OBJECTS_MAX = 512;
+
+const TABLES = {
+  [ADAPTER_INTERFACE]: ADAPTER_PROPERTIES,
+  [DEVICE_INTERFACE]: DEVICE_PROPERTIES,
+  [BATTERY_INTERFACE]: BATTERY_PROPERTIES,
+} as const;
+
+type Interface = keyof typeof TABLES;
+type BluezObject = { readonly [I in Interface]?: PropertyValues<(typeof TABLES)[I]> };
+
+export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
+  readonly path: string;
+}
+
+export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
+  readonly path: string;
+  /** Percent. */
+  readonly battery: number | undefined;
+}
+
+/** By path, then by interface: a reply of GetManagedObjects. */
+export type ManagedObjects = Readonly<Record<string, Readonly<Record<string, PropertyRecord>>>>;
+
+const NUMBER = /\d+$/;
+
+export class BluezObjects {
+  readonly #objects = new Map<string, BluezObject>();
+
+  constructor(all: ManagedObjects = {}) {
+    for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
+  }
+
+  /** The one whose name is `name` (`hci0`); without a name the `present` one, or else that of the lowest number, BlueZ's default. */
+  adapter(name: string | undefined, present: string | undefined): Adapter | undefined {
+    const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
+      adapter === undefined ? [] : [{ path, ...adapter }],
+    );
+    if (name !== undefined) return found.find(({ path }) => path.endsWith(`/${name}`));
+    const kept = found.find(({ path }) => path === present);
+    return kept ?? found.sort((one, other) => numberOf(one.path) - numberOf(other.path))[0];
+  }
+
+  devicesOf(adapter: string): readonly Device[] {
+    return [...this.#objects].flatMap(
+      ([path, { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery }]) =>
+        device?.Adapter === adapter ? [{ path, ...device, battery: battery?.Percentage }] : [],
+    );
+  }
+
+  apply(signal: Signal): void {
+    const added = signalValues(BLUEZ_SIGNALS.added, signal);
+    if (added !== undefined) this.#add(added[0], added[1]);
+    const removed = signalValues(BLUEZ_SIGNALS.removed, signal);
+    if (removed !== undefined) this.#remove(...removed);
+    const changed = signalValues(PROPERTIES_CHANGED, signal);
+    if (changed !== undefined) this.#change(signal.path, ...changed);
+  }
+
+  #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): void {
+    const known = Object.entries(interfaces).flatMap(([name, record]) =>
+      isUsed(name) ? [[name, readProperties(TABLES[name], record)]] : [],
+    );
+    if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return;
+    this.#objects.set(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
+  }
+
+  #remove(path: string, interfaces: readonly string[]): void {
+    const left = Object.entries(this.#objects.get(path) ?? {}).filter(([name]) => !interfaces.includes(name));
+    if (left.length === 0) this.#objects.delete(path);
+    else this.#objects.set(path, Object.fromEntries(left));
+  }
+
+  #change(path: string, name: string, changed: PropertyRecord, invalidated: readonly string[]): void {
+    const object = this.#objects.get(path);
+    if (object === undefined || !isUsed(name) || object[name] === undefined) return;
+    const kept = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
+    const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], changed) };
+    this.#objects.set(path, { ...object, [name]: properties });
+  }
+}
+
+function isUsed(name: string): name is Interface {
+  return Object.hasOwn(TABLES, name);
+}
+
+function numberOf(path: string): number {
+  return Number(NUMBER.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
+}

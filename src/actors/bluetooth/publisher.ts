@@ -1,0 +1,115 @@
+// Publishes the adapter and its devices: records that differ from what was published before, no more often than clients were promised
+// (docs/events.md, "Events").
+
+import { type Clock, Timers } from '../../clock.js';
+import type { BluetoothRecord, DeviceRecord } from '../../protocol/actor/schemas.js';
+import type { Publisher } from '../runtime.js';
+
+/** One change of BlueZ's causes several signals, and becomes one event. */
+const GATHER_MS = 50;
+/** Four events a second. */
+const PAUSE_MS = 250;
+/** Ten events a second. */
+const DISCOVERED_PAUSE_MS = 100;
+
+/** The present state, as clients are to see it. */
+export interface Shown {
+  readonly bluetooth: BluetoothRecord;
+  /** By address. */
+  readonly devices: ReadonlyMap<string, DeviceRecord>;
+}
+
+export class BluetoothPublisher {
+  readonly #publish: Pick<Publisher, 'put' | 'drop'>;
+  readonly #clock: Clock;
+  readonly #shown: () => Shown | undefined;
+  readonly #timers: Timers<'tell' | 'discover'>;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #told = '';
+  /** Texts by address. */
+  readonly #devices = new Map<string, string>();
+  /** Addresses that a scan has found, or seen changed, without an event yet. */
+  readonly #found = new Set<string>();
+  readonly #changed = new Set<string>();
+  #isOutcome = false;
+
+  constructor(
+    publish: Pick<Publisher, 'put' | 'drop'>,
+    clock: Clock,
+    /** Undefined while there is nothing to show. */
+    shown: () => Shown | undefined,
+  ) {
+    this.#publish = publish;
+    this.#clock = clock;
+    this.#shown = shown;
+    this.#timers = new Timers(clock);
+  }
+
+  changed(): void {
+    if (this.#timers.has('tell')) return;
+    const waitMs = Math.max(GATHER_MS, this.#toldAt + PAUSE_MS - this.#clock.monotonic());
+    this.#timers.set('tell', waitMs, () => this.tell());
+  }
+
+  /** Something ended that a client waits for: there will be an event, even if nothing is different. */
+  ended(): void {
+    this.#isOutcome = true;
+    this.changed();
+  }
+
+  /** Publishes what differs. */
+  tell(): void {
+    this.#timers.cancel('tell');
+    const shown = this.#shown();
+    if (shown === undefined) return;
+    this.#toldAt = this.#clock.monotonic();
+    const text = JSON.stringify(shown.bluetooth);
+    if (text !== this.#told) this.#publish.put('bluetooth', '', text);
+    else if (this.#isOutcome) this.#publish.put('bluetooth.outcome', '', text);
+    this.#told = text;
+    this.#isOutcome = false;
+    for (const [address, device] of shown.devices)
+      this.#tellOf(address, JSON.stringify(device), shown.bluetooth.scanning);
+    for (const address of [...this.#devices.keys()]) if (!shown.devices.has(address)) this.#gone(address);
+    if (!this.#timers.has('discover')) this.#discover();
+  }
+
+  /** Forgets what was published: leaving `up` has removed it, or made it old. */
+  forget(): void {
+    this.#timers.cancelAll();
+    this.#told = '';
+    this.#isOutcome = false;
+    this.#devices.clear();
+    this.#found.clear();
+    this.#changed.clear();
+  }
+
+  #tellOf(address: string, text: string, isScanning: boolean): void {
+    const before = this.#devices.get(address);
+    if (before === text) return;
+    this.#devices.set(address, text);
+    this.#publish.put('bluetooth.devices', address, text);
+    if (!isScanning) return;
+    if (before === undefined) this.#found.add(address);
+    else if (!this.#found.has(address)) this.#changed.add(address);
+  }
+
+  #gone(address: string): void {
+    this.#devices.delete(address);
+    this.#found.delete(address);
+    this.#changed.delete(address);
+    this.#publish.drop('bluetooth.devices', address);
+    this.#publish.drop('bluetooth.discovered', address);
+  }
+
+  /** One device at a time; new ones do not wait for those whose signal is only stronger now. */
+  #discover(): void {
+    const [address] = this.#found.size > 0 ? this.#found : this.#changed;
+    const text = address === undefined ? undefined : this.#devices.get(address);
+    if (address === undefined || text === undefined) return;
+    this.#found.delete(address);
+    this.#changed.delete(address);
+    this.#publish.put('bluetooth.discovered', address, text);
+    this.#timers.set('discover', DISCOVERED_PAUSE_MS, () => this.#discover());
+  }
+}

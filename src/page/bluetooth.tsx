@@ -1,0 +1,154 @@
+// Bluetooth: power, pairing mode with the time that is left, known devices, and a scan for speakers.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../client/client.js';
+import { ActionButton, Switch } from './controls.js';
+import { Icon } from './icons.js';
+import { say } from './language.js';
+import { Cards, Empty, Line, still } from './parts.js';
+
+interface BluetoothProps {
+  readonly node: Tonearm;
+  readonly bluetooth: BluetoothRecord;
+  readonly discovered: NodeState['discovered'];
+  /** The node's time, in milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export const Bluetooth = still(({ node, bluetooth, discovered, now }: BluetoothProps) => {
+  const { known_devices: known = [] } = bluetooth;
+  const found = [...discovered.values()].filter((device) => !known.some(isOf(device)));
+  return (
+    <>
+      <Adapter node={node} bluetooth={bluetooth} now={now} />
+      {known.length === 0 ? <Empty>{say('noDevices')}</Empty> : null}
+      <Cards>
+        {[...known, ...found].map((device) => (
+          <Device
+            key={device.address}
+            node={node}
+            device={device}
+            isKnown={known.includes(device)}
+            isOn={bluetooth.powered}
+          />
+        ))}
+      </Cards>
+    </>
+  );
+});
+
+function isOf({ address }: DeviceRecord): (other: DeviceRecord) => boolean {
+  return (other) => other.address === address;
+}
+
+function Adapter({ node, bluetooth, now }: Omit<BluetoothProps, 'discovered'>) {
+  const { name, powered, pairing_active: isPairing, pairing_until, scanning } = bluetooth;
+  const power = (isOn: boolean) => (isOn ? node.switchBluetoothOn() : node.switchBluetoothOff());
+  const pairing = say(isPairing ? 'pairingStop' : 'pairingStart');
+  const scan = say(scanning ? 'scanStop' : 'scanStart');
+  return (
+    <div class="card">
+      <Switch label={say('bluetooth')} isOn={powered} send={power}>
+        <bdi>{name}</bdi>
+      </Switch>
+      {isPairing ? <Countdown name={name} until={Date.parse(pairing_until ?? '')} now={now} /> : null}
+      <div class="row wrap-row">
+        <ActionButton
+          failed={say('didNotWork', { what: pairing })}
+          send={() => (isPairing ? node.stopPairing() : node.startPairing())}
+        >
+          {pairing}
+        </ActionButton>
+        <ActionButton
+          failed={say('didNotWork', { what: scan })}
+          disabled={!powered}
+          send={() => (scanning ? node.stopScan() : node.startScan())}
+        >
+          {scan}
+        </ActionButton>
+      </div>
+    </div>
+  );
+}
+
+const SECOND_MS = 1000;
+
+interface CountdownProps extends Pick<BluetoothProps, 'now'> {
+  readonly name: string;
+  readonly until: number;
+}
+
+function Countdown({ name, until, now }: CountdownProps) {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => draw((times) => times + 1), SECOND_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.ceil((until - now()) / SECOND_MS)) || 0;
+  return (
+    <p class="wrap" role="timer">
+      {say('pairingNow', { name: `\u2068${name}\u2069`, seconds })}
+    </p>
+  );
+}
+
+interface DeviceProps {
+  readonly node: Tonearm;
+  readonly device: DeviceRecord;
+  readonly isKnown: boolean;
+  /** The adapter is on. */
+  readonly isOn: boolean;
+}
+
+const Device = still(({ node, device, isKnown, isOn }: DeviceProps) => {
+  const { address, name, connected, battery } = device;
+  const [isOpen, open] = useState(false);
+  const facts = [
+    say(connected ? 'live' : isKnown ? 'notConnected' : 'found'),
+    ...(battery === undefined ? [] : [say('battery', { value: battery })]),
+  ];
+  const label = say(connected ? 'disconnectOf' : 'connectOf', { name });
+  return (
+    <li class="card">
+      <div class="row">
+        <div class="grow">
+          <Line class="strong">{name}</Line>
+          <p class="quiet">{facts.join(' · ')}</p>
+        </div>
+        <ActionButton
+          class="button small"
+          label={label}
+          disabled={!isOn}
+          send={() => (connected ? node.disconnectDevice({ address }) : node.connectDevice({ address }))}
+        >
+          {say(connected ? 'disconnect' : 'connect')}
+        </ActionButton>
+        {isKnown ? (
+          <button
+            type="button"
+            class="icon-button unfold"
+            aria-label={say('moreOf', { name })}
+            aria-expanded={isOpen}
+            onClick={() => open(!isOpen)}
+          >
+            <Icon name="more" />
+          </button>
+        ) : null}
+      </div>
+      {isOpen && isKnown ? (
+        <div class="row wrap-row">
+          <p class="quiet grow">
+            <bdi>{address}</bdi>
+          </p>
+          <ActionButton
+            class="button small"
+            label={say('forgetOf', { name })}
+            send={() => node.forgetDevice({ address })}
+          >
+            {say('forget')}
+          </ActionButton>
+        </div>
+      ) : null}
+    </li>
+  );
+});

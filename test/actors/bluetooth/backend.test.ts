@@ -1,0 +1,389 @@
+// The Bluetooth backend on a real bus with a scripted BlueZ: docs/bluetooth.md, sentence by sentence.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { sessionBus } from 'dbus-next';
+import type { Answer, BluetoothCommand } from '../../../src/protocol/actor/commands.js';
+import { BATTERY_INTERFACE, DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { until } from '../../until.js';
+import { type Followed, followed } from './followed.js';
+import {
+  A2DP_SOURCE,
+  ADAPTER,
+  device,
+  PHONE,
+  pathOf,
+  type ScriptedBluez,
+  SPEAKER,
+} from './scripted-bluez.js';
+
+const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
+const HID = '00001124-0000-1000-8000-00805f9b34fb';
+const OBEX_PUSH = '00001105-0000-1000-8000-00805f9b34fb';
+
+function withPhone(bluez: ScriptedBluez): void {
+  bluez.objects.set(pathOf(PHONE), {
+    [DEVICE_INTERFACE]: device(PHONE, { Paired: true, Trusted: true, Icon: 'phone' }),
+    [BATTERY_INTERFACE]: { Percentage: 80 },
+  });
+}
+
+/** Sends a command, and expects this of it. */
+async function does({ backend }: Followed, command: BluetoothCommand, fault = 'none'): Promise<void> {
+  const answer = await backend.handle(command);
+  assert.equal(faultOf(answer), fault, JSON.stringify(answer));
+}
+
+test('the adapter, its known devices with kind and battery, and what a scan finds are shown', async (t) => {
+  const node = await followed(t, {}, withPhone);
+  const { bluez, recorder } = node;
+  assert.equal(recorder.state, 'up');
+  const phone = {
+    ...{ address: PHONE, name: 'Device 01', paired: true, bonded: true, trusted: true, connected: false },
+    ...{ kind: 'phone', battery: 80 },
+  };
+  assert.deepEqual(recorder.record, {
+    ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
+    ...{ known_devices: [phone], name: 'kitchen', address: '00:AA:01:00:00:00' },
+  });
+  await does(node, { do: 'scan' });
+  bluez.addDevice(SPEAKER, { RSSI: -60, Icon: 'audio-headset' });
+  await until('the speaker is found', () => recorder.discovered.includes(SPEAKER));
+  assert.deepEqual(recorder.devices.get(SPEAKER), {
+    ...{ address: SPEAKER, name: 'Device 02', paired: false, bonded: false, trusted: false },
+    ...{ connected: false, kind: 'audio-headset', rssi: -60 },
+  });
+  assert.equal(recorder.record?.known_devices?.length, 1, 'what is only found is not known');
+  bluez.remove(pathOf(SPEAKER));
+  await until('it is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
+});
+
+test('a device says which output it is, on PipeWire and on PulseAudio, while there is one', async (t) => {
+  const { backend, recorder } = await followed(t, {}, withPhone);
+  const put = (key: string, name: string) =>
+    ({ kind: 'put', collection: 'audio.outputs', key, json: JSON.stringify({ name }) }) as const;
+  const own = PHONE.replaceAll(':', '_');
+  const output = () => recorder.record?.known_devices?.[0]?.output;
+  for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
+    backend.hear({ isWhole: true, changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)] });
+    await until('it is that output', () => output() === name);
+    backend.hear({ isWhole: false, changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }] });
+    await until('it is none', () => recorder.record !== undefined && output() === undefined);
+  }
+});
+
+test('a scan ends by itself, and is prolonged by another one', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder, clock } = node;
+  await does(node, { do: 'scan' });
+  await until('it scans', () => recorder.record?.scanning === true);
+  clock.advance(59_000);
+  await does(node, { do: 'scan' });
+  clock.advance(59_000);
+  assert.ok(!bluez.calls.includes('StopDiscovery'));
+  clock.advance(1_000);
+  await until('it does not scan', () => recorder.record?.scanning === false);
+  await does(node, { do: 'scan/stop' });
+  assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
+});
+
+test('during a scan at most ten devices a second are told, new ones first, and the last change is told', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder } = node;
+  await does(node, { do: 'scan' });
+  const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
+  for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
+  for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
+  await until('all are told', () => addresses.every((address) => recorder.discovered.includes(address)));
+  assert.equal(recorder.discovered.length, addresses.length);
+  assert.equal(recorder.devices.get('AA:BB:CC:DD:EE:10')?.rssi, -50);
+});
+
+test('pairing mode: switched on, visible for as long, and BlueZ knows the time before anybody can find the node', async (t) => {
+  const node = await followed(t, { pairingTimeout: 90 }, (bluez) =>
+    Object.assign(bluez.adapter(), { Powered: false }),
+  );
+  const { bluez, recorder, clock } = node;
+  const until_ = new Date(clock.date() + 90_000).toISOString();
+  await does(node, { do: 'pairing_mode' });
+  assert.deepEqual(
+    bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent')),
+    [
+      ...['Set Powered=true', 'RegisterAgent', 'RequestDefaultAgent'],
+      ...[
+        'Set DiscoverableTimeout=90',
+        'Set PairableTimeout=90',
+        'Set Pairable=true',
+        'Set Discoverable=true',
+      ],
+    ],
+  );
+  await until('it is told', () => recorder.record?.discoverable === true);
+  const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};
+  assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, until_, true, true]);
+  clock.advance(90_000);
+  await until('it is over', () => recorder.record?.pairing_active === false && !bluez.hasAgent);
+  assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
+  assert.equal(recorder.record?.pairing_until, undefined);
+});
+
+test('the agent accepts devices in pairing mode only, and of their services sound and its remote control', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  const phone = pathOf(PHONE);
+  bluez.addDevice(PHONE);
+  assert.equal(await bluez.ask('RequestAuthorization', 'o', phone), 'no agent');
+  await does(node, { do: 'pairing_mode' });
+  const service = (code: string) => `0000${code}-0000-1000-8000-00805F9B34FB`;
+  const rows: readonly (readonly [member: string, signature: string, ...unknown[]])[] = [
+    ['RequestConfirmation', 'ou', phone, 123_456],
+    ['RequestAuthorization', 'o', phone],
+    ...['110a', '110b', '110c', '110d', '110e', '110f', '1108', '1112', '1131', '111e', '111f'].map(
+      (code) => ['AuthorizeService', 'os', phone, service(code)] as const,
+    ),
+    ['Cancel', ''],
+  ];
+  for (const [member, signature, ...body] of rows)
+    assert.equal(await bluez.ask(member, signature, ...body), 'done', member);
+  const REJECTED = 'org.bluez.Error.Rejected';
+  const refused: typeof rows = [
+    ...[HID, OBEX_PUSH, service('1115'), service('1200'), 'rubbish', `${A2DP_SOURCE}0`].map(
+      (uuid) => ['AuthorizeService', 'os', phone, uuid] as const,
+    ),
+    ['RequestPinCode', 'o', phone],
+    ['RequestPasskey', 'o', phone],
+    ['DisplayPinCode', 'os', phone, '0000'],
+    ['DisplayPasskey', 'ouq', phone, 1, 0],
+    ['RequestAuthorization', 's', phone],
+  ];
+  for (const [member, signature, ...body] of refused)
+    assert.equal(await bluez.ask(member, signature, ...body), REJECTED, member);
+  const { agent } = bluez;
+  await does(node, { do: 'pairing_mode/stop' });
+  await until('BlueZ has no agent', () => !bluez.hasAgent);
+  // A BlueZ that asks all the same is refused by the same object.
+  assert.ok(agent);
+  assert.equal(await bluez.askAgain(agent, 'RequestAuthorization', 'o', phone), REJECTED);
+});
+
+test('nobody but BlueZ gets an answer of the agent', async (t) => {
+  const node = await followed(t);
+  await does(node, { do: 'pairing_mode' });
+  const { agent } = node.bluez;
+  assert.ok(agent);
+  const bus = sessionBus({ busAddress: node.address, authMethods: ['EXTERNAL'] });
+  t.after(() => bus.disconnect());
+  await once(bus, 'connect');
+  const stranger = node.bluez.askAt(bus, agent.owner, agent.path, 'RequestAuthorization', 'o', [
+    pathOf(PHONE),
+  ]);
+  // The answer to BlueZ itself comes later than one to the stranger would have.
+  const answers = await Promise.race([stranger, node.bluez.ask('Cancel', '').then(() => 'nothing')]);
+  assert.equal(answers, 'nothing');
+});
+
+test('the first device that pairs in pairing mode is trusted, and ends it', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder } = node;
+  await does(node, { do: 'pairing_mode' });
+  bluez.addDevice(PHONE);
+  bluez.changeDevice(PHONE, { Paired: true });
+  await until('pairing mode is over', () => !bluez.hasAgent);
+  assert.ok(bluez.calls.indexOf('Set Trusted=true') < bluez.calls.indexOf('Set Discoverable=false'));
+  const isTold = () =>
+    recorder.record?.known_devices?.[0]?.trusted === true && !recorder.record.pairing_active;
+  await until('it is told', isTold);
+});
+
+test('a device that pairs by other hands outside pairing mode is not trusted', async (t) => {
+  const { bluez, recorder } = await followed(t);
+  bluez.addDevice(PHONE, { Paired: true });
+  await until('it is known', () => recorder.record?.known_devices?.length === 1);
+  assert.ok(!bluez.calls.includes('Set Trusted=true'));
+});
+
+test('a node that was left open by an earlier life is closed at the start', async (t) => {
+  const { bluez } = await followed(t, {}, (fresh) =>
+    Object.assign(fresh.adapter(), { Discoverable: true, Pairable: true }),
+  );
+  await until('it is closed', () => bluez.adapter()['Pairable'] === false);
+  assert.equal(bluez.adapter()['Discoverable'], false);
+});
+
+test('at the end of the daemon pairing mode ends', async (t) => {
+  const node = await followed(t);
+  await does(node, { do: 'pairing_mode' });
+  await node.backend.stop();
+  assert.deepEqual([node.bluez.adapter()['Discoverable'], node.bluez.adapter()['Pairable']], [false, false]);
+});
+
+test('a new device is paired, trusted and connected; only it is accepted meanwhile', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  const answers: string[] = [];
+  bluez.onCall.set('Pair', async (path) => {
+    answers.push(await bluez.ask('RequestConfirmation', 'ou', path, 1));
+    answers.push(await bluez.ask('AuthorizeService', 'os', path, A2DP_SOURCE));
+    answers.push(await bluez.ask('AuthorizeService', 'os', path, HID));
+    answers.push(await bluez.ask('RequestConfirmation', 'ou', pathOf(PHONE), 1));
+  });
+  bluez.addDevice(SPEAKER);
+  await until('it is there', () => node.recorder.devices.has(SPEAKER));
+  await does(node, { do: 'connect', address: SPEAKER.toLowerCase() });
+  const REJECTED = 'org.bluez.Error.Rejected';
+  assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
+  await until('it is told', () => node.recorder.record?.known_devices?.[0]?.connected === true);
+  assert.deepEqual(node.recorder.record?.known_devices?.[0]?.trusted, true);
+  await until('the agent is gone', () => !bluez.hasAgent);
+  await does(node, { do: 'disconnect', address: SPEAKER });
+  await does(node, { do: 'forget', address: SPEAKER });
+  await until('it is forgotten', () => node.recorder.record?.known_devices?.length === 0);
+  await does(node, { do: 'forget', address: SPEAKER }, 'no-such-device');
+});
+
+const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
+  ['org.bluez.Error.Failed', 'refused'],
+  ['org.bluez.Error.NotReady', 'refused'],
+  ['org.bluez.Error.AuthenticationFailed', 'refused'],
+  ['org.bluez.Error.InProgress', 'in-progress'],
+  ['org.freedesktop.DBus.Error.UnknownObject', 'no-such-device'],
+  ['org.freedesktop.DBus.Error.NoReply', 'unavailable'],
+  ['org.bluez.Error.AlreadyConnected', 'none'],
+];
+
+test('what BlueZ refuses of a connection is refused with its error', async (t) => {
+  const node = await followed(t, {}, withPhone);
+  for (const [error, fault] of BLUEZ_REFUSES) {
+    node.bluez.misbehaves.set('Connect', { error });
+    await does(node, { do: 'connect', address: PHONE }, fault);
+  }
+  const answer = await node.backend.handle({ do: 'connect', address: SPEAKER });
+  assert.equal(faultOf(answer), 'no-such-device');
+});
+
+test('a connection that takes long is accepted, and its end is an event, also when it fails', async (t) => {
+  const node = await followed(t, {}, withPhone);
+  const { bluez, recorder, backend, clock } = node;
+  const rejecters: (() => void)[] = [];
+  bluez.onCall.set('Connect', () => new Promise<void>((_resolve, reject) => rejecters.push(reject)));
+  const asked = backend.handle({ do: 'connect', address: PHONE });
+  await until('BlueZ is asked', () => bluez.calls.includes('Connect'));
+  await does(node, { do: 'connect', address: PHONE }, 'in-progress');
+  clock.advance(9_500);
+  assert.equal(faultOf(await asked), 'none');
+  const before = recorder.records.length;
+  // The device vanishes, and BlueZ answers nothing at all: the bus does, when BlueZ dies.
+  bluez.remove(pathOf(PHONE));
+  await until('its going is told', () => recorder.records.length > before);
+  bluez.misbehaves.delete('Connect');
+  bluez.die();
+  await until('the end is logged', () => recorder.logged.includes('a device was not connected'));
+});
+
+test('a connection that fails late without any change is an event all the same', async (t) => {
+  const node = await followed(t, {}, withPhone, { callDeadlineMs: 400 });
+  const { bluez, recorder, backend, clock } = node;
+  let fail = (): void => undefined;
+  bluez.onCall.set('Connect', async () => {
+    await new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    bluez.objects.delete(pathOf(PHONE));
+  });
+  const asked = backend.handle({ do: 'connect', address: PHONE });
+  await until('BlueZ is asked', () => bluez.calls.includes('Connect'));
+  clock.advance(9_500);
+  assert.equal(faultOf(await asked), 'none');
+  fail();
+  await until('there is an event', () => recorder.said.includes('put bluetooth.outcome'));
+  assert.ok(recorder.logged.includes('a device was not connected'));
+});
+
+test('an adapter that is blocked is a conflict, and says by what', async (t) => {
+  const node = await followed(t, {}, (bluez) => Object.assign(bluez.adapter(), { Powered: false }));
+  node.bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
+  const answer = await node.backend.handle({ do: 'power_up' });
+  assert.equal(faultOf(answer), 'blocked');
+  assert.match(answer.ok ? '' : answer.detail, /blocked by rfkill/);
+  assert.match(node.recorder.state, /^up .*blocked by rfkill/);
+  await does(node, { do: 'pairing_mode' }, 'blocked');
+  node.bluez.misbehaves.clear();
+  await does(node, { do: 'power_up' });
+  await until('nothing is said of it any more', () => node.recorder.state === 'up');
+});
+
+test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
+  const node = await followed(t, {}, withPhone, { callDeadlineMs: 300 });
+  const { bluez } = node;
+  for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
+    bluez.misbehaves.set(member, 'hang');
+  await does(node, { do: 'power_down' }, 'timeout');
+  await does(node, { do: 'pairing_mode' }, 'timeout');
+  await does(node, { do: 'scan' }, 'timeout');
+  await does(node, { do: 'connect', address: PHONE }, 'timeout');
+  await does(node, { do: 'disconnect', address: PHONE }, 'timeout');
+  await does(node, { do: 'forget', address: PHONE }, 'timeout');
+  bluez.misbehaves.clear();
+  await does(node, { do: 'pairing_mode' });
+});
+
+test('BlueZ that is not there, comes, dies and comes again; an adapter likewise', async (t) => {
+  const node = await followed(t, {}, withPhone, { isThere: false });
+  const { bluez, recorder } = node;
+  assert.match(recorder.state, /^connecting BlueZ/);
+  await does(node, { do: 'scan' }, 'unavailable');
+  await bluez.start();
+  await until('it is up', () => recorder.state === 'up');
+  await does(node, { do: 'pairing_mode' });
+  bluez.die();
+  await until('it is gone', () => /^connecting BlueZ.*not running/.test(recorder.state));
+  bluez.adapter()['Discoverable'] = false;
+  await bluez.start();
+  await until('it is back', () => recorder.state === 'up');
+  await until('pairing mode did not outlive it', () => recorder.record?.pairing_active === false);
+  bluez.remove(ADAPTER);
+  await until('there is no adapter', () => recorder.state === 'connecting BlueZ has no adapter');
+  bluez.plugIn();
+  await until('it is there', () => recorder.state === 'up');
+  await does(node, { do: 'pairing_mode' });
+});
+
+test('of two adapters the first is taken, or the one that is named, and one in use is kept', async (t) => {
+  const two = (bluez: ScriptedBluez): void => {
+    bluez.objects.set('/org/bluez/hci1', {
+      'org.bluez.Adapter1': { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' },
+    });
+  };
+  const first = await followed(t, {}, two);
+  assert.equal(first.recorder.record?.name, 'kitchen');
+  first.bluez.remove(ADAPTER);
+  await until('the other is taken', () => first.recorder.record?.name === 'other');
+  assert.equal(first.recorder.state, 'up');
+  first.bluez.plugIn();
+  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Alias: 'still' });
+  await until('it is kept', () => first.recorder.record?.name === 'still');
+  const named = await followed(t, { adapter: 'hci1' }, two);
+  assert.equal(named.recorder.record?.name, 'other');
+  const missing = await followed(t, { adapter: 'hci7' }, two);
+  assert.equal(missing.recorder.state, 'connecting BlueZ has no adapter hci7');
+});
+
+test('the adapter is switched on at the start if that is wanted, and off when nothing was connected for so long', async (t) => {
+  const node = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
+    withPhone(bluez);
+    Object.assign(bluez.adapter(), { Powered: false });
+  });
+  const { bluez, recorder, clock } = node;
+  await until('it is on', () => recorder.record?.powered === true);
+  clock.advance(599_000);
+  bluez.changeDevice(PHONE, { Connected: true });
+  await until('the phone is there', () => recorder.record?.known_devices?.[0]?.connected === true);
+  clock.advance(3_600_000);
+  bluez.changeDevice(PHONE, { Connected: false });
+  await until('the phone is gone', () => recorder.record?.known_devices?.[0]?.connected === false);
+  clock.advance(599_000);
+  assert.ok(!bluez.calls.includes('Set Powered=false'));
+  clock.advance(1_000);
+  await until('it is off', () => recorder.record?.powered === false);
+});

@@ -1,0 +1,245 @@
+// A scripted BlueZ on a real bus: it does what BlueZ does with an adapter and its devices, and also what no BlueZ can be made to do.
+
+import { once } from 'node:events';
+import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import {
+  ADAPTER_INTERFACE,
+  AGENT_INTERFACE,
+  BLUEZ_NAME,
+  DEVICE_INTERFACE,
+} from '../../../src/protocol/dbus/bluez.js';
+
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
+
+export const ADAPTER = '/org/bluez/hci0';
+export const PHONE = 'AA:BB:CC:DD:EE:01';
+export const SPEAKER = 'AA:BB:CC:DD:EE:02';
+export const A2DP_SOURCE = '0000110a-0000-1000-8000-00805f9b34fb';
+
+export const pathOf = (address: string): string => `${ADAPTER}/dev_${address.replaceAll(':', '_')}`;
+
+type Plain = string | boolean | number;
+type Facts = Record<string, Plain>;
+
+/** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
+export type Misbehaviour = { readonly error: string } | 'hang';
+
+/** Of properties that are no text and no boolean. */
+const SIGNATURES: Readonly<Record<string, string>> = {
+  DiscoverableTimeout: 'u',
+  PairableTimeout: 'u',
+  RSSI: 'n',
+  Percentage: 'y',
+  Adapter: 'o',
+};
+
+function variants(facts: Facts): Record<string, Variant> {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => {
+      const signature = SIGNATURES[name] ?? (typeof value === 'boolean' ? 'b' : 's');
+      return [name, new Variant(signature, value)];
+    }),
+  );
+}
+
+export function device(address: string, facts: Facts = {}): Facts {
+  return {
+    ...{ Adapter: ADAPTER, Address: address, Alias: `Device ${address.slice(-2)}` },
+    ...{ Paired: false, Trusted: false, Connected: false, ...facts },
+  };
+}
+
+export class ScriptedBluez {
+  /** By path, then by interface. */
+  readonly objects = new Map<string, Record<string, Facts>>();
+  /** Every call: the member, and what it sets. */
+  readonly calls: string[] = [];
+  readonly misbehaves = new Map<string, Misbehaviour>();
+  /** What happens at Pair and Connect besides the answer. */
+  readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
+  #bus: MessageBus | undefined;
+  /** Who has registered an agent, and where. */
+  #agent: { readonly owner: string; readonly path: string } | undefined;
+  readonly #address: string;
+
+  constructor(address: string) {
+    this.#address = address;
+    this.objects.set(ADAPTER, { [ADAPTER_INTERFACE]: this.#newAdapter() });
+  }
+
+  get hasAgent(): boolean {
+    return this.#agent !== undefined;
+  }
+
+  adapter(path = ADAPTER): Facts {
+    return this.objects.get(path)?.[ADAPTER_INTERFACE] ?? {};
+  }
+
+  device(address: string): Facts {
+    return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
+  }
+
+  /** As bluetoothd, which takes its name when it is ready. */
+  async start(): Promise<void> {
+    const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
+    bus.on('error', () => undefined);
+    await once(bus, 'connect');
+    bus.addMethodHandler((message: Message) => this.#answer(bus, message));
+    await bus.requestName(BLUEZ_NAME, 0);
+    this.#bus = bus;
+  }
+
+  /** Its death, as the bus sees it. */
+  die(): void {
+    this.#bus?.disconnect();
+    this.#bus = undefined;
+    this.#agent = undefined;
+  }
+
+  add(path: string, interfaces: Record<string, Facts>): void {
+    this.objects.set(path, { ...this.objects.get(path), ...interfaces });
+    const added = Object.fromEntries(
+      Object.entries(interfaces).map(([name, facts]) => [name, variants(facts)]),
+    );
+    this.#emit('/', OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}', [path, added]);
+  }
+
+  addDevice(address: string, facts: Facts = {}): void {
+    this.add(pathOf(address), { [DEVICE_INTERFACE]: device(address, facts) });
+  }
+
+  remove(path: string): void {
+    const interfaces = Object.keys(this.objects.get(path) ?? {});
+    this.objects.delete(path);
+    this.#emit('/', OBJECT_MANAGER, 'InterfacesRemoved', 'oas', [path, interfaces]);
+  }
+
+  plugIn(facts: Facts = {}): void {
+    this.add(ADAPTER, { [ADAPTER_INTERFACE]: { ...this.#newAdapter(), ...facts } });
+  }
+
+  change(path: string, iface: string, facts: Facts): void {
+    const object = this.objects.get(path)?.[iface];
+    if (object === undefined) return;
+    Object.assign(object, facts);
+    this.#emit(path, PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, variants(facts), []]);
+  }
+
+  changeDevice(address: string, facts: Facts): void {
+    this.change(pathOf(address), DEVICE_INTERFACE, facts);
+  }
+
+  changeAdapter(facts: Facts): void {
+    this.change(ADAPTER, ADAPTER_INTERFACE, facts);
+  }
+
+  /** Asks the agent as bluetoothd does; the name of its error, or `done`. */
+  async ask(member: string, signature: string, ...body: readonly unknown[]): Promise<string> {
+    return this.#agent === undefined ? 'no agent' : this.askAgain(this.#agent, member, signature, ...body);
+  }
+
+  /** The same of an agent that was there once. */
+  async askAgain(
+    { owner, path }: { readonly owner: string; readonly path: string },
+    member: string,
+    signature: string,
+    ...body: readonly unknown[]
+  ): Promise<string> {
+    if (this.#bus === undefined) return 'no BlueZ';
+    return this.askAt(this.#bus, owner, path, member, signature, body);
+  }
+
+  /** The same, from any connection to any object. */
+  async askAt(
+    bus: MessageBus,
+    destination: string,
+    path: string,
+    member: string,
+    signature: string,
+    body: readonly unknown[],
+  ): Promise<string> {
+    const head = { destination, path, interface: AGENT_INTERFACE, member, signature };
+    try {
+      await bus.call(new Message({ ...head, body: [...body] }));
+      return 'done';
+    } catch (error) {
+      return String((error as { readonly type?: string }).type);
+    }
+  }
+
+  get agent(): { readonly owner: string; readonly path: string } | undefined {
+    return this.#agent;
+  }
+
+  #newAdapter(): Facts {
+    return {
+      ...{ Address: '00:AA:01:00:00:00', Alias: 'kitchen', Powered: true },
+      ...{ Discoverable: false, Pairable: false, Discovering: false },
+    };
+  }
+
+  #emit(path: string, iface: string, member: string, signature: string, body: unknown[]): void {
+    this.#bus?.send(Message.newSignal(path, iface, member, signature, body));
+  }
+
+  #answer(bus: MessageBus, message: Message): boolean {
+    const { member, path } = message;
+    if (message.interface === 'org.freedesktop.DBus.Peer') return false;
+    const [, property, value] = message.body as [string, string, Variant | undefined];
+    const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
+    this.calls.push(name);
+    const wrong = this.misbehaves.get(name) ?? this.misbehaves.get(member);
+    if (wrong === 'hang') return true;
+    if (wrong !== undefined) {
+      this.#refuse(bus, message, wrong.error);
+      return true;
+    }
+    void this.#carryOut(bus, message, path).catch(() => undefined);
+    return true;
+  }
+
+  async #carryOut(bus: MessageBus, message: Message, path: string): Promise<void> {
+    const { member, body } = message;
+    await this.onCall.get(member)?.(path);
+    if (member === 'GetManagedObjects') {
+      const all = [...this.objects].map(([at, interfaces]) => [
+        at,
+        Object.fromEntries(Object.entries(interfaces).map(([name, facts]) => [name, variants(facts)])),
+      ]);
+      bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [Object.fromEntries(all)]));
+      return;
+    }
+    if (path !== '/org/bluez' && !this.objects.has(path)) {
+      this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownObject');
+      return;
+    }
+    if (member === 'Set')
+      this.change(path, String(body[0]), { [String(body[1])]: (body[2] as Variant).value });
+    this.#effects(message, path);
+    bus.send(Message.newMethodReturn(message));
+  }
+
+  #effects({ member, body, sender }: Message, path: string): void {
+    const effects: Readonly<Record<string, () => void>> = {
+      RegisterAgent: () => {
+        this.#agent = { owner: sender ?? '', path: String(body[0]) };
+      },
+      UnregisterAgent: () => {
+        this.#agent = undefined;
+      },
+      StartDiscovery: () => this.changeAdapter({ Discovering: true }),
+      StopDiscovery: () => this.changeAdapter({ Discovering: false }),
+      RemoveDevice: () => this.remove(String(body[0])),
+      Pair: () => this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true }),
+      Connect: () => this.change(path, DEVICE_INTERFACE, { Connected: true }),
+      Disconnect: () => this.change(path, DEVICE_INTERFACE, { Connected: false }),
+    };
+    effects[member]?.();
+  }
+
+  #refuse(bus: MessageBus, call: Message, error: string): void {
+    const reply = Message.newMethodReturn(call, 's', ['not today']);
+    bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
+  }
+}
