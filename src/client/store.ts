@@ -18,7 +18,6 @@ import type {
   ServiceRecord,
   TracklistRecord,
   UpgradeRecord,
-  UpgradeRun,
   UpgradeStatus,
 } from './records.js';
 
