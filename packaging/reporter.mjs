@@ -11,10 +11,14 @@ const REMARK = /^# (.*)$/gm;
 /** The reason of a test that was left out by a pattern of names. Node 20 reports it as skipped, later versions do not report it. */
 const NOT_ASKED_FOR = 'test name does not match pattern';
 
+/** A file that fails without a failed test has ended by a status or a signal, which is all that is known. */
+const howItEnded = ({ exitCode, signal }) =>
+  exitCode === undefined && signal === undefined ? '' : `: ended with ${signal ?? `status ${exitCode}`}`;
+
 function errorText(error) {
   // The runner wraps what a test threw; the wrapper itself has no information.
   const thrown = error?.code === 'ERR_TEST_FAILURE' && error.cause !== undefined ? error.cause : error;
-  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown === 'string') return `${thrown}${howItEnded(error)}`;
   return thrown?.stack === undefined ? inspect(thrown) : inspect(thrown, { depth: 5 });
 }
 

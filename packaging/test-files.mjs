@@ -8,13 +8,15 @@ import { build } from 'esbuild';
 
 const ENDING = '.test.ts';
 
-/** The kinds of tests by what a file needs around it; the first match wins. Units need nothing but Node. */
+/** The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Units need nothing but Node. */
 const KINDS = {
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
   brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,
+  seldom: /^browser\/page-seldom-states/,
   page: /^browser\//,
-  load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd))/,
+  load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow)|supervisor\/config\/fuzz)/,
+  long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|stream-return|trace))/,
   fuzz: /^fuzz\//,
   daemon: /^(contract|tools|bench|actors\/audio\/real-)/,
   unit: /^/,

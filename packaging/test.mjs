@@ -81,17 +81,18 @@ function onNode22(place) {
 }
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, pavucontrol would bring all of GTK there, npm 9.2 is
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC and BlueZ's double, pavucontrol would bring
+ * all of GTK there, an image is made on either, npm 9.2 is
  * asked for by name on one of them, and npm and ARM are what they are.
  */
 const ONE_DEBIAN =
-  /^(browser\/|contract\/(proxies|trace-pavucontrol)|tools\/fresh-checkout|packaging\/(arm|client-package))/;
+  /^(browser\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
 const onBothDebians = () => [
-  ...testFiles('unit').filter((file) => DEBIAN_UNITS.test(file)),
-  ...testFiles('daemon', 'brokers', 'fuzz', 'packages', 'nodes'),
+  ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),
+  ...testFiles('daemon', 'long', 'brokers', 'fuzz', 'packages', 'nodes'),
 ];
 
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
@@ -131,8 +132,10 @@ const ALL = [
   ...QUICK,
   ['units', `unit tests on Node ${NODE_22}`, onNode22],
   ['units', 'load', tests(2, 'load')],
+  ['daemon', 'daemon at length', tests(3, 'long')],
   ['daemon', 'brokers', tests(3, 'brokers')],
   ['daemon', 'Debian 13', (place) => onDebian13(place, onBothDebians())],
+  ['page', 'seldom states of the page', tests(2, 'seldom')],
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'booted nodes', tests(2, 'nodes')],
 ];
@@ -194,7 +197,9 @@ function tellLeftOut() {
   for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
     tell([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
-    say('left out: booted nodes, brokers, packages, load, a second Node, a second Debian: npm test -- --all');
+    say(
+      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all',
+    );
 }
 
 function tellSlowest() {

@@ -14,7 +14,12 @@ export interface ChildSpec {
 }
 
 /** The upgrade backend may be writing its state file to slow flash; discovery has to close a connection. */
-const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = { upgrade: 1000, discovery: 250 };
+const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
+  upgrade: 1000,
+  discovery: 250,
+  players: 250,
+  power: 250,
+};
 const STOP_WITHIN_MS_DEFAULT = 500;
 
 function childOf(name: ChildName): ChildSpec {

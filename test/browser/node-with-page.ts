@@ -82,7 +82,6 @@ export function player(name: string, more: object = {}): Change {
     metadata: {
       'mpris:trackid': '/track/1',
       'mpris:length': '263000000',
-      'mpris:artUrl': 'https://covers.example/1.jpg',
       'xesam:title': 'Nocturne in E-flat major, Op. 9 No. 2',
       'xesam:artist': 'Frédéric Chopin, Maria João Pires',
       'xesam:album': 'The Nocturnes',

@@ -80,6 +80,11 @@ describe('every route with every backend', () => {
     [`${OUTPUT}/default`, '{}', audio({ do: 'default', output: '3' })],
     [`${OUTPUT}/port`, '{"port":"headphones"}', audio({ do: 'port', output: '3', port: 'headphones' })],
     [`${OUTPUT}/balance`, '{"balance":-0.25}', audio({ do: 'balance', output: '3', balance: -0.25 })],
+    [
+      '/audio/cards/hw%3A0/profile',
+      '{"profile":"off"}',
+      audio({ do: 'profile', card: 'hw:0', profile: 'off' }),
+    ],
     ['/audio/clients/7/output', '{"output":"s"}', audio({ do: 'move', client: '7', output: 's' })],
     ['/audio/clients/7/output', '{"output":1}', audio({ do: 'move', client: '7', output: '1' })],
     ...(['start', 'stop', 'restart', 'enable', 'disable'] as const).map((verb): Mutation => {

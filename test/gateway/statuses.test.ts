@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { PROBLEMS } from '../../src/gateway/problem.js';
+import { BACKENDS } from '../../src/protocol/actor/backends.js';
 import { FAULTS, type FaultCode } from '../../src/protocol/actor/faults.js';
 import type { HttpAnswer, HttpRequest } from '../tools/http.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
@@ -174,7 +175,7 @@ describe('a backend that is away', () => {
       streams: object;
     };
     assert.equal(health.status, 'degraded');
-    assert.deepEqual(Object.keys(health.backends), ['audio', 'systemd', 'power', 'upgrade', 'players']);
+    assert.deepEqual(Object.keys(health.backends), BACKENDS);
     assert.deepEqual(health.backends['audio'], {
       state: 'connecting',
       since: '1970-01-01T00:00:00.000Z',
@@ -185,7 +186,7 @@ describe('a backend that is away', () => {
   });
 
   test('with all of them up health is ok', async () => {
-    for (const backend of ['audio', 'systemd', 'power', 'upgrade', 'players'] as const) {
+    for (const backend of BACKENDS) {
       under.gateway.listener.health(backend, { state: 'up', since: 0, restarts: 0 });
     }
     assert.equal(((await under.json('/health')) as { status: string }).status, 'ok');

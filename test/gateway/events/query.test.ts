@@ -61,7 +61,10 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.updated&backend=future', only('audio.updated')],
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
-    only('power.action', 'audio.updated', 'audio.output.updated', 'audio.output.removed'),
+    only(
+      ...(['power.action', 'audio.updated', 'audio.output.updated', 'audio.output.removed'] as const),
+      ...(['audio.card.updated', 'audio.card.removed'] as const),
+    ),
   ],
   ['types=audio.level', only('audio.level')],
   ['types=audio.level,audio.updated', only('audio.level', 'audio.updated')],

@@ -47,6 +47,12 @@ upgrade:
 players:
   enabled: false
   fetchCovers: false
+bluetooth:
+  enabled: false
+  powerOnStart: false
+  pairingTimeout: 60
+  scanTimeout: 60
+  idleTimeout: 0
 discovery:
   enabled: false
   name: tonearm on kitchen

@@ -1,0 +1,112 @@
+// The states of the page that people see seldom: parts that are away, crowds, questions, losses (see looked-at-states.ts).
+
+import assert from 'node:assert/strict';
+import type { Backend } from '../../src/protocol/actor/backends.js';
+import { lookedAt, type State } from './looked-at-states.js';
+import { card, ORDINARY, output, stream, upgrade } from './node-with-page.js';
+
+const away = (backend: Backend): State => ({
+  prepare: (node) => {
+    const reason = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
+    node.health(backend, 'connecting', reason);
+  },
+  act: async (page, node) => {
+    await page.getByText('connect ENOENT').first().waitFor();
+    node.health(backend, 'failed', 'it has died six times within a minute');
+    await page.getByText('it has died six times').first().waitFor();
+  },
+});
+
+const CROWD = {
+  audio: [
+    ...(ORDINARY['audio'] ?? []).slice(0, 4),
+    ...Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
+  ],
+};
+
+const STATES: Readonly<Record<string, State>> = {
+  'sound-away': away('audio'),
+  'no-card': {
+    node: { audio: [...(ORDINARY['audio'] ?? []).slice(0, 2), output(0, { name: 'auto_null' })] },
+    // No event says so to a page that is opened later.
+    prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
+    act: (page) => page.getByText('sees no sound card: the kernel has none').waitFor(),
+  },
+  'card-off': {
+    node: { audio: [...(ORDINARY['audio'] ?? []), card(4, 'usb', { description: 'USB DAC' })] },
+    act: (page) => page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor(),
+  },
+  'services-away': away('systemd'),
+  'power-away': away('power'),
+  'upgrade-away': away('upgrade'),
+  'players-away': {
+    node: { players: [] },
+    prepare: (node) => node.health('players', 'connecting', 'connect ENOENT /run/user/1000/bus'),
+    act: (page) => page.getByText('Players: Away, trying again').waitFor(),
+  },
+  'no-players': { node: { players: [] } },
+  empty: {
+    node: {
+      audio: (ORDINARY['audio'] ?? []).slice(0, 2),
+      systemd: [],
+      upgrade: upgrade({ current: '', latest: '' }),
+    },
+  },
+  crowd: { node: CROWD, act: (page) => page.getByText('56 more streams').waitFor() },
+  'crowd-unfolded': {
+    node: CROWD,
+    act: async (page) => {
+      await page.getByText('56 more streams').click();
+      await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
+    },
+  },
+  'upgrade-running': {
+    node: {
+      upgrade: upgrade(
+        { latest: '1.5.0', upgrade_available: true },
+        { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' },
+        { percent: 37, step: 'Unpacking linux-image-6.12.0-arm64' },
+      ),
+    },
+  },
+  'upgrade-failed': {
+    node: {
+      upgrade: upgrade(
+        { latest: '1.5.0', upgrade_available: true },
+        { state: 'failed', origin: 'systemd', finished_at: '2026-01-01T10:05:00Z' },
+      ),
+    },
+  },
+  asked: {
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Restart node' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  dragged: {
+    act: async (page) => {
+      const handle = page.locator('.drag-handle').first();
+      await handle.scrollIntoViewIfNeeded();
+      const box = await handle.boundingBox();
+      assert.ok(box);
+      await page.mouse.move(box.x + 22, box.y + 22);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 60, box.y + 60, { steps: 2 });
+      await page.locator('.tray').waitFor();
+    },
+  },
+  lost: {
+    act: async (page) => {
+      await page.route('**/server', (route) => route.abort());
+      await page.getByText('Connection lost').waitFor();
+    },
+  },
+  restarting: {
+    act: async (page, node) => {
+      await node.close();
+      await page.getByText('Restarting', { exact: true }).waitFor();
+    },
+  },
+};
+
+lookedAt(STATES);
