@@ -2,7 +2,7 @@
 // are those of sources, below test/ and without their ending, such as `gateway/trust`.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -31,6 +31,32 @@ export function testFiles(...kinds) {
 }
 
 export const compiled = (file) => join('build/test', `${file}.test.js`);
+
+/** A file with hooks of its own for all tests, or that changes the process, or that makes threads die, keeps a process for itself. */
+const ALONE = /^(?:before|after)(?:Each)?\(|\bprocess\.(?:on|once|chdir|umask)\b|\bmock\.|\bglobalThis\b/m;
+const needsProcess = (file) =>
+  kindOf(file) !== 'unit' ||
+  /^crash\//.test(file) ||
+  ALONE.test(readFileSync(join('test', file + ENDING), 'utf8'));
+/** So many files share a process: a third of a unit test's time is the start of one. */
+const TOGETHER = 12;
+
+/** Compiled test files that together run `files`; units share processes. */
+export function together(files) {
+  const alone = files.filter(needsProcess);
+  const others = files.filter((file) => !alone.includes(file));
+  const folder = 'build/test/together';
+  mkdirSync(folder, { recursive: true });
+  const groups = Array.from({ length: Math.ceil(others.length / TOGETHER) }, (_, at) => {
+    const lines = others
+      .slice(at * TOGETHER, (at + 1) * TOGETHER)
+      .map((file) => `await import('../${file}.test.js');`);
+    const path = join(folder, `${at}.test.js`);
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    return path;
+  });
+  return [...groups, ...alone.map(compiled)];
+}
 
 /** All sources that each test file imports, itself included, as paths from the project's root. */
 async function imports(files) {

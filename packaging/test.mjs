@@ -12,7 +12,7 @@ import { FOR, installCommand, installDebian, packageOf, rootCommand } from './de
 import { debian13, insideDebian13 } from './debian13.mjs';
 import { NODE_22, node22 } from './node22.mjs';
 import { say, seconds, show } from './progress.mjs';
-import { changed, compiled, kindOf, matching, testFiles } from './test-files.mjs';
+import { changed, compiled, kindOf, matching, testFiles, together } from './test-files.mjs';
 import { runTests } from './test-run.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -52,11 +52,15 @@ const types = (project, name) =>
   bin('tsc', '-p', project, '--incremental', '--tsBuildInfoFile', `node_modules/.cache/types-${name}.json`);
 
 /** Runs files as part of the stage `place`; answers with what was counted, for its line. */
-async function counted(place, files, run) {
+async function counted(place, files, { areTogether = false, ...run }) {
   if (files.length === 0) throw new Error('no test matches');
   const command = [process.execPath];
   const base = { place, command, atOnce: AT_ONCE, deadlineMs: FILE_DEADLINE_MS, isWhole };
-  const tally = await runTests({ ...base, ...run, files: files.map(compiled) });
+  const tally = await runTests({
+    ...base,
+    ...run,
+    files: areTogether ? together(files) : files.map(compiled),
+  });
   tallies.push(tally);
   const { passed, failed, skipped } = tally;
   const text = `${passed} passed, ${failed} failed, ${sum([...skipped.values()])} left out, ${files.length} files`;
@@ -66,6 +70,7 @@ async function counted(place, files, run) {
 }
 
 const tests = (atOnce, kind) => (place) => counted(place, testFiles(kind), { atOnce });
+const units = (place) => counted(place, testFiles('unit'), { atOnce: 3, areTogether: true });
 
 /** A stage is left out where something is in its way, but where nothing may be it has failed. */
 function leftOut(trouble) {
@@ -77,16 +82,16 @@ function onNode22(place) {
   if (process.versions.node === NODE_22) return 'all stages ran on it';
   const { node, trouble } = node22(ROOT);
   if (trouble !== undefined) return leftOut(trouble);
-  return counted(place, testFiles('unit', 'fuzz', 'load'), { command: [node], atOnce: 2 });
+  return counted(place, testFiles('unit', 'fuzz', 'load'), { command: [node], atOnce: 2, areTogether: true });
 }
 
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC and BlueZ's double, pavucontrol would bring
- * all of GTK there, an image is made on either, npm 9.2 is
+ * all of GTK there, an image and an apt repository are made on either, npm 9.2 is
  * asked for by name on one of them, and npm and ARM are what they are.
  */
 const ONE_DEBIAN =
-  /^(browser\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image))/;
+  /^(browser\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
@@ -123,7 +128,7 @@ const CHECKS = [
 ];
 /** These stages need the build. */
 const QUICK = [
-  ['units', 'unit tests', tests(3, 'unit')],
+  ['units', 'unit tests', units],
   ['daemon', 'daemon', tests(3, 'daemon')],
   ['page', 'page', tests(2, 'page')],
   ['page', 'fuzz', tests(2, 'fuzz')],
