@@ -2,12 +2,15 @@
 // bytes end nothing but their own line.
 
 import type { Socket } from 'node:net';
-import { type Clock, RateLimit } from '../../clock.js';
+import { type Clock, RateLimit, Timers } from '../../clock.js';
 import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
 
 /** Even with one more chunk per connection this stays below the messages per second at which the supervisor kills a thread. */
 const LINES_MAX_PER_SECOND = 10_000;
 const REST_MS = 1_000;
+/** At a time. Each holds up to 128 KiB. */
+const CONNECTIONS_MAX = 256;
+
 /** The connection of a line. Two lines of one connection have the same object. */
 export interface LineSource {
   /** Monotonic ms at which the connection was accepted. */
@@ -23,25 +26,41 @@ export interface ReaderOwner {
 export class ProgressReader {
   readonly #owner: ReaderOwner;
   readonly #clock: Clock;
+  readonly #timers: Timers<'rest'>;
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
   readonly #sockets = new Set<Socket>();
+  /** Connections that have sent nothing yet, the oldest first. */
+  readonly #silent = new Set<Socket>();
+  /** Connections that exceeded the rate in this second. */
+  readonly #resting = new Set<Socket>();
   #stopped = false;
 
   constructor(owner: ReaderOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
+    this.#timers = new Timers(clock);
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#timers.cancelAll();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Reads a newly accepted connection to its end. */
-  take(socket: Socket): void {
+  /**
+   * Reads a newly accepted connection to its end. At the maximum, the oldest connection that has sent nothing is closed for it; false if
+   * there is none, and the new one was closed.
+   */
+  take(socket: Socket): boolean {
+    if (this.#sockets.size >= CONNECTIONS_MAX) {
+      const [silent] = this.#silent;
+      this.#close(silent ?? socket);
+      if (silent === undefined) return false;
+    }
     const splitter = new LineSplitter();
     const source = { sinceMs: this.#clock.monotonic() };
     socket.on('data', (chunk: Buffer) => {
+      this.#silent.delete(socket);
       const lines = splitter.take(chunk);
       for (const line of lines) this.#tell(line, source);
       this.#pause(socket, lines.length);
@@ -55,19 +74,33 @@ export class ProgressReader {
     // A line that was cut off by the error is incomplete anyway; `close` follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
-      this.#sockets.delete(socket);
+      this.#close(socket);
       if (!this.#stopped) this.#owner.connections(this.#sockets.size);
     });
     this.#sockets.add(socket);
+    this.#silent.add(socket);
     this.#owner.connections(this.#sockets.size);
+    return true;
+  }
+
+  #close(socket: Socket): void {
+    for (const set of [this.#sockets, this.#silent, this.#resting]) set.delete(socket);
+    socket.destroy();
   }
 
   /** Pauses until other connections were read, which libuv would not do while this one has data; after too many lines for longer. */
   #pause(socket: Socket, lines: number): void {
     socket.pause();
-    const resume = (): unknown => socket.resume();
-    if (this.#rate.admits(this.#clock.monotonic(), lines)) setImmediate(resume);
-    else this.#clock.after(REST_MS, resume);
+    if (this.#rate.admits(this.#clock.monotonic(), lines)) {
+      setImmediate(() => socket.resume());
+      return;
+    }
+    this.#resting.add(socket);
+    if (this.#timers.has('rest')) return;
+    this.#timers.set('rest', REST_MS, () => {
+      for (const each of this.#resting) each.resume();
+      this.#resting.clear();
+    });
   }
 
   #tell(bytes: Uint8Array, source: LineSource): void {

@@ -16,8 +16,6 @@ const LOOK_MS = 60_000;
 const SETTLE_MS = 40;
 /** A living daemon accepts at once, because the kernel does it. */
 const PROBE_DEADLINE_MS = 2_000;
-/** At a time. Each holds up to 128 KiB. */
-const CONNECTIONS_MAX = 256;
 /** Connections that the kernel accepts while this thread is busy; further ones fail, or wait if they may. */
 const BACKLOG_CONNECTIONS = 256;
 /** A directory of this name is ours; another may be shared with others, and is not changed. */
@@ -87,11 +85,8 @@ export class ProgressSocket {
     this.#leave();
     // allowHalfOpen: data sent before the client's end is read at our rate before the connection closes.
     const server = createServer({ allowHalfOpen: true }, (socket) => {
-      this.#owner.problem(undefined);
-      this.#reader.take(socket);
+      this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
     });
-    server.maxConnections = CONNECTIONS_MAX;
-    server.on('drop', () => this.#owner.problem('there are too many connections'));
     let problem: string | undefined;
     try {
       await prepareDirectory(dirname(this.#path));

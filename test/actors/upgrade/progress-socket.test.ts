@@ -168,18 +168,38 @@ test('200 connections at once, while one is silent and 50 others stay: no line i
   }
 });
 
-test('one connection too many is closed and named, until there is room', async (t) => {
+test('beyond the most connections a new one takes the place of the oldest that has said nothing, if there is one', async (t) => {
+  const heard = await listen(t);
+  const script = await dial(t, heard.path);
+  script.write(`${BEGIN}\n`);
+  await until('the first line', () => heard.lines.length === 1);
+  // The connections are opened one after the other, because the kernel's queue of unaccepted ones is short.
+  const open: Socket[] = [];
+  for (let n = 0; n < 255; n++) open.push(await dial(t, heard.path));
+  await until('all connections', () => heard.connections === 256);
+  const [oldest] = open;
+  assert.ok(oldest);
+  const gone = once(oldest, 'close');
+  await send(t, heard.path, `${END}\n`);
+  await gone;
+  assert.deepEqual([heard.lines, heard.problem], [[BEGIN, END], undefined]);
+});
+
+test('where all have said something, one connection too many is closed and named, until there is room', async (t) => {
   const heard = await listen(t);
   const open: Socket[] = [];
-  // One after the other, because the kernel's queue of unaccepted ones is short.
-  for (let n = 0; n < 256; n++) open.push(await dial(t, heard.path));
-  await until('all connections', () => heard.connections === 256);
+  for (let n = 0; n < 256; n++) {
+    const socket = await dial(t, heard.path);
+    socket.write(`${BEGIN}\n`);
+    await until('its line', () => heard.lines.length === n + 1);
+    open.push(socket);
+  }
   await once(await dial(t, heard.path), 'close');
   assert.match(heard.problem ?? '', /too many/);
   open[0]?.destroy();
   await until('one to leave', () => heard.connections === 255);
   await send(t, heard.path, `${END}\n`);
-  assert.deepEqual([heard.lines, heard.problem], [[END], undefined]);
+  assert.deepEqual([heard.lines.at(-1), heard.problem], [END, undefined]);
 });
 
 test('it is closed to others, and leaves nothing', async (t) => {
