@@ -3,30 +3,24 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { systemClock, within } from '../clock.js';
 
 /** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
 export type FileBytes =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
 
-/** A sleeping disk takes seconds to spin up. */
-const READ_MAX_MS = 4_000;
-const LATE: FileBytes = {
-  ok: false,
-  problem: `it cannot be read within ${READ_MAX_MS / 1_000} s`,
-  missing: false,
-};
+/** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
+export const READ_MAX_MS = 4_000;
 
 const PART_MAX_BYTES = 64 * 1024;
 
-/**
- * Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects, and ends within
- * READ_MAX_MS.
- */
+/** Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
-  const reading = readRegular(path, maxBytes + 1).catch(fileProblem);
-  return (await within(systemClock, READ_MAX_MS, reading)) ?? LATE;
+  try {
+    return await readRegular(path, maxBytes + 1);
+  } catch (error) {
+    return fileProblem(error);
+  }
 }
 
 async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {

@@ -175,7 +175,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/audio/profile-switch.ts': 'bounds the wait for a profile',
   'src/actors/audio/no-card.ts': 'waits until it has lasted',
   'src/actors/audio/meters.ts': 'tells at most so often, and tries again',
-  'src/actors/audio/server-files.ts': 'waits for a socket or a delay',
+  'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };
 
 export const FILE_LINES_MAX = 280;

@@ -15,6 +15,7 @@ import { isWithoutCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
+  CookieReader,
   candidatePaths,
   cookiePaths,
   onReplaced,
@@ -35,6 +36,7 @@ export interface ProcessContext {
 
 /** How long things may take, in ms. */
 export interface Timing extends ConnectionTiming {
+  readonly cookieMs: number;
   readonly connectMs: number;
   readonly authMs: number;
   readonly requestMs: number;
@@ -44,6 +46,8 @@ export interface Timing extends ConnectionTiming {
 }
 
 export const TIMING: Timing = {
+  // A local file takes a millisecond. After this time the server is tried without a cookie.
+  cookieMs: 2_000,
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
@@ -87,7 +91,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
-  readonly #cookiePaths: readonly string[];
+  readonly #cookieReader: CookieReader;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
@@ -102,7 +106,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
-    this.#cookiePaths = cookiePaths(context.env, context.home);
+    const paths = cookiePaths(context.env, context.home);
+    this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
   }
 
   start(): void {
@@ -131,7 +136,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const cookie = await readCookie(this.#cookiePaths);
+      const cookie = await this.#cookieReader.read();
       const sockets = this.#sockets();
       const ended = await this.#connectFirst(sockets, cookie);
       if (signal.aborted) return;
@@ -237,7 +242,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   async #cookie(): Promise<Answer> {
-    const bytes = this.#settings.serveCookie ? await readCookie(this.#cookiePaths) : undefined;
+    const bytes = this.#settings.serveCookie ? await this.#cookieReader.read() : undefined;
     if (bytes !== undefined) return { ok: true, bytes };
     return { ok: false, fault: 'no-cookie', detail: 'There is no cookie file of the right size' };
   }

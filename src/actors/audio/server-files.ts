@@ -128,3 +128,34 @@ export async function readCookie(paths: readonly string[]): Promise<Uint8Array |
   }
   return undefined;
 }
+
+/**
+ * Reads the cookie for all callers, one read at a time: if the home is on a network disk that does not answer, each read blocks one of
+ * the process's few file threads, perhaps for ever.
+ */
+export class CookieReader {
+  readonly #readAnew: () => Promise<Uint8Array | undefined>;
+  readonly #waitMs: number;
+  #reading: Promise<Uint8Array | undefined> | undefined;
+
+  /** `readAnew` must not reject. */
+  constructor(readAnew: () => Promise<Uint8Array | undefined>, waitMs: number) {
+    this.#readAnew = readAnew;
+    this.#waitMs = waitMs;
+  }
+
+  /** Undefined when there is no cookie, or none in time. */
+  read(): Promise<Uint8Array | undefined> {
+    this.#reading ??= this.#readAnew().finally(() => {
+      this.#reading = undefined;
+    });
+    const reading = this.#reading;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), this.#waitMs);
+      void reading.then((cookie) => {
+        clearTimeout(timer);
+        resolve(cookie);
+      });
+    });
+  }
+}

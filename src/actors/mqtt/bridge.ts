@@ -112,7 +112,7 @@ export class MqttBridge implements BridgeActor {
     const identifier = identifierNow();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new OwnTopics(settings, identifier, this.#branch, interfaces);
-    const read = await brokerAddress(settings);
+    const read = await brokerAddress(settings, this.#parts.clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
     const own = { identifier, instance: this.#instance };

@@ -7,6 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { BusOptions } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
+import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
@@ -91,7 +92,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#keeper = this.#makeKeeper(saved, clock);
     const { resultFile, progressSocket } = settings;
     if (resultFile !== undefined) {
-      this.#resultFile = new ResultFile(resultFile, (result) => publisher.result(result));
+      this.#resultFile = new ResultFile(resultFile, (result) => publisher.result(result), clock);
     }
     this.#socket = new ProgressSocket(
       progressSocket,
@@ -105,7 +106,8 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
       },
       clock,
     );
-    this.#ready = Promise.all([this.#resultFile?.read(), this.#socket.attempted()]);
+    const read = this.#resultFile?.read() ?? Promise.resolve();
+    this.#ready = Promise.all([within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
     this.#units = this.#makeUnits(bus);
   }
 

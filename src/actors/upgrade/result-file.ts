@@ -1,8 +1,11 @@
 // Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
-// result file").
+// result file"). A network disk may not answer: then a reading blocks one file thread, shared by all file operations, but not the actor's
+// own thread.
 
+import { stat } from 'node:fs/promises';
+import type { Clock } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
@@ -17,9 +20,13 @@ export type ResultReading =
 /** The status before the first good file. */
 export const NO_STATUS = '"current":"","latest":"","upgrade_available":false';
 
+/** Published when a reading takes longer; its result is still waited for. */
+const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+
 export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
+  readonly #clock: Clock;
   readonly #watch: PathWatch;
   #reading: Promise<void> | undefined;
   #again = false;
@@ -27,13 +34,14 @@ export class ResultFile {
   #told = '';
   #stopped = false;
 
-  constructor(path: string, onResult: (result: ResultReading) => void) {
+  constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
     this.#path = path;
     this.#onResult = onResult;
-    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS });
+    this.#clock = clock;
+    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS, byHand: true });
   }
 
-  /** Resolves when the file has been read in its present state. */
+  /** Resolves when the file has been read in its present state, which may be never. */
   read(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#readAll();
@@ -49,11 +57,21 @@ export class ResultFile {
   async #readAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
-      this.#tell(file.ok ? parseResult(file.bytes) : file);
+      const inTime = this.#clock.after(READ_MAX_MS, () => this.#tell(LATE));
+      await this.#readOne();
+      inTime();
     }
     // In the same turn as the last check of #again: a change that comes now starts a new reading.
     this.#reading = undefined;
+  }
+
+  async #readOne(): Promise<void> {
+    // The watch is set from the actor's thread, so only after a file thread could reach the path.
+    await stat(this.#path).catch(() => undefined);
+    // Watched before reading: a change during the reading is reported.
+    this.#watch.arm();
+    const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
+    this.#tell(file.ok ? parseResult(file.bytes) : file);
   }
 
   #tell(result: ResultReading): void {

@@ -1,10 +1,11 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
+// A network disk may not answer, so only one operation runs at a time, and every wait is bounded.
 
 import { type Clock, Timers, within } from '../../clock.js';
-import { codeOf, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 
-/** A start is on the disk before it is answered, so that it outlives us; a disk that is busy for longer does not delay the answer. */
+/** A start is on the disk before it is answered, so that it outlives us; a disk that hangs longer does not delay the answer. */
 const WRITE_MAX_MS = 1_000;
 /** A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart. */
 const AGAIN_MS = 10_000;
@@ -35,10 +36,11 @@ export class RunStore {
   readonly #onProblem: (problem: string | undefined) => void;
   readonly #clock: Clock;
   readonly #timers: Timers<'again'>;
+  #recalling: Promise<unknown> | undefined;
   #next: string | undefined;
   #writing: Promise<void> | undefined;
 
-  /** `onProblem` is called with the result of each write. */
+  /** `onProblem` is called with the result of each write, and before that if one takes too long. */
   constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
     this.#path = path;
     this.#onProblem = onProblem;
@@ -47,7 +49,11 @@ export class RunStore {
   }
 
   async recall(): Promise<Recalled> {
-    const file = await readSmallFile(this.#path, STATE_MAX_BYTES);
+    const reading = readSmallFile(this.#path, STATE_MAX_BYTES);
+    this.#recalling = reading;
+    const file = await within(this.#clock, READ_MAX_MS, reading);
+    if (file === undefined)
+      return { ok: false, problem: `it cannot be read within ${READ_MAX_MS / 1_000} s` };
     if (!file.ok) return file.missing ? { ok: true, saved: undefined } : { ok: false, problem: file.problem };
     const saved = parseSaved(Buffer.from(file.bytes).toString('utf8'));
     return saved === undefined ? { ok: false, problem: 'it does not hold a run' } : { ok: true, saved };
@@ -69,7 +75,7 @@ export class RunStore {
     this.#timers.cancelAll();
   }
 
-  /** Like `settled`, but for a bounded time. */
+  /** Like `settled`, but for a bounded time; `onProblem` has been called then. */
   async settledInTime(): Promise<void> {
     await within(this.#clock, WRITE_MAX_MS, this.settled());
   }
@@ -82,6 +88,10 @@ export class RunStore {
 
   async #writeAll(): Promise<void> {
     while (this.#next !== undefined) {
+      const inTime = this.#clock.after(WRITE_MAX_MS, () => {
+        this.#onProblem(`it cannot be written within ${WRITE_MAX_MS / 1_000} s`);
+      });
+      await this.#recalling;
       const text = this.#next;
       this.#next = undefined;
       await writeWhole(this.#path, text).then(
@@ -91,6 +101,7 @@ export class RunStore {
           if (this.#next === undefined) this.#timers.set('again', AGAIN_MS, () => this.#write(text));
         },
       );
+      inTime();
     }
     // In the same turn as the last check of #next: a text that comes now starts a new write.
     this.#writing = undefined;

@@ -4,7 +4,13 @@
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { candidatePaths, cookiePaths, readCookie, readMachineId } from '../../actors/audio/server-files.js';
+import {
+  CookieReader,
+  candidatePaths,
+  cookiePaths,
+  readCookie,
+  readMachineId,
+} from '../../actors/audio/server-files.js';
 import { kindOfServer } from '../../actors/audio/view.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
@@ -43,6 +49,7 @@ export interface ProbeFigures {
 }
 
 const ANSWER_MS = 2_000;
+const COOKIE_MS = 2_000;
 const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
 /** Pause between changes. Not a divisor of any timer's period, so that changes do not coincide with one. */
@@ -66,7 +73,8 @@ async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readon
 
 /** Rejects with the reason why there is no connection. */
 async function dialled(): Promise<Link> {
-  const cookie = await readCookie(cookiePaths(process.env, homeDirectory()));
+  const paths = cookiePaths(process.env, homeDirectory());
+  const cookie = await new CookieReader(() => readCookie(paths), COOKIE_MS).read();
   const session = {
     cookie,
     clientProps: { 'application.name': 'tonearm bench' },

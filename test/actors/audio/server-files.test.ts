@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import {
   COOKIE_BYTES,
+  CookieReader,
   candidatePaths,
   cookiePaths,
   otherServer,
@@ -186,4 +187,38 @@ describe('of the cookie files', () => {
       assert.deepEqual(cookie && new Uint8Array(cookie), wanted);
     });
   }
+});
+
+describe('the cookie is read', DEADLINE, () => {
+  const COOKIE = new Uint8Array(COOKIE_BYTES).fill(7);
+
+  test('once for all who ask while it is read, and anew for those who ask then', async () => {
+    let readings = 0;
+    const reader = new CookieReader(async () => {
+      readings += 1;
+      return COOKIE;
+    }, NEVER_MS);
+    assert.deepEqual(await Promise.all([reader.read(), reader.read()]), [COOKIE, COOKIE]);
+    assert.equal(readings, 1);
+    await reader.read();
+    assert.equal(readings, 2);
+  });
+
+  test('in vain, in time, when the reading does not end; and it is not begun a second time', async () => {
+    let end: (cookie: Uint8Array) => void = () => undefined;
+    const hanging = new Promise<Uint8Array>((resolve) => {
+      end = resolve;
+    });
+    let readings = 0;
+    const reader = new CookieReader(() => {
+      readings += 1;
+      return hanging;
+    }, 5);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(await reader.read(), undefined);
+    assert.equal(readings, 1);
+    const late = reader.read();
+    end(COOKIE);
+    assert.equal(await late, COOKIE);
+  });
 });

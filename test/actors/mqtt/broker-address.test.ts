@@ -7,6 +7,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
+import { systemClock } from '../../../src/clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const folder = temporaryFolder({ after });
@@ -16,7 +17,7 @@ const SETTINGS = {
   ...{ homeAssistant: false, homeAssistantPrefix: 'h', username: 'node' },
 };
 
-const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile });
+const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, systemClock);
 
 const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
   ['geheim', 'geheim'],
@@ -61,10 +62,10 @@ for (const [what, make, reason] of UNFIT) {
 test('certificates are read likewise', async () => {
   const caFile = join(folder, 'ca');
   assert.match(
-    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile })),
+    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, systemClock)),
     /mqtt\.caFile: \S+: it does not exist/,
   );
   writeFileSync(caFile, 'PEM');
-  const found = await brokerAddress({ ...SETTINGS, caFile });
+  const found = await brokerAddress({ ...SETTINGS, caFile }, systemClock);
   assert.equal(found.ok && found.address.ca, 'PEM');
 });

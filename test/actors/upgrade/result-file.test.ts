@@ -5,6 +5,8 @@ import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ResultFile, type ResultReading } from '../../../src/actors/upgrade/result-file.js';
+import { systemClock } from '../../../src/clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
@@ -18,9 +20,13 @@ function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   let last: ResultReading | undefined;
   const start = async () => {
-    const made = new ResultFile(path, (result) => {
-      last = result;
-    });
+    const made = new ResultFile(
+      path,
+      (result) => {
+        last = result;
+      },
+      systemClock,
+    );
     t.after(() => made.stop());
     await made.read();
   };
@@ -63,6 +69,22 @@ test('atomic renames, writes in place, removal and return are seen', async (t) =
   await sees('v7');
 });
 
+test('a reading that takes too long is said to, waited for, and told all the same', async (t) => {
+  const path = join(temporaryFolder(t), 'result.json');
+  writeFileSync(path, content('v1'));
+  const said: ResultReading[] = [];
+  const clock = new ManualClock();
+  const made = new ResultFile(path, (result) => said.push(result), clock);
+  // The manual clock reaches the deadline before the disk answers.
+  const reading = made.read();
+  clock.advance(4_000);
+  assert.deepEqual(said, [{ ok: false, problem: 'it cannot be read within 4 s' }]);
+  await reading;
+  assert.equal(said[1]?.ok, true);
+  assert.equal(clock.timers, 0);
+  await made.stop();
+});
+
 test('the last of many quick changes is what is known in the end', async (t) => {
   const { path, start, sees } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
@@ -74,12 +96,16 @@ test('the last of many quick changes is what is known in the end', async (t) => 
 test('a change during a reading makes another one', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   const said: ResultReading[] = [];
-  const made: ResultFile = new ResultFile(path, (result) => {
-    said.push(result);
-    if (said.length > 1) return;
-    writeFileSync(path, content('v1'));
-    void made.read();
-  });
+  const made: ResultFile = new ResultFile(
+    path,
+    (result) => {
+      said.push(result);
+      if (said.length > 1) return;
+      writeFileSync(path, content('v1'));
+      void made.read();
+    },
+    systemClock,
+  );
   await made.read();
   await made.stop();
   assert.equal(said.length, 2);
@@ -87,7 +113,11 @@ test('a change during a reading makes another one', async (t) => {
 
 test('it ends while it reads', async (t) => {
   const said: ResultReading[] = [];
-  const made = new ResultFile(join(temporaryFolder(t), 'result.json'), (result) => said.push(result));
+  const made = new ResultFile(
+    join(temporaryFolder(t), 'result.json'),
+    (result) => said.push(result),
+    systemClock,
+  );
   const reading = made.read();
   await made.stop();
   await reading;

@@ -1,4 +1,4 @@
-// The state file is written whole, read back unchanged.
+// The state file is written whole, read back unchanged, and nobody waits for it longer than its limit.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -110,6 +110,24 @@ test('what lies where the new text is written is no obstacle', async (t) => {
   }
   assert.equal(existsSync(join(directory, 'elsewhere')), false);
   assert.ok(problems.every((problem) => problem === undefined));
+});
+
+test('a disk that hangs is waited for only so long', async (t) => {
+  const { made, clock, path, problems } = store(t);
+  // The manual clock reaches the deadline before the disk answers.
+  const recalling = made.recall();
+  clock.advance(4_000);
+  assert.deepEqual(await recalling, { ok: false, problem: 'it cannot be read within 4 s' });
+  made.save(SAVED);
+  const late = made.settledInTime();
+  clock.advance(1_000);
+  await late;
+  assert.deepEqual(problems, ['it cannot be written within 1 s']);
+  assert.equal(existsSync(path), false);
+  await made.settledInTime();
+  assert.deepEqual(problems.slice(1), [undefined]);
+  assert.deepEqual(await made.recall(), { ok: true, saved: SAVED });
+  assert.equal(clock.timers, 0);
 });
 
 test('a place that cannot be written is said, and tried again: what is newest is there when it can be', async (t) => {
