@@ -43,8 +43,8 @@ export interface Connection {
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While a backend is not `up`, its outputs, cards, clients and players are gone; units and the
-   * upgrade are as they were last.
+   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, cards, clients, players and nodes are gone; units and
+   * the upgrade are as they were last.
    */
   readonly backends: ReadonlyMap<ChildName, BackendInfo>;
   /** By id. */

@@ -2,7 +2,8 @@
 // has checked trust and parsed the body.
 
 import type { Clock } from '../clock.js';
-import type { Answer, UnitScope } from '../protocol/actor/commands.js';
+import type { Backend } from '../protocol/actor/backends.js';
+import type { Command, UnitScope } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { busName, type ChangeOperation, type Operation } from '../protocol/actor/operations.js';
 import { LOG_LINES, type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
@@ -45,6 +46,9 @@ export interface Given {
   readonly json?: unknown;
 }
 
+/** Answers that are kept, 64 KiB of a log each; the one that was asked for longest ago goes first. */
+const ANSWERS_MAX = 32;
+
 type Reply = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
@@ -52,7 +56,7 @@ export class OperationReplies {
   readonly #startedDate: number;
   readonly #startedAt: number;
   #server: CachedResponse | undefined;
-  /** The newest answer of each operation that asks its backend, by path: an equal text is the same response. */
+  /** The newest answer to each question to a backend, by question: an equal text is the same response. */
   readonly #answers = new Map<string, CachedResponse>();
   #openapi: CachedResponse | undefined;
 
@@ -82,11 +86,7 @@ export class OperationReplies {
         return found(this.#parts.documents.tracklist(busName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
-        return this.#asked(
-          operation.path,
-          this.#parts.backends.ask(operation.backend, operation.command),
-          held,
-        );
+        return this.#asked(operation.backend, operation.command, held);
       case 'log':
         return this.#log(operation.path, given, query, held);
       case 'cover':
@@ -114,17 +114,21 @@ export class OperationReplies {
     if (!isScope(scope)) return problemReply(strangeParameter(path, params));
     const lines = logLines(query);
     if (lines === undefined) return problemReply(BAD_LINES);
-    return this.#asked(path, this.#parts.backends.ask('systemd', { do: 'log', scope, unit, lines }), held);
+    return this.#asked('systemd', { do: 'log', scope, unit, lines }, held);
   }
 
-  async #asked(path: string, asked: Promise<Answer>, held: string): Promise<HttpReply> {
-    const answer = await asked;
+  async #asked<B extends Backend>(backend: B, command: Command<B>, held: string): Promise<HttpReply> {
+    const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
     if (answer.text === undefined) throw new Error('The backend answered without what was asked for');
     const { responses, clock } = this.#parts;
-    const made = responses.remake(this.#answers.get(path), answer.text, clock.date());
-    this.#answers.set(path, made);
+    const question = JSON.stringify([backend, command]);
+    const made = responses.remake(this.#answers.get(question), answer.text, clock.date());
+    this.#answers.delete(question);
+    this.#answers.set(question, made);
+    const [oldest] = this.#answers.keys();
+    if (oldest !== undefined && this.#answers.size > ANSWERS_MAX) this.#answers.delete(oldest);
     return replyOf(made, held);
   }
 

@@ -1,8 +1,11 @@
 // The cover of a player's current track.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { PlayerRecord, Tonearm } from '../client/client.js';
 import { Icon } from './icons.js';
+
+/** A cover that failed may be there later: the web is slow, or a player still writes its file. */
+const TRY_AGAIN_MS = 60_000;
 
 /**
  * Only covers that the node serves: loading one from elsewhere would disclose what is played here. Where the node does not fetch covers
@@ -11,6 +14,11 @@ import { Icon } from './icons.js';
 export function Cover({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
+  useEffect(() => {
+    if (broken === '') return;
+    const timer = setTimeout(() => setBroken(''), TRY_AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [broken]);
   const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
   return (
     <div class="cover" aria-hidden="true">

@@ -161,6 +161,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
   'src/page/position-bar.tsx': 'shows a position that runs',
   'src/page/bluetooth.tsx': 'counts pairing mode down',
+  'src/page/cover.tsx': 'tries a cover that failed again',
   'src/page/hand.ts': 'waits until the browser has made its own of a hand',
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/edition.ts': 'waits until nobody is at the page',

@@ -198,6 +198,19 @@ describe('every route with every backend', () => {
     under.backends.answer = { ok: true };
   });
 
+  for (const uri of ['', 'http://a/\n', 'http://a/\u0000', 'a'.repeat(4097)])
+    test(`a track's address of ${JSON.stringify(uri.slice(0, 12))}, ${uri.length} long, is 400`, async () => {
+      under.backends.asked.length = 0;
+      const given = { method: 'POST', path: `/players/${MPV}/tracklist/add`, body: JSON.stringify({ uri }) };
+      const { status, text } = await under.fetch({
+        ...given,
+        headers: { 'Content-Type': 'application/json' },
+      });
+      assert.equal(status, 400);
+      assert.match(text, /Field uri must be/);
+      assert.deepEqual(under.backends.asked, []);
+    });
+
   const LOG = '/services/user/a%2Fb.service/log';
 
   test('a log is asked for with the wanted number of lines, 20 unless it is given', async () => {
@@ -211,6 +224,9 @@ describe('every route with every backend', () => {
     );
     const { headers } = await under.fetch({ path: LOG });
     const condition = { 'If-None-Match': headers.etag ?? '' };
+    assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
+    const other = await under.fetch({ path: LOG.replace('b.service', 'c.service') });
+    assert.notEqual(other.headers.etag, headers.etag, 'the log of another unit is another answer');
     assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
     under.backends.answer = { ok: true };
   });

@@ -1,6 +1,6 @@
 // Our service in Avahi, as an entry group: creates, replaces and withdraws it. It makes no decisions and waits only for replies.
 
-import { AVAHI_METHODS } from '../../protocol/dbus/avahi.js';
+import { AVAHI_METHODS, GROUP_STATES } from '../../protocol/dbus/avahi.js';
 import { VERSION } from '../../version.js';
 import type { AvahiBus } from '../bus/avahi.js';
 import type { BusError, Outcome } from '../bus/fault.js';
@@ -26,6 +26,7 @@ export class Announcement {
   /** The path of the group's object; undefined if there is none. */
   #path: string | undefined;
   #service: string | undefined;
+  #isEstablished = false;
 
   constructor(bus: AvahiBus) {
     this.#bus = bus;
@@ -36,10 +37,21 @@ export class Announcement {
     return path === this.#path;
   }
 
+  /** True if the service is on the network. */
+  get isEstablished(): boolean {
+    return this.#isEstablished;
+  }
+
+  /** Takes the state of our group. */
+  is(state: number): void {
+    this.#isEstablished = state === GROUP_STATES.established;
+  }
+
   /** The group has ended with avahi-daemon, or with the connection that created it. */
   ended(): void {
     this.#path = undefined;
     this.#service = undefined;
+    this.#isEstablished = false;
   }
 
   /** Makes the next `renew` announce again, even if nothing has changed. */

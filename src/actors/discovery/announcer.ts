@@ -73,9 +73,9 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#announcement = new Announcement(this.#bus);
   }
 
-  /** The service's name on the network, as it is announced or tried now. */
-  get name(): string {
-    return this.#name;
+  /** The service's name on the network; undefined while it is not announced. */
+  get name(): string | undefined {
+    return this.#announcement.isEstablished ? this.#name : undefined;
   }
 
   hear({ changes }: ChangeBatch): void {
@@ -134,6 +134,7 @@ export class Announcer implements BridgeActor, BusOwner {
   }
 
   #groupIs(state: number, error: string): void {
+    this.#announcement.is(state);
     if (state === GROUP_STATES.established) {
       this.#node.status('up', `announced as ${this.#name}`);
     } else if (state === GROUP_STATES.collision) {

@@ -17,7 +17,7 @@ import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
 import { AvahiBus } from '../bus/avahi.js';
 import type { BusOwner } from '../bus/bus.js';
-import { sentence } from '../bus/fault.js';
+import { type BusError, sentence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import { type Sighting, sightingOf } from './sighting.js';
 
@@ -26,14 +26,19 @@ const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
-/** Services that are looked into, printers too, on each interface and protocol; further ones are left out. Avahi allows a client 1024. */
+/** Services that are looked into, on each interface and protocol. Avahi allows a client 1024. */
 const RESOLVERS_MAX = 256;
+/** Services that wait to be looked into: what proves to be no node, as a printer, makes room. Further ones are left out. */
+const WAITING_MAX = 1024;
 /** A service that comes on several interfaces is one change. */
 const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol. */
+type Service = Values<'iisssu'>;
+
+/** A service that is looked into, until it is gone or proves to be no node. */
 interface Item {
-  /** The resolver's object; undefined until Avahi has made it, and for a service that is no node. */
+  /** The resolver's object; undefined until Avahi has made it. */
   path: string | undefined;
   sighting: Sighting | undefined;
 }
@@ -51,10 +56,14 @@ export class Browser implements BusOwner {
   readonly #timers: Timers<'gather'>;
   /** By interface, protocol and name, in order of arrival. */
   readonly #items = new Map<string, Item>();
+  /** Services for which there is no room yet, likewise. */
+  readonly #waiting = new Map<string, Service>();
   /** Signals of resolvers whose path is not known yet: Avahi may send them before its reply. */
   readonly #early = new Map<string, Signal>();
   #isBrowsing = false;
   #saidTooMany = false;
+  /** True if it is in the log that the connection is lost. */
+  #saidDown = false;
 
   constructor(parts: BrowserParts) {
     this.#parts = parts;
@@ -68,6 +77,8 @@ export class Browser implements BusOwner {
   }
 
   async up(): Promise<void> {
+    // A connection that was lost before it was up, for the same reason as the one before, was not reported.
+    this.#beginAnew();
     const watched = await Promise.all(
       [AVAHI_BROWSER, AVAHI_RESOLVER].map((iface) =>
         this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
@@ -76,11 +87,17 @@ export class Browser implements BusOwner {
     if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
     // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
     const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
+    // If this connection is lost by now, the next one asks again.
+    if (!owner.ok && owner.error.kind !== 'dbus')
+      throw new Error('the bus does not tell whether avahi-daemon runs');
     if (owner.ok) this.#browse();
+    this.#saidDown = false;
   }
 
-  down(): void {
+  down(reason: string): void {
     this.#beginAnew();
+    if (!this.#saidDown) this.#parts.log('warn', 'other nodes cannot be looked for', { reason });
+    this.#saidDown = true;
   }
 
   ownerChanged(_name: string, owned: boolean): void {
@@ -101,9 +118,11 @@ export class Browser implements BusOwner {
   #beginAnew(): void {
     this.#isBrowsing = false;
     this.#items.clear();
+    this.#waiting.clear();
     this.#early.clear();
     this.#saidTooMany = false;
-    this.#changed();
+    this.#timers.cancel('gather');
+    this.#parts.found([]);
   }
 
   #browse(): void {
@@ -111,16 +130,20 @@ export class Browser implements BusOwner {
     this.#isBrowsing = true;
     const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
     void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
-      // A connection that was lost is made anew without this.
-      if (!browser.ok && browser.error.kind !== 'closed')
-        this.#bus.reconnect(`avahi-daemon: ${sentence(browser.error)}`);
+      if (!browser.ok) this.#failed(browser.error);
     });
   }
 
-  async #resolve(...[index, protocol, name, type, domain]: Values<'iisssu'>): Promise<void> {
+  /** A new connection clears all that Avahi holds for the old one. One that was lost is made anew without this. */
+  #failed(error: BusError): void {
+    if (error.kind !== 'closed') this.#bus.reconnect(`avahi-daemon: ${sentence(error)}`);
+  }
+
+  async #resolve(...came: Service): Promise<void> {
+    const [index, protocol, name, type, domain] = came;
     const key = keyOf(index, protocol, name);
     if (this.#items.has(key)) return;
-    if (this.#items.size >= RESOLVERS_MAX) return this.#tooMany(name);
+    if (this.#items.size >= RESOLVERS_MAX) return this.#wait(key, came);
     const item: Item = { path: undefined, sighting: undefined };
     this.#items.set(key, item);
     const service = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
@@ -130,7 +153,9 @@ export class Browser implements BusOwner {
       return;
     }
     if (!resolver.ok) {
-      if (resolver.error.kind === 'timeout') this.#bus.reconnect('avahi-daemon: no answer in time');
+      this.#forget(key);
+      // A service that Avahi refuses is refused by the next connection, too.
+      if (resolver.error.kind !== 'dbus') this.#failed(resolver.error);
       return;
     }
     item.path = resolver.value;
@@ -139,17 +164,31 @@ export class Browser implements BusOwner {
     if (early !== undefined) this.#resolved(early);
   }
 
-  #tooMany(name: string): void {
+  #wait(key: string, service: Service): void {
+    if (this.#waiting.size < WAITING_MAX) {
+      this.#waiting.set(key, service);
+      return;
+    }
     if (!this.#saidTooMany)
       this.#parts.log('warn', 'too many services on the network: some are left out', {
-        ...{ most: RESOLVERS_MAX, name },
+        ...{ most: RESOLVERS_MAX + WAITING_MAX, name: service[2] },
       });
     this.#saidTooMany = true;
   }
 
+  /** The next one takes the room. */
+  #forget(key: string): void {
+    this.#items.delete(key);
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    const [nextKey, service] = next;
+    this.#waiting.delete(nextKey);
+    void this.#resolve(...service);
+  }
+
   #resolved(signal: Signal): void {
-    const item = [...this.#items.values()].find(({ path }) => path === signal.path);
-    if (item === undefined) {
+    const [key, item] = [...this.#items].find(([, { path }]) => path === signal.path) ?? [];
+    if (key === undefined || item === undefined) {
       const [oldest] = this.#early.keys();
       if (oldest !== undefined && this.#early.size >= RESOLVERS_MAX) this.#early.delete(oldest);
       this.#early.set(signal.path, signal);
@@ -161,17 +200,19 @@ export class Browser implements BusOwner {
       item.sighting = sightingOf({ name, host, address, port }, txt, (flags & IS_LOCAL) !== 0);
       if (item.sighting === undefined) {
         this.#free(signal.path);
-        item.path = undefined;
+        this.#forget(key);
       }
     } else if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) item.sighting = undefined;
     this.#changed();
   }
 
-  #gone(...[index, protocol, name]: Values<'iisssu'>): void {
+  #gone(...[index, protocol, name]: Service): void {
     const key = keyOf(index, protocol, name);
-    const path = this.#items.get(key)?.path;
-    if (!this.#items.delete(key)) return;
-    if (path !== undefined) this.#free(path);
+    this.#waiting.delete(key);
+    const item = this.#items.get(key);
+    if (item === undefined) return;
+    if (item.path !== undefined) this.#free(item.path);
+    this.#forget(key);
     this.#changed();
   }
 

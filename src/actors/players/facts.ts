@@ -21,6 +21,7 @@ export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_M
 
 const NORMAL_RATE = 1;
 const SCHEMES_MAX = 64;
+const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 
 const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOPS = ['None', 'Track', 'Playlist'] as const;
@@ -33,7 +34,9 @@ export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFact
       ...facts.root,
       ...root,
       ...(Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) }),
-      ...(schemes !== undefined && { SupportedUriSchemes: schemes.slice(0, SCHEMES_MAX) }),
+      ...(schemes !== undefined && {
+        SupportedUriSchemes: schemes.filter((each) => SCHEME.test(each)).slice(0, SCHEMES_MAX),
+      }),
     },
   };
 }

@@ -1,7 +1,7 @@
 // One player, as long as one connection owns its name: reads its properties and applies its signals. A signal during a reading causes
 // another one, because the order of the two is unknown here.
 
-import { backoffMs, type Clock } from '../../clock.js';
+import { backoffMs, type Clock, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { BUS_METHODS, PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -29,6 +29,8 @@ import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } f
 import { Tracklist } from './tracklist.js';
 
 const READ_DEADLINE_MS = 5_000;
+/** The wait for the tracklist, so that the first record usually has whether there is one. */
+const TRACKLIST_WAIT_MS = 500;
 /** Pause between the end of one reading and the next. */
 const READ_PAUSE_MS = 100;
 /**
@@ -200,13 +202,12 @@ export class Player {
 
   /** True if the Player interface answered; a player without the root interface is accepted. */
   async #readBoth(): Promise<boolean> {
-    const { bus, changed } = this.#parts;
+    const { bus, clock, changed } = this.#parts;
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const [root, player] = await Promise.all([
       bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
       bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
-      // So that the first record says whether there is one.
-      this.tracklist.first,
+      within(clock, TRACKLIST_WAIT_MS, this.tracklist.first),
     ]);
     if (this.#isGone || !player.ok) return false;
     // Properties that are missing now no longer exist.

@@ -39,6 +39,9 @@ const SPECIAL_V6: Subnets = [
 /** The well-known prefix of NAT64: the last 32 bits are an IPv4 address. */
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
+/** A house has several networks of one prefix, and an address by DHCPv6 stands alone (`/128`): this much counts as the house's. */
+const HOUSE_V6_BITS = 48;
+
 /** `own` are the networks of the node's interfaces (`ADDRESS/BITS`): with IPv6, the house's devices have global addresses, too. */
 export function isPublic(address: string, own: readonly string[]): boolean {
   if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(subnetsOf(own), address);
@@ -63,7 +66,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 function subnetsOf(cidrs: readonly string[]): Subnets {
   return cidrs.map((cidr) => {
     const [network = '', prefix] = cidr.split('/');
-    return [network, Number(prefix)];
+    const bits = Number(prefix);
+    return [network, isIPv6(network) ? Math.min(bits, HOUSE_V6_BITS) : bits];
   });
 }
 

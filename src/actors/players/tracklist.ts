@@ -14,7 +14,7 @@ import {
 } from '../../protocol/dbus/mpris.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
 import type { PlayersBus } from '../bus/bus.js';
-import { isAbsence } from '../bus/fault.js';
+import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
 
 /** Tracks of one list, from its beginning; a longer list is cut. */
@@ -99,7 +99,7 @@ export class Tracklist {
 
   #follow({ member, values: [value] }: Signal): void {
     if (member === 'TrackListReplaced') this.#added.clear();
-    if (member === 'TrackRemoved') this.#added.delete(String(value));
+    if (member === 'TrackRemoved' && typeof value === 'string') this.#added.delete(value);
     if (member !== 'TrackAdded') return;
     // VLC 3.0 sends a list of metadata where the specification has one.
     const [metadata] = [value].flat() as readonly (Properties | undefined)[];
@@ -128,24 +128,28 @@ export class Tracklist {
     this.#parts.changed();
   }
 
-  /** A player that refuses to answer has none. */
+  /** A player that refuses to answer, or answers something else, has none. */
   async #readOnce(): Promise<Reading | undefined | 'no answer'> {
     const { bus } = this.#parts;
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const listed = await bus.call(this.#methods.getAll, [TRACKLIST_INTERFACE], options);
-    if (!listed.ok) return listed.error.kind === 'dbus' && !isAbsence(listed.error) ? undefined : 'no answer';
+    if (!listed.ok) return isUnanswered(listed.error) ? 'no answer' : undefined;
     const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
     if (Tracks === undefined) return undefined;
     for (const id of Tracks) this.#added.delete(id);
     const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
     const ids = all.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], options);
-    if (!described.ok && described.error.kind !== 'dbus') return 'no answer';
+    if (!described.ok && isUnanswered(described.error)) return 'no answer';
     const tracks = tracksOf(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const lastId = all.at(-1) ?? NO_TRACK;
     return { json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId };
   }
+}
+
+function isUnanswered(error: BusError): boolean {
+  return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 
 /** `described`: the metadata of these tracks, in any order. */

@@ -5,7 +5,7 @@ export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'blu
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** Bridges, started after the backends in this order. They own no records: they receive those of all others, and ask as clients do. */
+/** Bridges, started after the backends in this order. They receive the records of all others, and ask as clients do. */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];

@@ -404,9 +404,10 @@ export const BODIES = {
   shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
   addTrack: Type.Object(
     {
-      uri: Type.String({ minLength: 1, maxLength: 4096 }),
+      // Control characters are no part of an address, and players differ in what they make of them.
+      uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
       after_track: Type.Optional(
-        Type.String({ minLength: 1, description: "a track's id, or its last segment" }),
+        Type.String({ minLength: 1, maxLength: 4096, description: "a track's id, or its last segment" }),
       ),
       set_as_current: Type.Optional(Type.Boolean()),
     },

@@ -6,9 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { Announcer } from '../../../src/actors/discovery/announcer.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/clock.js';
+import { AVAHI_ENTRY_GROUP } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../bus/scripted-bus.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
 
 const INTERFACES: Interfaces = [
   { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
@@ -22,7 +23,7 @@ const answers =
     if (said.includes(member)) otherwise(socket, heard);
     else if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.9'));
     else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
-    else if (said.includes('EntryGroupNew')) socket.write(reply(serial, 'o', '/group'));
+    else if (said.includes('EntryGroupNew')) socket.write(reply(serial, 'o', '/some/where'));
     else if (said.includes('GetAlternativeServiceName'))
       socket.write(reply(serial, 's', `Kitchen #${serial}`));
     else socket.write(reply(serial));
@@ -46,7 +47,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
       changes: [put('served', '', { port: 8018, addresses: ['0.0.0.0'] })],
     });
   serve();
-  return { told, logged, serve };
+  return { announcer, told, logged, serve };
 }
 
 test('a bus that goes before it has told of avahi-daemon says nothing about it', async (t) => {
@@ -65,6 +66,23 @@ test('a bus that goes before it has told of avahi-daemon says nothing about it',
   const { told } = announce(t, bus);
   await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
   assert.deepEqual(told, ['connecting: the bus closed the connection']);
+});
+
+test('a service has a name from when Avahi has established it until its bus goes', async (t) => {
+  let peer: Socket | undefined;
+  const whole = answers('Commit', (socket, { serial }) => {
+    peer = socket;
+    socket.write(reply(serial));
+  });
+  const bus = await scriptedBus(() => ({ call: whole }));
+  t.after(() => bus.close());
+  const { announcer } = announce(t, bus);
+  await until('it is committed', () => peer !== undefined);
+  assert.equal(announcer.name, undefined);
+  peer?.write(signal(':1.9', AVAHI_ENTRY_GROUP, 'StateChanged', 'is', 2, ''));
+  await until('it is established', () => announcer.name === 'Kitchen');
+  peer?.destroy();
+  await until('it is lost', () => announcer.name === undefined);
 });
 
 test('an avahi-daemon to which every name is taken is given time', async (t) => {

@@ -19,7 +19,17 @@ test('a service is a node by its TXT record, port and host alone', () => {
   assert.deepEqual(none, [undefined, undefined, undefined, undefined]);
   assert.equal(seen(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
   assert.equal(seen(['api=tonearm'], { port: 0 }), undefined);
-  for (const host of ['', 'a b', 'a/b', 'evil.example:80/', '[::1]', `${'a'.repeat(300)}.local`])
+  for (const host of [
+    'evil.example',
+    'local',
+    '192.0.2.7',
+    '',
+    'a b',
+    'a/b',
+    'evil.example:80/',
+    '[::1]',
+    `${'a'.repeat(300)}.local`,
+  ])
     assert.equal(seen(['api=tonearm'], { host }), undefined, host);
 });
 

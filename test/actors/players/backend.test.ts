@@ -9,7 +9,12 @@ import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
-import { PLAYER_INTERFACE, PLAYER_PATH, ROOT_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import {
+  PLAYER_INTERFACE,
+  PLAYER_PATH,
+  ROOT_INTERFACE,
+  TRACKLIST_INTERFACE,
+} from '../../../src/protocol/dbus/mpris.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -221,6 +226,20 @@ test('one that hangs delays neither the start nor others, and is shown as it las
   for (const answer of await Promise.all(waiting)) assert.equal(faultOf(answer), 'timeout');
   assert.equal(player.calls.filter((call) => call === 'Play').length, 8);
   assert.equal(recorder.record('mute')?.volume, 0.7);
+});
+
+test('one whose tracklist hangs is shown before, and strange signals and answers of a tracklist cost nothing', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(bus.address);
+  t.after(() => player.leave());
+  player.hangsFor = TRACKLIST_INTERFACE;
+  await player.own('slow');
+  const { tracklist_supported: isThere } = await recorder.until('it is told', 'slow', () => true);
+  assert.equal(isThere, false);
+  player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
+  // Its answer to GetTracksMetadata is empty, without a list.
+  player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
+  await recorder.until('its list', 'slow', ({ tracklist_supported: isNow }) => isNow);
 });
 
 test('32 are shown, the place of one that goes is taken by one that was left out, and that is logged once', async (t) => {

@@ -10,7 +10,7 @@ const OWN = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe
 const PUBLIC = [
   ...['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.1', '172.15.0.1', '172.32.0.1', '191.255.255.255'],
   ...['192.0.3.1', '193.0.0.1', '198.17.0.1', '198.20.0.1', '198.41.1.5', '223.255.255.255'],
-  ...['2a00:1450:4001:800::2004', '2606:4700::1111', '2001:4860:4860::8888', '2a02:8070:1:3::1'],
+  ...['2a00:1450:4001:800::2004', '2606:4700::1111', '2001:4860:4860::8888', '2a02:8070:2:2::1'],
   ...['64:ff9b::808:808', '64:ff9b::8.8.8.8', '0064:ff9b:0:0:0:0:0808:0808'],
 ];
 const NOT = [
@@ -54,3 +54,6 @@ const NOT = [
 for (const address of PUBLIC) test(`${address} is public`, () => assert.equal(isPublic(address, OWN), true));
 for (const address of NOT)
   test(`${JSON.stringify(address)} is not public`, () => assert.equal(isPublic(address, OWN), false));
+
+test('the house is the prefix of 48 bits, however narrow the network of the node is', () =>
+  assert.equal(isPublic('2a00:1:2:44::1', ['2a00:1:2:3::5/128']), false));

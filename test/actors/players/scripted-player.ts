@@ -56,6 +56,8 @@ export class ScriptedPlayer {
   readonly calls: string[] = [];
   /** Members whose calls fail or hang. */
   readonly misbehaves = new Map<string, Misbehaviour>();
+  /** The interface whose properties are never given. */
+  hangsFor = '';
   /** Calls that wait for an answer. */
   readonly #hung: Message[] = [];
   readonly #bus: MessageBus;
@@ -136,7 +138,9 @@ export class ScriptedPlayer {
     const wrong = this.misbehaves.get(member);
     if (wrong === 'hang') this.#hung.push(message);
     else if (wrong !== undefined) this.#refuse(message, wrong);
-    else if (member === 'GetAll') this.#tell(message, this.properties[String(body[0])]);
+    else if (member === 'GetAll' && this.hangsFor !== body[0])
+      this.#tell(message, this.properties[String(body[0])]);
+    else if (member === 'GetAll') this.#hung.push(message);
     else this.#bus.send(Message.newMethodReturn(message));
     return true;
   }
