@@ -79,8 +79,8 @@ export class AdapterCommands {
     const verbs: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
       power_up: () => this.#power(adapter.path, true),
       power_down: () => this.#power(adapter.path, false),
-      pairing_mode: () => this.#pair(adapter.path),
-      'pairing_mode/stop': () => this.#stopPairing(adapter.path),
+      pairing_mode: () => this.#pair(adapter),
+      'pairing_mode/stop': () => this.#stopPairing(adapter),
       scan: () => this.#scan(adapter.path),
       'scan/stop': () => this.#stopScan(adapter.path),
     };
@@ -109,12 +109,12 @@ export class AdapterCommands {
   }
 
   /** The first device that pairs ends pairing mode. It is trusted before that, as its sound may come at once. */
-  hasPaired({ path }: Adapter, device: string): void {
+  hasPaired(adapter: Adapter, device: string): void {
     if (!this.#pairing.isActive) return;
     void this.#inTurn(async () => {
       const trusted = await trust(this.#parts.bluez, device);
       this.#parts.publish.log('info', 'a device has paired', { device, isTrusted: trusted.ok });
-      await this.#stopPairing(path);
+      await this.#stopPairing(adapter);
       this.#parts.changed();
     });
   }
@@ -134,7 +134,12 @@ export class AdapterCommands {
   /** The daemon ends: nobody is to find the node any more. */
   async leave({ path }: Adapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
-    if (this.#pairing.isActive) await within(this.#parts.clock, withinMs, this.#pairing.end(path));
+    const left = this.#inTurn(async () => {
+      // A command before this one may have set them again.
+      this.#timers.cancelAll();
+      if (this.#pairing.isActive) await this.#pairing.end(path);
+    });
+    await within(this.#parts.clock, withinMs, left);
   }
 
   async #power(path: string, isOn: boolean): Promise<Answer> {
@@ -149,26 +154,29 @@ export class AdapterCommands {
     return failure('blocked', detail);
   }
 
-  async #pair(path: string): Promise<Answer> {
+  async #pair(adapter: Adapter): Promise<Answer> {
     const { settings } = this.#parts;
+    const { path } = adapter;
     const powered = await this.#power(path, true);
     if (!powered.ok) return powered;
     const begun = await this.#pairing.begin(path, settings.pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode did not begin');
-    this.#timers.set('pairing', settings.pairingTimeout * 1000, () => void this.#pairingIsOver(path));
+    if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
+    this.#timers.set('pairing', settings.pairingTimeout * 1000, () => void this.#pairingIsOver(adapter));
     return DONE;
   }
 
-  #pairingIsOver(path: string): Promise<void> {
+  #pairingIsOver(adapter: Adapter): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#stopPairing(path);
+      await this.#stopPairing(adapter);
       this.#parts.changed();
     });
   }
 
-  async #stopPairing(path: string): Promise<Answer> {
+  /** An end that failed can be tried again: the door may be open although the mode is over. */
+  async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');
-    if (!this.#pairing.isActive) return DONE;
+    if (!this.#pairing.isActive && Discoverable !== true && Pairable !== true) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
     const answer = refusedBy(ended.error, 'The node may still be visible, for as long as BlueZ lets it');

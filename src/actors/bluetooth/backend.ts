@@ -25,6 +25,20 @@ const HELD_MAX_SIGNALS = 2_048;
 /** How long the end of the daemon waits until the node is hidden. */
 const STOP_MAX_MS = 300;
 
+/** Whether a state shows what a command has done. A connection has its own time, and its end is an event. */
+const IS_DONE: Readonly<Partial<Record<BluetoothCommand['do'], (shown: Shown, address: string) => boolean>>> =
+  {
+    power_up: ({ bluetooth }) => bluetooth.powered,
+    power_down: ({ bluetooth }) => !bluetooth.powered,
+    pairing_mode: ({ bluetooth }) => bluetooth.pairing_active && bluetooth.discoverable && bluetooth.pairable,
+    'pairing_mode/stop': ({ bluetooth: { pairing_active, discoverable, pairable } }) =>
+      !(pairing_active || discoverable || pairable),
+    scan: ({ bluetooth }) => bluetooth.scanning,
+    'scan/stop': ({ bluetooth }) => !bluetooth.scanning,
+    disconnect: ({ devices }, address) => devices.get(address)?.connected !== true,
+    forget: ({ devices }, address) => !devices.has(address),
+  };
+
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
   readonly #publish: Publisher;
@@ -104,12 +118,21 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   async handle(command: BluetoothCommand): Promise<Answer> {
     const adapter = this.#adapter;
     if (adapter === undefined) return failure('unavailable', `There is no adapter: ${this.#away}`);
-    if (!('address' in command)) return this.#commands.switchAdapter(adapter, command.do);
+    if (!('address' in command))
+      return this.#whenSeen(command, await this.#commands.switchAdapter(adapter, command.do));
     const wanted = command.address.toUpperCase();
     const device = this.#devices().find(({ Address }) => Address === wanted);
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
-    return this.#commands.commandDevice(adapter, device, command.do);
+    const answer = await this.#commands.commandDevice(adapter, device, command.do);
+    return this.#whenSeen(command, answer, wanted);
+  }
+
+  /** BlueZ replies before it announces what it has changed: who has the answer is to see the change. */
+  async #whenSeen(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
+    const isDone = IS_DONE[command.do];
+    if (answer.ok && isDone !== undefined) await this.#publisher.seen((shown) => isDone(shown, address));
+    return answer;
   }
 
   hear(batch: ChangeBatch): void {

@@ -27,7 +27,7 @@ export class PairingMode {
     return this.#until !== undefined;
   }
 
-  /** Begins it, or has it last `seconds` from now. */
+  /** Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off or lost meanwhile. */
   async begin(adapter: string, seconds: number): Promise<Outcome<undefined>> {
     // BlueZ gets the times first, and from us: it closes the door by itself when this process dies.
     const steps = [
@@ -46,7 +46,7 @@ export class PairingMode {
     this.#until = this.#clock.date() + seconds * 1000;
     for (const [property, value] of steps) {
       const set = await setAdapter(this.#bluez, adapter, property, value);
-      if (set.ok) continue;
+      if (set.ok && this.isActive) continue;
       await this.end(adapter);
       return set;
     }

@@ -1,7 +1,7 @@
 // Publishes the adapter and its devices: records that differ from what was published before, no more often than clients were promised
 // (docs/events.md, "Events").
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers, within } from '../../clock.js';
 import type { BluetoothRecord, DeviceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
 
@@ -11,6 +11,8 @@ const GATHER_MS = 50;
 const PAUSE_MS = 250;
 /** Ten events a second. */
 const DISCOVERED_PAUSE_MS = 100;
+/** BlueZ announces a change within milliseconds of its reply, and the next event is at most a pause away. */
+const SEEN_MAX_MS = 1_000;
 
 /** The present state, as clients are to see it. */
 export interface Shown {
@@ -32,6 +34,8 @@ export class BluetoothPublisher {
   readonly #found = new Set<string>();
   readonly #changed = new Set<string>();
   #isOutcome = false;
+  /** Commands that wait until what they have changed is published. */
+  readonly #waiters = new Map<(shown: Shown) => boolean, () => void>();
 
   constructor(
     publish: Pick<Publisher, 'put' | 'drop'>,
@@ -49,6 +53,15 @@ export class BluetoothPublisher {
     if (this.#timers.has('tell')) return;
     const waitMs = Math.max(GATHER_MS, this.#toldAt + PAUSE_MS - this.#clock.monotonic());
     this.#timers.set('tell', waitMs, () => this.tell());
+  }
+
+  /** Resolves when a state for which `isTrue` is published, when nothing is shown any more, or after a while. */
+  async seen(isTrue: (shown: Shown) => boolean): Promise<void> {
+    const waiter = (shown: Shown): boolean => isTrue(shown);
+    const published = new Promise<void>((resolve) => this.#waiters.set(waiter, resolve));
+    this.changed();
+    await within(this.#clock, SEEN_MAX_MS, published);
+    this.#waiters.delete(waiter);
   }
 
   /** Something ended that a client waits for: there will be an event, even if nothing is different. */
@@ -72,6 +85,7 @@ export class BluetoothPublisher {
       this.#tellOf(address, JSON.stringify(device), shown.bluetooth.scanning);
     for (const address of [...this.#devices.keys()]) if (!shown.devices.has(address)) this.#gone(address);
     if (!this.#timers.has('discover')) this.#discover();
+    for (const [isTrue, done] of this.#waiters) if (isTrue(shown)) done();
   }
 
   /** Forgets what was published: leaving `up` has removed it, or made it old. */
@@ -82,6 +96,7 @@ export class BluetoothPublisher {
     this.#devices.clear();
     this.#found.clear();
     this.#changed.clear();
+    for (const done of this.#waiters.values()) done();
   }
 
   #tellOf(address: string, text: string, isScanning: boolean): void {

@@ -218,6 +218,68 @@ test('at the end of the daemon pairing mode ends', async (t) => {
   assert.deepEqual([node.bluez.adapter()['Discoverable'], node.bluez.adapter()['Pairable']], [false, false]);
 });
 
+test('a daemon that ends while pairing mode begins leaves nobody a door', async (t) => {
+  const node = await followed(t);
+  void node.backend.handle({ do: 'pairing_mode' });
+  await node.backend.stop();
+  const { Discoverable, Pairable } = node.bluez.adapter();
+  assert.deepEqual([Discoverable, Pairable], [false, false]);
+  assert.ok(node.bluez.calls.includes('Set Discoverable=true'), 'it had begun');
+});
+
+test('an adapter that is switched off while pairing mode begins is not left open', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  bluez.onCall.set('Set', () => {
+    if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
+  });
+  await does(node, { do: 'pairing_mode' }, 'refused');
+  assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
+  assert.ok(!bluez.calls.includes('Set Discoverable=true'));
+});
+
+test('the end of pairing mode can be tried again after it has failed', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder } = node;
+  await does(node, { do: 'pairing_mode' });
+  bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
+  await does(node, { do: 'pairing_mode/stop' }, 'refused');
+  await until('it is shown', () => recorder.record?.pairing_active === false);
+  assert.equal(recorder.record?.discoverable, true);
+  bluez.misbehaves.clear();
+  await does(node, { do: 'pairing_mode/stop' });
+  assert.equal(recorder.record?.discoverable, false);
+});
+
+test('a command is answered when what it has done can be seen', async (t) => {
+  const node = await followed(t, {}, withPhone);
+  const { bluez, recorder } = node;
+  bluez.changeDevice(PHONE, { Connected: true });
+  await until('the phone is there', () => recorder.record?.known_devices?.[0]?.connected === true);
+  const seen = async (command: BluetoothCommand, isDone: () => boolean | undefined): Promise<void> => {
+    await does(node, command);
+    assert.ok(isDone(), command.do);
+  };
+  const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
+  await seen({ do: 'disconnect', address: PHONE }, () => !recorder.record?.known_devices?.[0]?.connected);
+  await seen({ do: 'forget', address: PHONE }, () => !recorder.devices.has(PHONE));
+  await seen({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
+  await seen({ do: 'pairing_mode/stop' }, off('pairable'));
+  await seen({ do: 'scan' }, () => recorder.record?.scanning);
+  await seen({ do: 'scan/stop' }, off('scanning'));
+  await seen({ do: 'power_down' }, off('powered'));
+  await seen({ do: 'power_up' }, () => recorder.record?.powered);
+  // What it has done is undone before it is seen: the answer does not wait for ever.
+  bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
+  const asked = node.backend.handle({ do: 'power_down' });
+  const answered = asked.then((answer) => faultOf(answer));
+  await until('it is answered', () => {
+    node.clock.advance(100);
+    return Promise.race([answered, undefined]);
+  });
+  assert.equal(await answered, 'none');
+});
+
 test('a new device is paired, trusted and connected; only it is accepted meanwhile', async (t) => {
   const node = await followed(t);
   const { bluez } = node;

@@ -34,6 +34,8 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   Adapter: 'o',
 };
 
+const REPLIES_FIRST: readonly string[] = ['Set', 'Disconnect', 'RemoveDevice'];
+
 function variants(facts: Facts): Record<string, Variant> {
   return Object.fromEntries(
     Object.entries(facts).map(([name, value]) => {
@@ -214,10 +216,12 @@ export class ScriptedBluez {
       this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownObject');
       return;
     }
+    // BlueZ announces some changes only after it has replied.
+    if (REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
     if (member === 'Set')
       this.change(path, String(body[0]), { [String(body[1])]: (body[2] as Variant).value });
     this.#effects(message, path);
-    bus.send(Message.newMethodReturn(message));
+    if (!REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
   }
 
   #effects({ member, body, sender }: Message, path: string): void {
