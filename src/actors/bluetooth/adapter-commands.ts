@@ -5,7 +5,7 @@ import { type Clock, Timers, within } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_ERRORS, BLUEZ_METHODS, isInputService, isSoundService } from '../../protocol/dbus/bluez.js';
 import type { Publisher } from '../runtime.js';
 import { Agent } from './agent.js';
 import { type Bluez, isError, refusedBy, setAdapter } from './bluez.js';
@@ -31,6 +31,13 @@ type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
 
 const DONE: Answer = { ok: true };
 
+/** A client gets a timeout after 10 s (docs/http-api.md, "Limits"). */
+const TURN_MAX_MS = 9_000;
+
+/** BlueZ asks a device for its services two seconds after it has paired. */
+const SERVICES_MAX_MS = 5_000;
+const ADMITTED_MAX = 16;
+
 /** By classic Bluetooth alone: there every device that plays is found, and no hundreds of beacons. */
 const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
@@ -40,6 +47,8 @@ export class AdapterCommands {
   readonly #pairing: PairingMode;
   readonly #connecting: Connecting;
   readonly #timers: Timers<'pairing' | 'scan'>;
+  /** Devices that were accepted, by path: they become trusted when they have paired and turn out to be for sound. */
+  readonly #admitted = new Map<string, 'may pair' | 'has paired'>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -57,11 +66,12 @@ export class AdapterCommands {
   }
 
   get isBusy(): boolean {
-    return this.#pairing.isActive || !this.#connecting.isIdle;
+    return this.#pairing.isActive || this.#timers.has('scan') || !this.#connecting.isIdle;
   }
 
   /** True if the device may pair and connect now. */
   admits(device: string): boolean {
+    if (this.#pairing.isActive && !this.#admitted.has(device)) this.#admit(device, 'may pair');
     return this.#pairing.isActive || this.#connecting.includes(device);
   }
 
@@ -84,10 +94,23 @@ export class AdapterCommands {
       scan: () => this.#scan(adapter.path),
       'scan/stop': () => this.#stopScan(adapter.path),
     };
+    const latest = this.#parts.clock.monotonic() + TURN_MAX_MS;
     return this.#inTurn(async () => {
+      // Its client has a timeout by now, and may have asked for something else.
+      if (this.#parts.clock.monotonic() > latest)
+        return failure('timeout', 'The commands before this one took too long');
       const answer = await verbs[verb]();
       this.#parts.changed();
       return answer;
+    });
+  }
+
+  /** Switches the adapter off, if that is still wanted when its turn comes. */
+  switchOffIf({ path }: Adapter, isWanted: () => boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!isWanted()) return;
+      await this.#power(path, false);
+      this.#parts.changed();
     });
   }
 
@@ -108,15 +131,41 @@ export class AdapterCommands {
     return refusedBy(done.error, `${address} was not ${what}`, true);
   }
 
-  /** The first device that pairs ends pairing mode. It is trusted before that, as its sound may come at once. */
-  hasPaired(adapter: Adapter, device: string): void {
-    if (!this.#pairing.isActive) return;
-    void this.#inTurn(async () => {
-      const trusted = await trust(this.#parts.bluez, device);
-      this.#parts.publish.log('info', 'a device has paired', { device, isTrusted: trusted.ok });
-      await this.#stopPairing(adapter);
+  /**
+   * The device is paired, `isNew` since now. The first one that pairs ends pairing mode: after it is trusted, as its sound may come at
+   * once, or a little later if BlueZ does not know its services yet.
+   */
+  isPaired(adapter: Adapter, { path, UUIDs = [] }: Device, isNew: boolean): void {
+    if (isNew) this.#hasPaired(adapter, path);
+    if (this.#admitted.get(path) !== 'has paired') return;
+    const isInput = UUIDs.some(isInputService);
+    if (!isInput && !UUIDs.some(isSoundService)) return;
+    this.#admitted.delete(path);
+    void this.#decide(adapter, path, !isInput);
+  }
+
+  #hasPaired(adapter: Adapter, device: string): void {
+    const { isActive, until = 0 } = this.#pairing;
+    if (!isActive && !this.#admitted.has(device) && !this.#connecting.includes(device)) return;
+    this.#admit(device, 'has paired');
+    if (!isActive) return;
+    const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
+    this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
+  }
+
+  async #decide(adapter: Adapter, device: string, isForSound: boolean): Promise<void> {
+    const { bluez, publish } = this.#parts;
+    const isTrusted = isForSound && (await trust(bluez, device)).ok;
+    publish.log('info', 'a device has paired', { device, isTrusted });
+    await this.#inTurn(async () => {
+      if (this.#pairing.isActive) await this.#stopPairing(adapter);
       this.#parts.changed();
     });
+  }
+
+  #admit(device: string, state: 'may pair' | 'has paired'): void {
+    if (this.#admitted.size >= ADMITTED_MAX && !this.#admitted.has(device)) return;
+    this.#admitted.set(device, state);
   }
 
   /** By us or by others. BlueZ ends scans itself. */
@@ -128,6 +177,7 @@ export class AdapterCommands {
   /** BlueZ or the adapter is gone. */
   lost(): void {
     this.wasSwitchedOff();
+    this.#admitted.clear();
     this.#agent.lost();
   }
 
@@ -159,6 +209,7 @@ export class AdapterCommands {
     const { path } = adapter;
     const powered = await this.#power(path, true);
     if (!powered.ok) return powered;
+    if (!this.#pairing.isActive) this.#admitted.clear();
     const begun = await this.#pairing.begin(path, settings.pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode did not begin');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
@@ -168,6 +219,8 @@ export class AdapterCommands {
 
   #pairingIsOver(adapter: Adapter): Promise<void> {
     return this.#inTurn(async () => {
+      // A command that was before it in the queue has prolonged the mode.
+      if (this.#timers.has('pairing')) return;
       await this.#stopPairing(adapter);
       this.#parts.changed();
     });
@@ -186,15 +239,17 @@ export class AdapterCommands {
 
   async #scan(path: string): Promise<Answer> {
     const { bluez, settings } = this.#parts;
-    if (!this.#timers.has('scan')) {
-      // An adapter that cannot filter finds more, and that is all.
-      await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
-      const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
-      if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
-        return refusedBy(started.error, 'The scan did not begin');
-    }
-    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#inTurn(() => this.#endScan(path)));
+    // An adapter that cannot filter finds more, and that is all.
+    await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
+    const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
+    if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
+      return refusedBy(started.error, 'The scan did not begin');
+    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#scanIsOver(path));
     return DONE;
+  }
+
+  #scanIsOver(path: string): Promise<Answer> {
+    return this.#inTurn(async () => (this.#timers.has('scan') ? DONE : this.#endScan(path)));
   }
 
   async #stopScan(path: string): Promise<Answer> {

@@ -190,13 +190,14 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     else {
       const isOff = before.Powered === true && adapter.Powered !== true;
       if (isOff) this.#commands.wasSwitchedOff();
-      for (const path of paired) if (!this.#paired.has(path)) this.#commands.hasPaired(adapter, path);
+      for (const device of devices)
+        if (device.Paired === true) this.#commands.isPaired(adapter, device, !this.#paired.has(device.path));
       if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
         this.#sayUp(blockedIn(adapter));
       this.#publisher.changed();
     }
     this.#paired = paired;
-    this.#watchIdle(adapter, devices);
+    this.#watchIdle();
   }
 
   #arrived(adapter: Adapter): void {
@@ -258,22 +259,26 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   /** An adapter that nobody uses is switched off, if that is wanted. */
-  #watchIdle(adapter: Adapter, devices: readonly Device[]): void {
+  #watchIdle(): void {
     const { idleTimeout } = this.#settings;
-    const isUsed =
-      adapter.Powered !== true ||
-      adapter.Discovering === true ||
-      this.#commands.isBusy ||
-      devices.some(({ Connected }) => Connected === true);
-    if (idleTimeout === 0 || isUsed) this.#timers.cancel('idle');
+    if (idleTimeout === 0 || !this.#isIdle()) this.#timers.cancel('idle');
     else if (!this.#timers.has('idle'))
       this.#timers.set('idle', idleTimeout * 1000, () => void this.#switchOff());
   }
 
+  #isIdle(): boolean {
+    const { Powered, Discovering } = this.#adapter ?? {};
+    const isUsed = Discovering === true || this.#commands.isBusy;
+    return Powered === true && !isUsed && !this.#devices().some(({ Connected }) => Connected === true);
+  }
+
   async #switchOff(): Promise<void> {
     if (this.#adapter === undefined) return;
-    this.#publish.log('info', 'the Bluetooth adapter is switched off: nothing was connected for a while');
-    await this.#commands.switchAdapter(this.#adapter, 'power_down');
+    await this.#commands.switchOffIf(this.#adapter, () => {
+      const isIdle = this.#isIdle();
+      if (isIdle) this.#publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
+      return isIdle;
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// Connections that a client asks for: pairs where needed, trusts what has paired, connects, and gives up after a while.
+// Connections that a client asks for: pairs where needed, connects, and gives up after a while.
 
 import { type Clock, within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -9,7 +9,6 @@ import type { Publisher } from '../runtime.js';
 import type { Agent } from './agent.js';
 import { type Bluez, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
-import { trust } from './pairing.js';
 
 /** A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md, "Limits"). */
 const ANSWER_WITHIN_MS = 9_500;
@@ -82,8 +81,6 @@ export class Connecting {
     if (isPaired !== true) {
       const paired = await bluez(BLUEZ_METHODS.pair, [], options());
       if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;
-      const trusted = await trust(bluez, path);
-      if (!trusted.ok) return trusted;
     }
     const connected = await bluez(BLUEZ_METHODS.connect, [], options());
     const isThere = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);

@@ -86,6 +86,7 @@ export const DEVICE_PROPERTIES = {
   Trusted: 'b',
   Connected: 'b',
   RSSI: 'n',
+  UUIDs: 'as',
 } as const satisfies PropertyTable;
 
 export const BATTERY_PROPERTIES = { Percentage: 'y' } as const satisfies PropertyTable;
@@ -113,6 +114,17 @@ const SOUND_SERVICES: readonly string[] = [
   ...['1108', '1112', '1131', '111e', '111f'],
 ];
 
+/** Keyboards and the like, classic and of low energy. */
+const INPUT_SERVICES: readonly string[] = ['1124', '1812'];
+
+function isListed(services: readonly string[], uuid: string): boolean {
+  return services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
+}
+
 export function isSoundService(uuid: string): boolean {
-  return SOUND_SERVICES.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
+  return isListed(SOUND_SERVICES, uuid);
+}
+
+export function isInputService(uuid: string): boolean {
+  return isListed(INPUT_SERVICES, uuid);
 }

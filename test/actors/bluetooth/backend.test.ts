@@ -189,6 +189,8 @@ test('the first device that pairs in pairing mode is trusted, and ends it', asyn
   await does(node, { do: 'pairing_mode' });
   bluez.addDevice(PHONE);
   bluez.changeDevice(PHONE, { Paired: true });
+  // BlueZ learns a moment later what a device is.
+  bluez.changeDevice(PHONE, { UUIDs: [OBEX_PUSH, A2DP_SOURCE] });
   await until('pairing mode is over', () => !bluez.hasAgent);
   assert.ok(bluez.calls.indexOf('Set Trusted=true') < bluez.calls.indexOf('Set Discoverable=false'));
   const isTold = () =>
@@ -201,6 +203,32 @@ test('a device that pairs by other hands outside pairing mode is not trusted', a
   bluez.addDevice(PHONE, { Paired: true });
   await until('it is known', () => recorder.record?.known_devices?.length === 1);
   assert.ok(!bluez.calls.includes('Set Trusted=true'));
+});
+
+test('a device that is no sound device, or also a keyboard, may pair, but is not trusted', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder, clock } = node;
+  const isOver = () => recorder.record?.pairing_active === false && !bluez.hasAgent;
+  await does(node, { do: 'pairing_mode' });
+  bluez.addDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE, HID] });
+  await until('pairing mode is over', isOver);
+  await does(node, { do: 'pairing_mode' });
+  bluez.addDevice(SPEAKER, { Paired: true, UUIDs: [OBEX_PUSH] });
+  await until('both are known', () => recorder.record?.known_devices?.length === 2);
+  clock.advance(5_000);
+  await until('pairing mode is over again', isOver);
+  assert.ok(!bluez.calls.includes('Set Trusted=true'));
+});
+
+test('a device that was accepted in time and has paired only afterwards is trusted', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  await does(node, { do: 'pairing_mode' });
+  bluez.addDevice(PHONE);
+  assert.equal(await bluez.ask('RequestConfirmation', 'ou', pathOf(PHONE), 1), 'done');
+  await does(node, { do: 'pairing_mode/stop' });
+  bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
+  await until('it is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
 test('a node that was left open by an earlier life is closed at the start', async (t) => {
@@ -296,7 +324,7 @@ test('a new device is paired, trusted and connected; only it is accepted meanwhi
   const REJECTED = 'org.bluez.Error.Rejected';
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
   await until('it is told', () => node.recorder.record?.known_devices?.[0]?.connected === true);
-  assert.deepEqual(node.recorder.record?.known_devices?.[0]?.trusted, true);
+  await until('it is trusted', () => node.recorder.record?.known_devices?.[0]?.trusted === true);
   await until('the agent is gone', () => !bluez.hasAgent);
   await does(node, { do: 'disconnect', address: SPEAKER });
   await does(node, { do: 'forget', address: SPEAKER });

@@ -19,7 +19,7 @@ export const A2DP_SOURCE = '0000110a-0000-1000-8000-00805f9b34fb';
 
 export const pathOf = (address: string): string => `${ADAPTER}/dev_${address.replaceAll(':', '_')}`;
 
-type Plain = string | boolean | number;
+type Plain = string | boolean | number | readonly string[];
 type Facts = Record<string, Plain>;
 
 /** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
@@ -32,6 +32,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   RSSI: 'n',
   Percentage: 'y',
   Adapter: 'o',
+  UUIDs: 'as',
 };
 
 const REPLIES_FIRST: readonly string[] = ['Set', 'Disconnect', 'RemoveDevice'];
@@ -235,7 +236,10 @@ export class ScriptedBluez {
       StartDiscovery: () => this.changeAdapter({ Discovering: true }),
       StopDiscovery: () => this.changeAdapter({ Discovering: false }),
       RemoveDevice: () => this.remove(String(body[0])),
-      Pair: () => this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true }),
+      Pair: () => {
+        this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true });
+        this.change(path, DEVICE_INTERFACE, { UUIDs: [A2DP_SOURCE] });
+      },
       Connect: () => this.change(path, DEVICE_INTERFACE, { Connected: true }),
       Disconnect: () => this.change(path, DEVICE_INTERFACE, { Connected: false }),
     };
