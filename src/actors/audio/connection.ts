@@ -8,7 +8,7 @@ import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
-import { ProfileSwitch } from './profile-switch.js';
+import { ProfileSwitch, streamsWithSink, type Wanted } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
 import { ALL, KINDS, ONE, type OneRequest, RECORDS, type ReadRequests, type ReadSpec } from './readings.js';
 import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
@@ -109,7 +109,8 @@ export class SoundConnection implements Performer {
     if (facility === 'server') this.#refetch.server.markAll();
     const of = RECORDS[facility];
     if (of !== undefined) {
-      if (of === 'sink' && type !== 'change') this.#isShaken = true;
+      const isSwitching = of === 'card' && this.#switch !== undefined;
+      if (isSwitching || (of === 'sink' && type !== 'change')) this.#isShaken = true;
       if (index === undefined) this.#refetch[of].markAll();
       else if (type === 'remove') this.#removed(of, index);
       else this.#refetch[of].changed(index);
@@ -134,10 +135,14 @@ export class SoundConnection implements Performer {
     const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
+    const streams = streamsWithSink(this.state);
+    const end = performance.now() + deadlineMs;
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
         if (result.ok && command === 'SET_CARD_PROFILE')
-          void this.#switched(args.index, args.profile).then(() => resolve(result));
+          void this.#switched({ card: args.index, profile: args.profile, streams }, end).then(() =>
+            resolve(result),
+          );
         else resolve(result);
         // After a success, `readAgain` does this.
         if (result.ok) return;
@@ -149,11 +154,16 @@ export class SoundConnection implements Performer {
   }
 
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
-  #switched(card: number, profile: string): Promise<void> {
+  #switched(wanted: Wanted, end: number): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = new ProfileSwitch(this.state, { card, profile }, this.#timing.switchMs, () =>
-      this.#settled(),
-    );
+    const limitMs = Math.max(0, Math.min(this.#timing.switchMs, end - performance.now()));
+    const change = new ProfileSwitch(this.state, wanted, limitMs, {
+      late: () => this.#settled(),
+      readAgain: () => {
+        this.#isShaken = true;
+        this.#pump();
+      },
+    });
     this.#switch = change;
     this.#isShaken = true;
     this.#refetch.card.hold(undefined);

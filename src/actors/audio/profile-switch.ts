@@ -4,23 +4,34 @@
 import type { SoundState } from './state.js';
 
 /** Where a card is switched to. */
-interface Wanted {
+export interface Wanted {
   /** Its index. */
   readonly card: number;
   readonly profile: string;
+  /** The streams that had a sink before; the others wait for something else. */
+  readonly streams: ReadonlySet<number>;
+}
+
+/** PipeWire before 1.5.82 may not announce that a card has a new profile. */
+const READ_AGAIN_MS = 100;
+
+/** The streams that have a sink to play to. */
+export function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
+  return new Set([...inputs].flatMap(([index, { info }]) => (sinks.has(info.sink ?? -1) ? [index] : [])));
 }
 
 /** True if the card has the profile and its outputs, and every stream has one to play to. */
-function isReached(state: SoundState, { card, profile }: Wanted): boolean {
+function isReached(state: SoundState, { card, profile, streams }: Wanted): boolean {
   const info = state.cards.get(card);
   if (info === undefined) return true;
   const wanted = info.profiles.find(({ name }) => name === profile)?.sinks;
   const made = [...state.sinks.values()].filter((sink) => sink.info.card === card).length;
   if (info.activeProfile !== profile || made !== wanted) return false;
   if (state.sinks.size === 0) return true;
-  const inputs = [...state.inputs.values()];
+  const settled = streamsWithSink(state);
   return (
-    state.defaultSink() !== undefined && inputs.every(({ info: { sink } }) => state.sinks.has(sink ?? -1))
+    state.defaultSink() !== undefined &&
+    [...state.inputs.keys()].every((index) => !streams.has(index) || settled.has(index))
   );
 }
 
@@ -32,8 +43,13 @@ export class ProfileSwitch {
   #end = (): void => undefined;
   #isOver = false;
 
-  /** `late` is called if it is not over within `limitMs`: then it counts as over. */
-  constructor(state: SoundState, wanted: Wanted, limitMs: number, late: () => void) {
+  /** `late` is called if it is not over within `limitMs`: then it counts as over. Until then `readAgain` is called now and then. */
+  constructor(
+    state: SoundState,
+    wanted: Wanted,
+    limitMs: number,
+    { late, readAgain }: { readonly late: () => void; readonly readAgain: () => void },
+  ) {
     this.#state = state;
     this.#wanted = wanted;
     this.over = new Promise((resolve) => {
@@ -41,8 +57,17 @@ export class ProfileSwitch {
         this.end();
         late();
       }, limitMs);
+      let reading: NodeJS.Timeout;
+      const readLater = (): void => {
+        reading = setTimeout(() => {
+          readAgain();
+          if (!this.#isOver) readLater();
+        }, READ_AGAIN_MS);
+      };
+      readLater();
       this.#end = () => {
         clearTimeout(timer);
+        clearTimeout(reading);
         resolve();
       };
     });

@@ -18,8 +18,8 @@ export interface ReadRequests {
   readonly card: 'GET_CARD_INFO_LIST';
 }
 
-/** In the order of reading. */
-export const KINDS: readonly ReadKind[] = ['server', 'sink', 'input', 'card'];
+/** In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after it. */
+export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'input'];
 
 export interface OneRequest {
   readonly sink: 'GET_SINK_INFO';

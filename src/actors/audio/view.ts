@@ -144,13 +144,18 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     const available = availabilityOf(profile, info);
     return [{ name: own, description: description || own, available, outputs: sinks, inputs: sources }];
   });
+  const isActiveBeyond = profiles.findIndex(({ name: own }) => own === info.activeProfile) >= PROFILES_MAX;
+  // The active profile is always among those that are listed.
+  const first = isActiveBeyond ? PROFILES_MAX - 1 : PROFILES_MAX;
   return {
     id: info.index,
     name,
     description: excerpt(info.props['device.description'] || name),
     driver: optional(info.driver),
     active_profile: info.activeProfile || undefined,
-    profiles: profiles.slice(0, PROFILES_MAX),
+    profiles: profiles
+      .filter(({ name: own }, at) => at < first || own === info.activeProfile)
+      .slice(0, PROFILES_MAX),
   };
 }
 

@@ -163,6 +163,31 @@ describe('a card', DEADLINE, () => {
       };
     },
   };
+  test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
+    const world = new World();
+    world.streamOn = NOWHERE;
+    const { backend, seen, server } = await connected(t, world.handler, {
+      ...{ switchMs: 3_600_000, commandMs: 3_600_000 },
+    });
+    world.onProfile = () => {
+      setImmediate(() => {
+        world.sinks.delete(0);
+        world.sinks.set(7, ['surround', { card: CARD }]);
+        server.say.send(Buffer.concat([event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 7)]));
+        world.default = 'surround';
+        server.say.send(serverChanged);
+        // Later than any event has it read.
+        world.onListed = () => {
+          if (server.count(COMMAND.getCards) > 5) world.profile = 'surround';
+          return [];
+        };
+      });
+      return [];
+    };
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.equal(seen.cards()[0]?.active_profile, 'surround');
+  });
+
   for (const [kind, prepare] of Object.entries(switches)) {
     test(`is switched in one change for clients (${kind})`, async (t) => {
       const { backend, seen, world } = await node(t);
