@@ -3,7 +3,15 @@
 // is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
-import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import {
+  DBusError,
+  Message,
+  type MessageBus,
+  MessageFlag,
+  MessageType,
+  sessionBus,
+  Variant,
+} from 'dbus-next';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 import { boundMessages, guardStream } from './stream-guard.js';
@@ -216,7 +224,7 @@ export class BusConnection {
     try {
       const verdict = this.#hooks.called(received(message));
       if (verdict === undefined) return;
-      this.#bus.send(replyTo(message, verdict));
+      if ((message.flags & MessageFlag.NO_REPLY_EXPECTED) === 0) this.#bus.send(replyTo(message, verdict));
     } catch (error) {
       this.lose(`a call could not be handled: ${messageOf(error)}`);
     }

@@ -10,7 +10,12 @@ import {
 import { type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
-import type { CardRecord, OutputRecord, PlayerRecord } from '../../protocol/actor/schemas.js';
+import type {
+  BluetoothRecord,
+  CardRecord,
+  OutputRecord,
+  PlayerRecord,
+} from '../../protocol/actor/schemas.js';
 import { cardTitle } from './card-entities.js';
 import { playerName, topicLevel } from './topics.js';
 
@@ -168,11 +173,12 @@ export class Branch {
   }
 
   #put({ collection, key, json }: Put): void {
-    const isNew = !this.#textsOf(collection).has(key);
+    const before = this.#textsOf(collection).get(key);
     this.#textsOf(collection).set(key, json);
     this.#touchWhole(collection);
     // Their entities follow from the record itself; an equal device message is not published again.
-    if (collection === 'bluetooth' || (isNew && collection === 'upgrade')) this.#listener.membersTouched();
+    const isOther = collection === 'bluetooth' ? namesIn(before) !== namesIn(json) : before === undefined;
+    if (isOther && (collection === 'bluetooth' || collection === 'upgrade')) this.#listener.membersTouched();
     const row = EACH[collection]?.(key, json);
     if (row === undefined) return;
     const { topic, title } = row;
@@ -235,6 +241,12 @@ export class Branch {
     this.#texts.set(collection, texts);
     return texts;
   }
+}
+
+/** The known devices as their entities name them; how strong their signal is changes all the time during a scan. */
+function namesIn(json: string | undefined): string {
+  const { known_devices = [] } = JSON.parse(json ?? '{}') as Partial<BluetoothRecord>;
+  return JSON.stringify([json === undefined, ...known_devices.map(({ address, name }) => [address, name])]);
 }
 
 function recordId(collection: Collection, key: string): string {
