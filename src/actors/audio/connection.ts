@@ -8,7 +8,7 @@ import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
-import { ProfileSwitch, streamsWithSink, type Wanted } from './profile-switch.js';
+import { countdown, ProfileSwitch, streamsWithSink, type Wanted } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
 import { ALL, KINDS, ONE, type OneRequest, RECORDS, type ReadRequests, type ReadSpec } from './readings.js';
 import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
@@ -136,11 +136,11 @@ export class SoundConnection implements Performer {
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
     const streams = streamsWithSink(this.state);
-    const end = performance.now() + deadlineMs;
+    const leftMs = countdown(deadlineMs);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
         if (result.ok && command === 'SET_CARD_PROFILE')
-          void this.#switched({ card: args.index, profile: args.profile, streams }, end).then(() =>
+          void this.#switched({ card: args.index, profile: args.profile, streams }, leftMs()).then(() =>
             resolve(result),
           );
         else resolve(result);
@@ -154,9 +154,9 @@ export class SoundConnection implements Performer {
   }
 
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
-  #switched(wanted: Wanted, end: number): Promise<void> {
+  #switched(wanted: Wanted, leftMs: number): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const limitMs = Math.max(0, Math.min(this.#timing.switchMs, end - performance.now()));
+    const limitMs = Math.min(this.#timing.switchMs, leftMs);
     const change = new ProfileSwitch(this.state, wanted, limitMs, {
       late: () => this.#settled(),
       readAgain: () => {

@@ -15,6 +15,12 @@ export interface Wanted {
 /** PipeWire before 1.5.82 may not announce that a card has a new profile. */
 const READ_AGAIN_MS = 100;
 
+/** Tells how much of `ms` is left. */
+export function countdown(ms: number): () => number {
+  const end = performance.now() + ms;
+  return () => Math.max(0, end - performance.now());
+}
+
 /** The streams that have a sink to play to. */
 export function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
   return new Set([...inputs].flatMap(([index, { info }]) => (sinks.has(info.sink ?? -1) ? [index] : [])));

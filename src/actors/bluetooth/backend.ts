@@ -15,6 +15,7 @@ import type { Actor, Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { agentAnswer } from './agent.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
+import { IS_DONE } from './done.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { DeviceOutputs } from './outputs.js';
 import { BluetoothPublisher, type Shown } from './publisher.js';
@@ -24,20 +25,6 @@ import { bluetoothRecord, deviceRecord, isKnown } from './records.js';
 const HELD_MAX_SIGNALS = 2_048;
 /** How long the end of the daemon waits until the node is hidden. */
 const STOP_MAX_MS = 300;
-
-/** Whether a state shows what a command has done. A connection has its own time, and its end is an event. */
-const IS_DONE: Readonly<Partial<Record<BluetoothCommand['do'], (shown: Shown, address: string) => boolean>>> =
-  {
-    power_up: ({ bluetooth }) => bluetooth.powered,
-    power_down: ({ bluetooth }) => !bluetooth.powered,
-    pairing_mode: ({ bluetooth }) => bluetooth.pairing_active && bluetooth.discoverable && bluetooth.pairable,
-    'pairing_mode/stop': ({ bluetooth: { pairing_active, discoverable, pairable } }) =>
-      !(pairing_active || discoverable || pairable),
-    scan: ({ bluetooth }) => bluetooth.scanning,
-    'scan/stop': ({ bluetooth }) => !bluetooth.scanning,
-    disconnect: ({ devices }, address) => devices.get(address)?.connected !== true,
-    forget: ({ devices }, address) => !devices.has(address),
-  };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;

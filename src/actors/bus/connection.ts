@@ -3,15 +3,7 @@
 // is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
-import {
-  DBusError,
-  Message,
-  type MessageBus,
-  MessageFlag,
-  MessageType,
-  sessionBus,
-  Variant,
-} from 'dbus-next';
+import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 import { boundMessages, guardStream } from './stream-guard.js';
@@ -22,6 +14,8 @@ const PENDING_MAX_CALLS = 256;
 const MESSAGE_MAX_BYTES = 4 << 20;
 /** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
 const MESSAGE_DEADLINE_MS = 20_000;
+/** A flag of a call (D-Bus Specification, "Message Format"). */
+const NO_REPLY_EXPECTED = 1;
 
 /** Our answer to a call: done, with an empty reply; or a D-Bus error. */
 export type CallVerdict = 'done' | { readonly error: string; readonly text: string };
@@ -223,8 +217,8 @@ export class BusConnection {
     if (!this.#open) return;
     try {
       const verdict = this.#hooks.called(received(message));
-      if (verdict === undefined) return;
-      if ((message.flags & MessageFlag.NO_REPLY_EXPECTED) === 0) this.#bus.send(replyTo(message, verdict));
+      if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;
+      this.#bus.send(replyTo(message, verdict));
     } catch (error) {
       this.lose(`a call could not be handled: ${messageOf(error)}`);
     }
