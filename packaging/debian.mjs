@@ -21,6 +21,7 @@ const PACKAGES = {
   dbus: '/usr/bin/dbus-daemon',
   'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
   debootstrap: '/usr/sbin/debootstrap',
+  e2fsprogs: '/usr/sbin/mkfs.ext4',
   iproute2: '/usr/bin/ip',
   'libpam-systemd': '/usr/share/pam-configs/systemd',
   lintian: '/usr/bin/lintian',
@@ -36,6 +37,7 @@ const PACKAGES = {
   polkitd: '/usr/lib/polkit-1/polkitd',
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
+  'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
   'systemd-container': '/usr/bin/systemd-nspawn',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
@@ -51,9 +53,10 @@ export const FOR = {
   test: [...SERVER, 'pulseaudio-utils', 'dbus', 'iproute2'],
   all: Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
   bench: Object.keys(PACKAGES),
+  machine: ['debootstrap', 'e2fsprogs', 'qemu-system-x86'],
 };
 
-const missing = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
+export const notInstalled = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
 
 /** `command` as this user may run it with root's rights, or may ask somebody to. */
 export function rootCommand(command) {
@@ -84,7 +87,7 @@ function rootPrefix() {
  * @returns {string[]} those that are still missing
  */
 export function installDebian(names) {
-  const wanted = missing(names);
+  const wanted = notInstalled(names);
   const prefix = wanted.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
   if (prefix === undefined) return wanted;
   console.log(`setup: installing Debian packages: ${wanted.join(' ')}`);
@@ -96,7 +99,7 @@ export function installDebian(names) {
   // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
   apt('update');
   const { status, stdout, stderr } = apt(...INSTALL, ...wanted);
-  const still = missing(names);
+  const still = notInstalled(names);
   if (still.length > 0)
     console.log(
       `setup: ${still.join(' ')} could not be installed (status ${status}):\n${stdout}${stderr}`.trimEnd(),

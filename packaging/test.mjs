@@ -8,8 +8,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { FOR, installCommand, installDebian, packageOf, rootCommand } from './debian.mjs';
+import { FOR, installCommand, installDebian, notInstalled, packageOf, rootCommand } from './debian.mjs';
 import { debian13, insideDebian13 } from './debian13.mjs';
+import { machine13 } from './machine13.mjs';
 import { NODE_22, node22 } from './node22.mjs';
 import { say, seconds, show } from './progress.mjs';
 import { changed, compiled, kindOf, matching, testFiles } from './test-files.mjs';
@@ -82,10 +83,10 @@ function onNode22(place) {
 
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, pavucontrol would bring all of GTK there, npm 9.2 is
- * asked for by name on one of them, and npm and ARM are what they are.
+ * asked for by name on one of them, npm and ARM are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|contract\/(proxies|trace-pavucontrol)|tools\/fresh-checkout|packaging\/(arm|client-package))/;
+  /^(browser\/|hardware\/|contract\/(proxies|trace-pavucontrol)|tools\/fresh-checkout|packaging\/(arm|client-package))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
@@ -93,6 +94,21 @@ const onBothDebians = () => [
   ...testFiles('unit').filter((file) => DEBIAN_UNITS.test(file)),
   ...testFiles('daemon', 'brokers', 'fuzz', 'packages', 'nodes'),
 ];
+
+/**
+ * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is made, and the tests
+ * themselves say what is missing.
+ */
+function machine(files) {
+  const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
+  return canMake && files.some((file) => kindOf(file) === 'hardware') ? machine13() : {};
+}
+
+async function onMachine(place, files, titles = []) {
+  const { trouble, kept } = machine(files);
+  if (trouble !== undefined) return leftOut(trouble);
+  return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
+}
 
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
 async function onDebian13(place, files, titles = []) {
@@ -136,17 +152,19 @@ const ALL = [
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'booted nodes', tests(2, 'nodes')],
 ];
+/** Behind all others: emulated processors that get no time are taken for threads that hang. */
+const ALONE = [['hardware', 'hardware', (place) => onMachine(place, testFiles('hardware'))]];
 
-/** The stages that were asked for. */
+/** The stages that were asked for, in groups that run one behind the other. */
 async function chosen() {
-  if (!isChosen) return asked.all ? ALL : QUICK;
+  if (!isChosen) return asked.all ? [ALL, ALONE] : [QUICK];
   const { files, titles } = asked.changed ? { files: await changed(), titles: [] } : await matching(names);
   const run = (place) => {
     if (asked.debian13) return onDebian13(place, files, titles);
     if (asked.changed && files.length === 0) return 'no unit test imports what differs from main';
-    return counted(place, files, { titles });
+    return onMachine(place, files, titles);
   };
-  return [['tests', 'tests', run]];
+  return [[['tests', 'tests', run]]];
 }
 
 /** Resolves with true when the stage went well. */
@@ -194,7 +212,9 @@ function tellLeftOut() {
   for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
     tell([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
-    say('left out: booted nodes, brokers, packages, load, a second Node, a second Debian: npm test -- --all');
+    say(
+      'left out: booted nodes, an emulated machine, brokers, packages, load, a second Node, a second Debian: npm test -- --all',
+    );
 }
 
 function tellSlowest() {
@@ -214,8 +234,9 @@ async function main() {
   }
   const checked = inLanes(CHECKS);
   const built = await inLanes([['build', 'build', tool('packaging/build.mjs')]]);
-  const tested = built.length === 0 ? await inLanes(await chosen()) : [];
-  const failed = [...(await checked), ...built, ...tested];
+  const failed = [...built];
+  for (const stages of built.length === 0 ? await chosen() : []) failed.push(...(await inLanes(stages)));
+  failed.push(...(await checked));
   if (asked.all) tellSlowest();
   tellLeftOut();
   say(`${failed.length === 0 ? 'all green' : `FAILED: ${failed.join(', ')}`}, ${seconds(begunMs)}`);
