@@ -22,6 +22,7 @@ const PACKAGES = {
   dbus: '/usr/bin/dbus-daemon',
   'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
   debootstrap: '/usr/sbin/debootstrap',
+  e2fsprogs: '/usr/sbin/mkfs.ext4',
   gpg: '/usr/bin/gpg',
   'gpg-agent': '/usr/bin/gpg-agent',
   iproute2: '/usr/bin/ip',
@@ -39,6 +40,7 @@ const PACKAGES = {
   polkitd: '/usr/lib/polkit-1/polkitd',
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
+  'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
   'systemd-container': '/usr/bin/systemd-nspawn',
   'vlc-bin': '/usr/bin/vlc',
   'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',
@@ -55,11 +57,12 @@ const SERVER = existsSync(PACKAGES['pipewire-pulse']) ? [] : ['pulseaudio'];
 export const FOR = {
   start: ['pulseaudio', 'pulseaudio-utils', 'curl'],
   test: [...SERVER, 'pulseaudio-utils', 'dbus', 'iproute2'],
-  all: Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
+  all: Object.keys(PACKAGES).filter((name) => !['wrk', 'qemu-system-x86'].includes(name)),
   bench: Object.keys(PACKAGES),
+  machine: ['debootstrap', 'e2fsprogs', 'qemu-system-x86'],
 };
 
-const missing = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
+export const notInstalled = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
 
 /** `command` as this user may run it with root's rights, or may ask somebody to. */
 export function rootCommand(command) {
@@ -90,7 +93,7 @@ function rootPrefix() {
  * @returns {string[]} those that are still missing
  */
 export function installDebian(names) {
-  const wanted = missing(names);
+  const wanted = notInstalled(names);
   const prefix = wanted.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
   if (prefix === undefined) return wanted;
   console.log(`setup: installing Debian packages: ${wanted.join(' ')}`);
@@ -102,7 +105,7 @@ export function installDebian(names) {
   // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
   apt('update');
   const { status, stdout, stderr } = apt(...INSTALL, ...wanted);
-  const still = missing(names);
+  const still = notInstalled(names);
   if (still.length > 0)
     console.log(
       `setup: ${still.join(' ')} could not be installed (status ${status}):\n${stdout}${stderr}`.trimEnd(),

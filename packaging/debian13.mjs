@@ -1,5 +1,5 @@
 // A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
-// Nothing writes to it after that: each user mounts an overlay over it.
+// Nothing writes to it after that: each user mounts an overlay over it. machine13.mjs makes a disk of another such root.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -30,14 +30,14 @@ const PACKAGES = [
 
 /**
  * Makes the folder $FINISHED with `root`, and `mount`, an empty folder where those who use it mount what is theirs. It gets
- * that name when it is whole. Roots that nobody has used for a month go.
+ * that name when it is whole. Those of this $NAME that nobody has used for a month go. `finish`, in the shell, has the last word.
  */
-const MAKE = `
+const make = (finish) => `
 set -eu
 umask 022
 [ ! -d "$FINISHED" ] || exit 0
-rm -rf "$CACHE"/debian13-*.making
-find "$CACHE" -mindepth 1 -maxdepth 1 -name 'debian13-*' -type d -mtime +30 -exec rm -rf {} +
+rm -rf "$CACHE/$NAME"-*.making
+find "$CACHE" -mindepth 1 -maxdepth 1 -name "$NAME-*" -type d -mtime +30 -exec rm -rf {} +
 mkdir "$FINISHED.making" "$FINISHED.making/mount"
 root=$FINISHED.making/root
 debootstrap --variant=minbase "$SUITE" "$root" $MIRROR
@@ -48,6 +48,7 @@ DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq install -y --no-instal
 umount "$root/proc"
 rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/*
 echo '127.0.0.1 localhost' > "$root/etc/hosts"
+${finish}
 mv "$FINISHED.making" "$FINISHED"
 `;
 
@@ -87,23 +88,26 @@ export function mirror() {
 }
 
 /**
- * Where Debian 13 is kept, made first where it is missing.
- * @returns {{ kept: string, root: string } | { trouble: string }}
+ * Where that of this name and recipe is kept, made first where it is missing.
+ * @param {{ name: string, packages: readonly string[], finish?: string }} recipe `finish` may hold no secrets of this machine
+ * @returns {{ kept: string } | { trouble: string }}
  */
-export function debian13() {
+export function keptDebian({ name, packages, finish = '' }) {
   if (process.getuid() !== 0) return { trouble: 'Debian 13 needs root' };
-  const packages = PACKAGES.join(' ');
-  const recipe = createHash('sha256').update(`${MAKE}${SUITE}${packages}`).digest('hex').slice(0, 8);
-  const kept = join(CACHE, `debian13-${recipe}`);
+  const script = make(finish);
+  const wanted = packages.join(' ');
+  const recipe = createHash('sha256').update(`${script}${SUITE}${wanted}`).digest('hex').slice(0, 8);
+  const kept = join(CACHE, `${name}-${recipe}`);
   if (!existsSync(kept)) {
-    console.log(`setup: making a root of Debian 13 in ${kept}, once`);
+    console.log(`setup: making ${kept} of Debian 13, once`);
     mkdirSync(CACHE, { recursive: true });
     const lock = ['flock', '--no-fork', `${CACHE}/lock`];
     const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
-    const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', MAKE];
+    const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', script];
+    const env = { CACHE, NAME: name, FINISHED: kept, SUITE, PACKAGES: wanted, MIRROR: mirror() };
     const made = spawnSync(command, args, {
       encoding: 'utf8',
-      env: { ...process.env, CACHE, FINISHED: kept, SUITE, PACKAGES: packages, MIRROR: mirror() },
+      env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 64 << 20,
       timeout: MAKING_DEADLINE_MS,
@@ -117,7 +121,13 @@ export function debian13() {
   }
   // In use: a month from now it may go.
   utimesSync(kept, new Date(), new Date());
-  return { kept, root: join(kept, 'root') };
+  return { kept };
+}
+
+/** @returns {{ kept: string, root: string } | { trouble: string }} */
+export function debian13() {
+  const { kept, trouble } = keptDebian({ name: 'debian13', packages: PACKAGES });
+  return trouble === undefined ? { kept, root: join(kept, 'root') } : { trouble };
 }
 
 /**

@@ -10,6 +10,7 @@ const ENDING = '.test.ts';
 
 /** The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Units need nothing but Node. */
 const KINDS = {
+  hardware: /^hardware\//,
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
   brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,

@@ -8,8 +8,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { FOR, installCommand, installDebian, packageOf, rootCommand } from './debian.mjs';
+import { FOR, installCommand, installDebian, notInstalled, packageOf, rootCommand } from './debian.mjs';
 import { debian13, insideDebian13 } from './debian13.mjs';
+import { machine13 } from './machine13.mjs';
 import { NODE_22, node22 } from './node22.mjs';
 import { say, seconds, show } from './progress.mjs';
 import { changed, compiled, kindOf, matching, testFiles, together } from './test-files.mjs';
@@ -88,10 +89,11 @@ function onNode22(place) {
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC and BlueZ's double, pavucontrol would bring
  * all of GTK there, an image and an apt repository are made on either, npm 9.2 is
- * asked for by name on one of them, and npm and ARM are what they are.
+ * asked for by name on one of them, npm and ARM are what they are, and the emulated
+ * machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository))/;
+  /^(browser\/|hardware\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
@@ -99,6 +101,21 @@ const onBothDebians = () => [
   ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),
   ...testFiles('daemon', 'long', 'brokers', 'fuzz', 'packages', 'nodes'),
 ];
+
+/**
+ * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is made, and the tests
+ * themselves say what is missing.
+ */
+function machine(files) {
+  const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
+  return canMake && files.some((file) => kindOf(file) === 'hardware') ? machine13() : {};
+}
+
+async function onMachine(place, files, titles = []) {
+  const { trouble, kept } = machine(files);
+  if (trouble !== undefined) return leftOut(trouble);
+  return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
+}
 
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
 async function onDebian13(place, files, titles = []) {
@@ -144,7 +161,6 @@ const ALL = [
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'booted nodes', tests(2, 'nodes')],
 ];
-
 /** The stages that were asked for. */
 async function chosen() {
   if (!isChosen) return asked.all ? ALL : QUICK;
@@ -152,7 +168,7 @@ async function chosen() {
   const run = (place) => {
     if (asked.debian13) return onDebian13(place, files, titles);
     if (asked.changed && files.length === 0) return 'no unit test imports what differs from main';
-    return counted(place, files, { titles });
+    return onMachine(place, files, titles);
   };
   return [['tests', 'tests', run]];
 }
@@ -203,7 +219,7 @@ function tellLeftOut() {
     tell([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
     say(
-      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all',
+      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all; an emulated machine: npm test -- hardware',
     );
 }
 

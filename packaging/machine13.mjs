@@ -1,0 +1,98 @@
+// The disk of the emulated machine that test/hardware boots: Debian 13 with its own kernel, a sound server and Bluetooth, without
+// tonearm. It is made once per recipe and kept like the root beside it; whoever boots it writes elsewhere.
+
+import { keptDebian } from './debian13.mjs';
+
+/** What a node without a screen has, and what plays the parts of its cards and of a phone. */
+const PACKAGES = [
+  ...[
+    'linux-image-amd64',
+    'systemd',
+    'systemd-sysv',
+    'libpam-systemd',
+    'dbus',
+    'dbus-user-session',
+    'polkitd',
+  ],
+  ...['nodejs', 'iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
+  ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio-utils', 'alsa-utils'],
+  ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth'],
+];
+
+/**
+ * One connection is one command: a line with user and length, the script, and then what it reads. Behind what it prints follow,
+ * each after a record separator, its errors and its status.
+ */
+const DOOR = `#!/bin/sh
+read -r user length
+script=$(head -c "$length")
+errors=$(mktemp)
+if [ "$user" = root ]; then
+  sh -c "$script" 2> "$errors"
+else
+  uid=$(id -u "$user")
+  setpriv --reuid "$user" --regid "$user" --init-groups --reset-env env --chdir=/home/"$user" \\
+    XDG_RUNTIME_DIR=/run/user/"$uid" DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/"$uid"/bus sh -c "$script" 2> "$errors"
+fi
+status=$?
+printf '\\036'
+cat "$errors"
+printf '\\036%s' "$status"
+rm -f "$errors"`;
+
+const DOOR_SOCKET = `[Socket]
+ListenStream=8019
+Accept=yes
+[Install]
+WantedBy=sockets.target`;
+
+const DOOR_SERVICE = `[Service]
+ExecStart=-/usr/local/sbin/door
+StandardInput=socket
+StandardOutput=socket
+StandardError=journal`;
+
+/** QEMU's own network, as its DHCP server would give it. */
+const NETWORK = `[Match]
+Type=ether
+[Network]
+Address=10.0.2.15/24
+Gateway=10.0.2.2`;
+
+const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
+
+/**
+ * The user is in the group audio, as on Raspberry Pi OS: without a seat nobody else may open a card. The initial file system holds
+ * what finds this one disk: with all drivers of Debian an emulated machine unpacks it for several seconds.
+ */
+const FINISH = `
+echo tonearm-machine > "$root/etc/hostname"
+echo '/dev/vda / ext4 rw 0 1' > "$root/etc/fstab"
+${file('/usr/local/sbin/door', DOOR)}
+chmod 755 "$root/usr/local/sbin/door"
+${file('/etc/systemd/system/door.socket', DOOR_SOCKET)}
+${file('/etc/systemd/system/door@.service', DOOR_SERVICE)}
+${file('/etc/systemd/network/wired.network', NETWORK)}
+chroot "$root" useradd --create-home --shell /bin/bash --user-group --groups audio pi
+systemctl --quiet --root="$root" enable door.socket systemd-networkd.service
+systemctl --quiet --root="$root" mask getty.target serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer \\
+  systemd-networkd-wait-online.service
+printf '%s\\n' virtio_pci virtio_blk ext4 > "$root/etc/initramfs-tools/modules"
+echo MODULES=list > "$root/etc/initramfs-tools/conf.d/modules"
+mount -t proc proc "$root/proc"
+chroot "$root" update-initramfs -u
+umount "$root/proc"
+cp "$root"/boot/vmlinuz-* "$FINISHED.making/kernel"
+cp "$root"/boot/initrd.img-* "$FINISHED.making/initrd"
+mkfs.ext4 -q -d "$root" "$FINISHED.making/disk" 4G
+rm -rf "$root" "$FINISHED.making/mount"
+`;
+
+/**
+ * The folder with `kernel`, `initrd` and `disk`.
+ * @returns {{ kept: string } | { trouble: string }}
+ */
+export function machine13() {
+  if (process.arch !== 'x64') return { trouble: 'the machine is made and emulated on amd64 only' };
+  return keptDebian({ name: 'machine13', packages: PACKAGES, finish: FINISH });
+}

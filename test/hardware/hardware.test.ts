@@ -1,0 +1,19 @@
+// Boots the emulated machine once, sets tonearm up on it and runs every scenario over it, one after the other: each leaves the machine
+// with the two cards that the first has brought.
+
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { hotPlugScenarios } from './hot-plug.js';
+import { whyNoMachine } from './machine.js';
+import { EmulatedNode } from './node.js';
+
+describe('the emulated machine', { skip: whyNoMachine() }, () => {
+  let booted: EmulatedNode | undefined;
+  const node = (): EmulatedNode => booted ?? assert.fail('it has not booted');
+  before(async () => {
+    booted = await EmulatedNode.boot();
+  });
+  after(() => booted?.close());
+
+  describe('cards that come and go', () => hotPlugScenarios(node));
+});

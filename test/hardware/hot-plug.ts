@@ -1,0 +1,188 @@
+// Cards that come and go, as a USB DAC does: their driver lets go of them and takes them again.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Audio, Output } from '../contract/audio-node.js';
+import type { EmulatedNode } from './node.js';
+
+const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
+const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
+const NO_CARD = 'auto_null';
+
+const ROUNDS = 4;
+/** Rounds after which what is made once has been made. */
+const WARM_UP = 2;
+/** V8 takes and gives back more than this by chance; two records that stay behind in each round are less than a tenth of it. */
+const GROWTH_MAX_KB = 24 * 1024;
+
+/** Lines such as `unbind snd_dummy`. */
+const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
+
+/** Streams of silence that last until the unit ends. */
+const playing = (name: string): string =>
+  `systemd-run --user --quiet --unit=${name} pacat --client-name=${name} --stream-name=${name} /dev/zero`;
+
+/** The process and its memory in kB, descriptors and warnings. */
+const HELD = `pid=$(systemctl --user show --property=MainPID --value tonearm)
+echo "$pid"; sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "/proc/$pid/status"; ls "/proc/$pid/fd" | wc -l
+journalctl --user --unit=tonearm --output=cat | grep -cE '"level":"(warn|error)"' || true`;
+
+interface Held {
+  readonly pid: number;
+  readonly memoryKb: number;
+  readonly descriptors: number;
+  readonly warnings: number;
+}
+
+async function held(node: EmulatedNode): Promise<Held> {
+  const [pid, memoryKb, descriptors, warnings] = (await node.machine.user(HELD))
+    .trim()
+    .split('\n')
+    .map(Number);
+  assert.ok(pid && memoryKb && descriptors && warnings !== undefined);
+  return { pid, memoryKb, descriptors, warnings };
+}
+
+/** What the events since `from` say of the output, repetitions left out: `updated ID` and `removed ID`. */
+function told(node: EmulatedNode, name: string, from: number): readonly string[] {
+  return node.stream.events
+    .slice(from)
+    .filter(({ type }) => type.startsWith('audio.output.'))
+    .flatMap(({ type, data }) =>
+      (JSON.parse(data) as Output[])
+        .filter((output) => output.name === name)
+        .map(({ id }) => `${type.replace('audio.output.', '')} ${id}`),
+    )
+    .filter((line, at, all) => line !== all[at - 1]);
+}
+
+type Drive = (what: string) => void;
+
+export function hotPlugScenarios(node: () => EmulatedNode): void {
+  let drivers: ReturnType<EmulatedNode['machine']['script']>;
+  before(() => {
+    drivers = node().machine.script(DRIVERS);
+  });
+  after(() => drivers.end());
+  const drive: Drive = (what) => drivers.write(what);
+
+  firstCards(node);
+  streamsOnThem(node, drive);
+  againAndAgain(node, drive);
+  noneLeft(node, drive);
+}
+
+function firstCards(node: () => EmulatedNode): void {
+  test('without a card there is the sound server’s own output, and nothing fails', async () => {
+    assert.equal((await node().output(NO_CARD)).default, true);
+    const { server, outputs, clients } = await node().get<Audio>('/audio');
+    assert.deepEqual([server.default_sink, outputs.length, clients.length], [NO_CARD, 1, 0]);
+  });
+
+  test('a first card takes the place of the output that stands for none', async () => {
+    await node().machine.root('modprobe snd-dummy');
+    await node().output(DUMMY, { default: true });
+    await node().outputGoes(NO_CARD);
+    await node().agrees();
+  });
+
+  test('a second card comes, and the default is what the sound server makes it', async () => {
+    await node().machine.root('modprobe snd-aloop');
+    await node().output(LOOPBACK);
+    await node().agrees();
+  });
+}
+
+function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
+  test('a stream goes to another output with its card, and back, and an output that comes back has another id', async () => {
+    await node().machine.user(playing('tone'));
+    await node().change(`/audio/outputs/${LOOPBACK}/default`);
+    await node().client('tone', LOOPBACK);
+    const { id } = await node().output(LOOPBACK, { default: true });
+    const from = node().stream.events.length;
+
+    drive('unbind snd_aloop');
+    await node().outputGoes(LOOPBACK);
+    await node().client('tone', DUMMY);
+    await node().output(DUMMY, { default: true });
+    await node().agrees();
+
+    drive('bind snd_aloop');
+    const back = await node().output(LOOPBACK, { default: true });
+    await node().client('tone', LOOPBACK);
+    await node().agrees();
+    assert.notEqual(back.id, id);
+    // Its last state before it goes may come after the mark.
+    const all = told(node(), LOOPBACK, from);
+    assert.deepEqual(all.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
+    assert.deepEqual(
+      all.slice(0, -2).filter((line) => line !== `updated ${id}`),
+      [],
+    );
+  });
+
+  test('a volume for what has just gone is 404, and meets no other output', async () => {
+    const gone = await node().output(LOOPBACK);
+    const { volume } = await node().output(DUMMY);
+    drive('unbind snd_aloop');
+    const statuses = new Set<number>();
+    // Before, while and after it goes.
+    for (let isGone = false; !isGone; ) {
+      isGone = ![...node().stream.model.outputs.values()].some(({ name }) => name === LOOPBACK);
+      for (const output of [gone.id, LOOPBACK]) {
+        const { status } = await node().post(`/audio/outputs/${output}/volume`, { volume: 0.77 });
+        if (isGone) assert.equal(status, 404, String(output));
+        statuses.add(status);
+      }
+    }
+    assert.deepEqual(
+      [...statuses].filter((status) => ![202, 404].includes(status)),
+      [],
+    );
+    assert.equal((await node().output(DUMMY, { default: true })).volume, volume);
+    drive('bind snd_aloop');
+    await node().client('tone', LOOPBACK);
+    await node().agrees();
+  });
+}
+
+function againAndAgain(node: () => EmulatedNode, drive: Drive): void {
+  test(`a card that comes and goes ${ROUNDS} times leaves nothing behind`, async (t) => {
+    let warm: Held | undefined;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      if (round === WARM_UP) warm = await held(node());
+      drive('unbind snd_aloop');
+      await node().outputGoes(LOOPBACK);
+      await node().client('tone', DUMMY);
+      drive('bind snd_aloop');
+      await node().client('tone', LOOPBACK);
+    }
+    await node().agrees();
+    const now = await held(node());
+    assert.ok(warm);
+    t.diagnostic(`after ${WARM_UP}: ${JSON.stringify(warm)}; after ${ROUNDS}: ${JSON.stringify(now)}`);
+    const { pid, descriptors, warnings } = warm;
+    assert.deepEqual(
+      { pid: now.pid, descriptors: now.descriptors, warnings: now.warnings },
+      { pid, descriptors, warnings },
+    );
+    const grownKb = now.memoryKb - warm.memoryKb;
+    assert.ok(grownKb < GROWTH_MAX_KB, `${grownKb} kB more`);
+  });
+}
+
+function noneLeft(node: () => EmulatedNode, drive: Drive): void {
+  test('the last card goes, and the output that stands for none is back', async () => {
+    drive('unbind snd_aloop');
+    drive('unbind snd_dummy');
+    await node().client('tone', NO_CARD);
+    await node().output(NO_CARD, { default: true });
+    await node().outputGoes(DUMMY);
+    await node().agrees();
+    drive('bind snd_dummy');
+    drive('bind snd_aloop');
+    await node().client('tone', LOOPBACK);
+    await node().machine.user('systemctl --user stop tone');
+    await node().agrees();
+  });
+}

@@ -1,0 +1,174 @@
+// A machine emulated by QEMU for tests: Debian's own kernel with its modules, so that there are cards and controllers that come and go. It
+// boots the disk of packaging/machine13.mjs, writes nothing to it, and leaves nothing behind, however the test's process ends.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { freePort } from '../tools/free-port.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+
+const MACHINE_USER = 'pi';
+/** Where the commands' door is (packaging/machine13.mjs), and where tonearm listens, inside. */
+const DOOR_PORT = 8019;
+const TONEARM_PORT = 8018;
+
+/** A busy machine takes ten times what a quiet one does. */
+const BOOT_DEADLINE_MS = 900_000;
+/** The set-up of tonearm took 3 min on a machine where fifteen processes wanted two cores. */
+const COMMAND_DEADLINE_MS = 600_000;
+/** One look at whether the door is open yet. */
+const KNOCK_DEADLINE_MS = 10_000;
+const CONSOLE_CHARACTERS = 16_384;
+const RECORD_SEPARATOR = '\x1e';
+
+/** For the `skip` option; whoever has these programs has also made the disk, or has said why not (packaging/test.mjs). */
+export const whyNoMachine = (): string | false =>
+  lacks({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
+
+export interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Boots it, or rejects with what the console showed. */
+export async function bootMachine(): Promise<Machine> {
+  const machine = new Machine(await freePort(), await freePort());
+  try {
+    await machine.up();
+    return machine;
+  } catch (error) {
+    await machine.close();
+    throw new Error(`the machine did not boot; its console said:\n${machine.console}`, { cause: error });
+  }
+}
+
+export class Machine {
+  /** The end of what the console showed. */
+  console = '';
+  /** The port on this side that leads to tonearm's. */
+  readonly port: number;
+  readonly #door: number;
+  readonly #qemu: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  constructor(door: number, port: number) {
+    this.#door = door;
+    this.port = port;
+    const [command, ...args] = [...TOGETHER, 'qemu-system-x86_64', ...hardware(door, port)];
+    this.#qemu = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#ended = once(this.#qemu, 'close');
+    for (const output of [this.#qemu.stdout, this.#qemu.stderr]) {
+      output?.setEncoding('utf8').on('data', (said: string) => {
+        this.console = (this.console + said).slice(-CONSOLE_CHARACTERS);
+      });
+    }
+  }
+
+  /** Resolves when its systemd has started all that it starts by itself. */
+  async up(): Promise<void> {
+    const knock = async (): Promise<boolean> =>
+      (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
+    const gone = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
+    await Promise.race([until('a command in the machine', knock, BOOT_DEADLINE_MS), gone]);
+    // `degraded` is what the machine makes of services that want what it has not.
+    await this.root('systemctl is-system-running --wait || true');
+  }
+
+  /** Runs a script of the shell inside, as root, to its end. It must succeed; answers with what it printed. */
+  async root(script: string, input: string | Uint8Array = ''): Promise<string> {
+    return succeeded(script, await this.#run('root', script, input));
+  }
+
+  /** The same as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
+  async user(script: string, input: string | Uint8Array = ''): Promise<string> {
+    return succeeded(script, await this.#run(MACHINE_USER, script, input));
+  }
+
+  /** Starts a script, as root, that acts on the lines which it is written, and ends when its input does. */
+  script(script: string): { write(line: string): void; end(): Promise<string> } {
+    const socket = this.#open('root', script);
+    const ran = answer(socket, script, COMMAND_DEADLINE_MS);
+    // Whoever writes to it may look at its end late.
+    ran.catch(() => undefined);
+    return {
+      write: (line) => void socket.write(`${line}\n`),
+      end: async () => {
+        socket.end();
+        return succeeded(script, await ran);
+      },
+    };
+  }
+
+  #run(
+    user: string,
+    script: string,
+    input: string | Uint8Array,
+    deadlineMs = COMMAND_DEADLINE_MS,
+  ): Promise<Ran> {
+    const socket = this.#open(user, script);
+    socket.end(input);
+    return answer(socket, script, deadlineMs);
+  }
+
+  #open(user: string, script: string): Socket {
+    const socket = connect({ port: this.#door, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(`${user} ${Buffer.byteLength(script)}\n${script}`);
+    return socket;
+  }
+
+  /** Ends it at once, whatever it does. */
+  async close(): Promise<void> {
+    this.#qemu.kill('SIGKILL');
+    await this.#ended;
+  }
+}
+
+/** Ends with the thread that starts it, which is the test's own. */
+const TOGETHER = ['setpriv', '--pdeathsig', 'KILL', 'nice'] as const;
+
+/** Without what has nothing to do on this machine, but takes its time. */
+const KERNEL = [
+  'root=/dev/vda rw console=ttyS0 quiet mitigations=off panic=-1 systemd.show_status=off',
+  'module_blacklist=ata_piix,cfg80211,evdev,floppy,i2c_piix4,pcspkr,psmouse',
+  ...['ldconfig', 'e2scrub_reap', 'systemd-pstore'].map((unit) => `systemd.mask=${unit}.service`),
+].join(' ');
+
+/**
+ * Without KVM: build machines that have /dev/kvm may not be able to use it. A processor with AVX is slower to emulate. What the disk is given goes to a file without a name.
+ */
+function hardware(door: number, port: number): readonly string[] {
+  const folder = process.env['TONEARM_MACHINE'] ?? '';
+  const forward = (outer: number, inner: number): string => `hostfwd=tcp:127.0.0.1:${outer}-:${inner}`;
+  const network = ['user', 'id=lan', 'restrict=off', forward(door, DOOR_PORT), forward(port, TONEARM_PORT)];
+  return [
+    ...['-accel', 'tcg,thread=multi', '-cpu', 'Nehalem', '-smp', '2', '-m', '1500'],
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-serial', 'stdio'],
+    ...['-kernel', join(folder, 'kernel'), '-initrd', join(folder, 'initrd')],
+    ...['-append', KERNEL],
+    ...['-drive', `file=${join(folder, 'disk')},format=raw,if=virtio,snapshot=on`],
+    ...['-netdev', network.join(','), '-device', 'virtio-net-pci,netdev=lan,romfile='],
+  ];
+}
+
+/** What the command behind the socket printed, and its status. */
+async function answer(socket: Socket, script: string, deadlineMs: number): Promise<Ran> {
+  const late = new Error(`no end in ${deadlineMs} ms: ${script}`);
+  const deadline = setTimeout(() => socket.destroy(late), deadlineMs);
+  try {
+    const [stdout = '', stderr = '', status] = (await text(socket)).split(RECORD_SEPARATOR);
+    if (status === undefined) throw new Error(`it broke off: ${script}\n${stdout}`);
+    return { status: Number(status), stdout, stderr };
+  } finally {
+    clearTimeout(deadline);
+    socket.destroy();
+  }
+}
+
+function succeeded(script: string, { status, stdout, stderr }: Ran): string {
+  if (status !== 0) throw new Error(`status ${status}: ${script}\n${stdout}${stderr}`);
+  return stdout;
+}

@@ -1,0 +1,135 @@
+// tonearm on the emulated machine, installed and set up as a newcomer would, and seen from outside: HTTP and the event stream.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { EventConsumer } from '../consumer/consumer.js';
+import { type Audio, type Client, hasValues, type Output } from '../contract/audio-node.js';
+import { Conformance } from '../gateway/openapi-conformance.js';
+import { buildPackage, packageIn, tempFolder } from '../packaging/built-package.js';
+import { type HttpAnswer, send } from '../tools/http.js';
+import { until } from '../until.js';
+import { bootMachine, type Machine } from './machine.js';
+
+/** What takes a second elsewhere takes half a minute on an emulated machine that shares its cores. */
+const SLOW_MS = 240_000;
+
+export class EmulatedNode {
+  readonly machine: Machine;
+  /** It listens from the set-up on. */
+  readonly stream: EventConsumer;
+  readonly #conformance: Conformance;
+
+  private constructor(machine: Machine, stream: EventConsumer, openApi: string) {
+    this.machine = machine;
+    this.stream = stream;
+    this.#conformance = new Conformance(openApi);
+  }
+
+  /** Boots a machine and sets tonearm up on it. */
+  static async boot(...setUp: readonly string[]): Promise<EmulatedNode> {
+    const folder = tempFolder();
+    try {
+      await buildPackage('--compress', 'gzip', '--out', folder.path);
+      const file = readFileSync(packageIn(folder.path, 'tonearm', 'amd64'));
+      const machine = await bootMachine();
+      return await setUpOn(machine, file, setUp).catch(async (error: unknown) => {
+        await machine.close();
+        throw error;
+      });
+    } finally {
+      folder.remove();
+    }
+  }
+
+  /** Of a machine on which tonearm listens. */
+  static async watch(machine: Machine): Promise<EmulatedNode> {
+    const document = await send(machine.port, { path: '/openapi.json' });
+    const stream = await EventConsumer.open(`http://127.0.0.1:${machine.port}/events?snapshot=1`);
+    return new EmulatedNode(machine, stream, document.text);
+  }
+
+  async close(): Promise<void> {
+    this.stream.close();
+    await this.machine.close();
+  }
+
+  async get<T>(path: string): Promise<T> {
+    const answer = await send(this.machine.port, { path });
+    this.#conformance.check('GET', path, answer);
+    assert.equal(answer.status, 200, `GET ${path}: ${answer.text}`);
+    return JSON.parse(answer.text) as T;
+  }
+
+  async post(path: string, body?: unknown): Promise<HttpAnswer> {
+    const json = body !== undefined && { body: JSON.stringify(body) };
+    const headers = json === false ? {} : { 'Content-Type': 'application/json' };
+    const answer = await send(this.machine.port, { method: 'POST', path, headers, ...json });
+    this.#conformance.check('POST', path, answer);
+    return answer;
+  }
+
+  /** POSTs and demands a 202. */
+  async change(path: string, body?: unknown): Promise<void> {
+    const { status, text } = await this.post(path, body);
+    assert.equal(status, 202, `POST ${path}: ${text}`);
+  }
+
+  /** The output of that name, once the event stream has brought it with these values. */
+  async output(name: string, values: Partial<Output> = {}): Promise<Output> {
+    const held = this.stream.model.outputs;
+    const found = (): object | undefined =>
+      [...held.values()].find((output) => hasValues(output, { name, ...values }));
+    const what = `output ${name} with ${JSON.stringify(values)}`;
+    await this.stream.until(() => found() !== undefined, what, SLOW_MS);
+    return found() as Output;
+  }
+
+  outputGoes(name: string): Promise<void> {
+    const held = this.stream.model.outputs;
+    const isGone = (): boolean => ![...held.values()].some((output) => output['name'] === name);
+    return this.stream.until(isGone, `the end of output ${name}`, SLOW_MS);
+  }
+
+  /** The stream of that name, once it plays to that output. */
+  async client(name: string, output: string): Promise<Client> {
+    const held = this.stream.model.clients;
+    const found = (): object | undefined =>
+      [...held.values()].find((client) => hasValues(client, { name, output }));
+    await this.stream.until(() => found() !== undefined, `${name} on ${output}`, SLOW_MS);
+    return found() as Client;
+  }
+
+  /** Waits until the event stream, the routes and the sound server itself name the same outputs, default and streams. */
+  async agrees(): Promise<void> {
+    const { model } = this.stream;
+    await until(
+      'stream, routes and sound server agree',
+      async () => {
+        const { server, outputs, clients } = await this.get<Audio>('/audio');
+        assert.deepEqual(byId([...model.outputs.values()]), byId(outputs));
+        assert.deepEqual(byId([...model.clients.values()]), byId(clients));
+        const said = await this.machine.user(
+          'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs',
+        );
+        const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
+        const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;
+        const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
+        const [first, ...others] = said.trimEnd().split('\n');
+        const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
+        assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...[...sinks, ...inputs].sort()]);
+        return true;
+      },
+      SLOW_MS,
+    );
+  }
+}
+
+async function setUpOn(machine: Machine, file: Buffer, setUp: readonly string[]): Promise<EmulatedNode> {
+  const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends';
+  await machine.root(`cat > /root/tonearm.deb && ${apt} /root/tonearm.deb`, file);
+  await machine.root(`tonearm-setup --user pi --bind all ${setUp.join(' ')}`);
+  return EmulatedNode.watch(machine);
+}
+
+const byId = (records: readonly object[]): readonly object[] =>
+  (records as readonly { readonly id: number }[]).toSorted((one, other) => one.id - other.id);
