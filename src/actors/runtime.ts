@@ -53,7 +53,7 @@ export interface Actor<C> {
   handle(command: C): Promise<Answer>;
   /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
   watchLevels?(isWatched: boolean): void;
-  /** For backends that are hearers: applies a batch of others' records. The next one is sent only after this has returned. */
+  /** For backends that are subscribers: applies a batch of others' records. The next one is sent only after this has returned. */
   hear?(batch: ChangeBatch): void;
   /** Called once. When it settles, the actor holds nothing open any more. */
   stop(): Promise<void>;

@@ -54,7 +54,7 @@ class LiveNode implements Live {
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #stream: ReconnectingStream;
   /** The state that listeners have seen last. */
-  #told: NodeState;
+  #shown: NodeState;
   /** False while the store holds only part of a snapshot. */
   #isWhole = true;
   #levels: boolean;
@@ -68,7 +68,7 @@ class LiveNode implements Live {
     this.node = node;
     this.#options = options;
     this.#levels = options.levels ?? false;
-    this.#told = this.#store.state;
+    this.#shown = this.#store.state;
     this.#stream = new ReconnectingStream({
       fetch: node.transport.fetch,
       url: `${node.transport.base}/events`,
@@ -83,7 +83,7 @@ class LiveNode implements Live {
   }
 
   get state(): NodeState {
-    return this.#told;
+    return this.#shown;
   }
 
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void {
@@ -169,7 +169,7 @@ class LiveNode implements Live {
 
   /** Drops an incomplete snapshot. It will be sent again; until then the state before it is better. */
   #forgetPart(): void {
-    if (!this.#isWhole) this.#store.set(this.#told);
+    if (!this.#isWhole) this.#store.set(this.#shown);
     this.#isWhole = true;
   }
 
@@ -179,8 +179,8 @@ class LiveNode implements Live {
 
   #tell(): void {
     if (!this.#isWhole) return;
-    const [before, { state }] = [this.#told, this.#store];
-    this.#told = state;
+    const [before, { state }] = [this.#shown, this.#store];
+    this.#shown = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
     if (changed.length === 0) return;
     this.#askForTheRest(before);

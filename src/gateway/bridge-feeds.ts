@@ -1,12 +1,12 @@
-// Sends the journal to each bridge, and any other hearer, at its own pace: a slow one gets the newest text of each record and every action, and nothing
+// Sends the journal to each bridge, and any other subscriber, at its own pace: a slow one gets the newest text of each record and every action, and nothing
 // is queued for it. It parses no text and knows no thread. Pure.
 
-import { type ChildName, HEARERS, type Hearer } from '../protocol/actor/backends.js';
+import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
-import { type Bridges, type Change, type ChangeBatch, UNHEARD } from '../protocol/actor/messages.js';
+import { type Bridges, type Change, type ChangeBatch, UNWANTED } from '../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from './journal.js';
 
-/** One hearer's progress. One that has never pulled has none. */
+/** One subscriber's progress. One that has never pulled has none. */
 interface Feed {
   /** Undefined if its thread is new. */
   reached: number | undefined;
@@ -16,7 +16,7 @@ interface Feed {
 export class BridgeFeeds {
   readonly #bridges: Bridges;
   readonly #journal: Journal;
-  readonly #feeds = new Map<Hearer, Feed>();
+  readonly #feeds = new Map<Subscriber, Feed>();
 
   constructor(bridges: Bridges, journal: Journal) {
     this.#bridges = bridges;
@@ -25,43 +25,43 @@ export class BridgeFeeds {
 
   /** Call after entries were added to the journal. */
   changed(): void {
-    for (const [hearer, feed] of this.#feeds) if (feed.isReady) this.#send(hearer, feed);
+    for (const [subscriber, feed] of this.#feeds) if (feed.isReady) this.#send(subscriber, feed);
   }
 
   /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
   end(): void {
-    for (const [hearer, feed] of this.#feeds) this.#send(hearer, feed);
+    for (const [subscriber, feed] of this.#feeds) this.#send(subscriber, feed);
   }
 
   /** Ignores children that hear nothing. */
   pulled(child: ChildName, isFirst: boolean): void {
-    const hearer = HEARERS.find((name) => name === child);
-    if (hearer === undefined) return;
-    const feed = this.#feeds.get(hearer) ?? { reached: undefined, isReady: true };
-    this.#feeds.set(hearer, feed);
+    const subscriber = SUBSCRIBERS.find((name) => name === child);
+    if (subscriber === undefined) return;
+    const feed = this.#feeds.get(subscriber) ?? { reached: undefined, isReady: true };
+    this.#feeds.set(subscriber, feed);
     if (isFirst) feed.reached = undefined;
     feed.isReady = true;
-    this.#send(hearer, feed);
+    this.#send(subscriber, feed);
   }
 
-  #send(hearer: Hearer, feed: Feed): void {
-    const batch = this.#batch(hearer, feed.reached);
+  #send(subscriber: Subscriber, feed: Feed): void {
+    const batch = this.#batch(subscriber, feed.reached);
     feed.reached = this.#journal.newest;
     if (batch.changes.length === 0 && !batch.isWhole) return;
     feed.isReady = false;
-    this.#bridges.tell(hearer, batch);
+    this.#bridges.tell(subscriber, batch);
   }
 
-  #batch(hearer: Hearer, reached: number | undefined): ChangeBatch {
+  #batch(subscriber: Subscriber, reached: number | undefined): ChangeBatch {
     const journal = this.#journal;
-    const isUnheard = UNHEARD[hearer];
-    const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnheard(name));
+    const isUnwanted = UNWANTED[subscriber];
+    const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnwanted(name));
     const entries = isWhole
       ? COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined).flatMap((name) => [
           ...journal.records(name),
         ])
       : [...journal.after(reached)];
-    return { isWhole, changes: entries.filter(({ collection }) => !isUnheard(collection)).map(changeOf) };
+    return { isWhole, changes: entries.filter(({ collection }) => !isUnwanted(collection)).map(changeOf) };
   }
 }
 

@@ -152,8 +152,8 @@ function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
   const { enabled, maxClients } = settings.api.sse;
   const limits = connectionLimits(maxClients, node.descriptorsMax ?? Number.POSITIVE_INFINITY);
   if (enabled && limits.streams < maxClients) {
-    const told = { allowed: limits.streams, api_sse_maxClients: maxClients };
-    log('warn', 'the limit of open files allows fewer event streams than the configuration', told);
+    const facts = { allowed: limits.streams, api_sse_maxClients: maxClients };
+    log('warn', 'the limit of open files allows fewer event streams than the configuration', facts);
   }
   return limits;
 }

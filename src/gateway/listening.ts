@@ -156,8 +156,8 @@ export class ListeningSockets {
     this.#refused = refused;
     if (fresh.length === 0) return;
     this.#soonLeft = LOOKS_SOON_MAX;
-    const told = { addresses: fresh.join(' '), port: this.port };
-    this.#options.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', told);
+    const facts = { addresses: fresh.join(' '), port: this.port };
+    this.#options.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', facts);
   }
 
   /** `absent` is the part of `waiting` that does not exist at all. */
@@ -165,8 +165,8 @@ export class ListeningSockets {
     const fresh = absent.filter((name) => !this.#waiting.includes(name));
     this.#waiting = waiting;
     if (fresh.length === 0) return;
-    const told = { bind: fresh.join(' ') };
-    this.#options.log('warn', 'not there yet, and will be listened on when it comes', told);
+    const facts = { bind: fresh.join(' ') };
+    this.#options.log('warn', 'not there yet, and will be listened on when it comes', facts);
   }
 }
 

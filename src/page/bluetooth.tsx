@@ -5,7 +5,7 @@ import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../clien
 import { ActionButton, Switch } from './controls.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
-import { Cards, Empty, Line, still } from './parts.js';
+import { Cards, Empty, Line, memoized } from './parts.js';
 
 interface BluetoothProps {
   readonly node: Tonearm;
@@ -15,7 +15,7 @@ interface BluetoothProps {
   readonly now: () => number;
 }
 
-export const Bluetooth = still(({ node, bluetooth, discovered, now }: BluetoothProps) => {
+export const Bluetooth = memoized(({ node, bluetooth, discovered, now }: BluetoothProps) => {
   const { known_devices: known = [] } = bluetooth;
   const found = [...discovered.values()].filter((device) => !known.some(isOf(device)));
   return (
@@ -100,7 +100,7 @@ interface DeviceProps {
   readonly isOn: boolean;
 }
 
-const Device = still(({ node, device, isKnown, isOn }: DeviceProps) => {
+const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
   const { address, name, connected, battery } = device;
   const [isOpen, open] = useState(false);
   const facts = [

@@ -8,7 +8,7 @@ interface Boxed<T> {
 
 export interface Control<T> {
   /** The node's latest value. */
-  readonly told: T;
+  readonly known: T;
   /** The value that the user has set, until the node has it, refuses it, or has not sent it in time. */
   readonly wanted: Boxed<T> | undefined;
   /** The value of the open request. */
@@ -20,7 +20,7 @@ export interface Control<T> {
 }
 
 export type ControlInput<T> =
-  | { readonly kind: 'told'; readonly value: T }
+  | { readonly kind: 'known'; readonly value: T }
   | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' }
   | { readonly kind: 'set'; readonly value: T }
   /** Sent `SETTLE_MS` after `settle` was returned. */
@@ -40,12 +40,12 @@ export interface ControlAdvance<T> {
  */
 export const SETTLE_MS = 800;
 
-export function controlOf<T>(told: T): Control<T> {
-  return { told, wanted: undefined, sent: undefined, held: false, turn: 0 };
+export function controlOf<T>(known: T): Control<T> {
+  return { known, wanted: undefined, sent: undefined, held: false, turn: 0 };
 }
 
-export function shownBy<T>({ wanted, told }: Control<T>): T {
-  return wanted === undefined ? told : wanted.value;
+export function shownBy<T>({ wanted, known }: Control<T>): T {
+  return wanted === undefined ? known : wanted.value;
 }
 
 /** `same` is true for two values that look alike, because the node rounds. */
@@ -56,10 +56,10 @@ export function advance<T>(
 ): ControlAdvance<T> {
   const { wanted, sent, held, turn } = control;
   switch (input.kind) {
-    case 'told':
-      return { control: rested({ ...control, told: input.value }, same) };
+    case 'known':
+      return { control: rested({ ...control, known: input.value }, same) };
     case 'hold':
-      return { control: { ...control, held: true, wanted: wanted ?? { value: control.told } } };
+      return { control: { ...control, held: true, wanted: wanted ?? { value: control.known } } };
     case 'set': {
       const next = { ...control, wanted: { value: input.value }, turn: turn + 1 };
       return sent === undefined ? sending(next, input.value) : { control: next };
@@ -85,8 +85,8 @@ function sending<T>(control: Control<T>, value: T): ControlAdvance<T> {
 
 /** Drops the wanted value when the node has it, no request is open and the user has let go. */
 function rested<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<T> {
-  const { told, wanted, sent, held } = control;
-  const isTrue = wanted !== undefined && same(told, wanted.value);
+  const { known, wanted, sent, held } = control;
+  const isTrue = wanted !== undefined && same(known, wanted.value);
   return isTrue && sent === undefined && !held ? { ...control, wanted: undefined } : control;
 }
 

@@ -18,11 +18,11 @@ interface ControlHandle<T> {
 }
 
 /**
- * `told` is the node's value; `send` requests another one, and rejects with the problem if the node refuses it; `label` is the
+ * `known` is the node's value; `send` requests another one, and rejects with the problem if the node refuses it; `label` is the
  * control's name.
  */
 export function useControl<T>(
-  told: T,
+  known: T,
   send: (value: T) => Promise<unknown>,
   label: string,
   same: (a: T, b: T) => boolean = Object.is,
@@ -30,7 +30,7 @@ export function useControl<T>(
   const reporter = useContext(Reporting);
   const title = useRef('');
   title.current = say('couldNotSet', { name: label });
-  const held = useRef<Control<T>>(controlOf(told));
+  const held = useRef<Control<T>>(controlOf(known));
   const sender = useRef(send);
   sender.current = send;
   const [, draw] = useState(0);
@@ -53,8 +53,8 @@ export function useControl<T>(
     }
     draw((times) => times + 1);
   }, []);
-  if (!Object.is(held.current.told, told)) {
-    held.current = advance(held.current, { kind: 'told', value: told }, same).control;
+  if (!Object.is(held.current.known, known)) {
+    held.current = advance(held.current, { kind: 'known', value: known }, same).control;
   }
   return {
     shown: shownBy(held.current),

@@ -142,14 +142,14 @@ function MuteAll({ node, outputs }: MuteAllProps) {
   return <Toggle label={say('muteAll')} icon="muted" isOn={isSilent} send={send} />;
 }
 
-interface SoundingProps {
+interface CurrentStreamsProps {
   readonly node: Tonearm;
   readonly streams: readonly ClientRecord[];
   readonly outputs: readonly OutputRecord[];
 }
 
 /** The current streams in one sentence, for nodes without a media player. */
-export function Sounding({ node, streams, outputs }: SoundingProps) {
+export function CurrentStreams({ node, streams, outputs }: CurrentStreamsProps) {
   const sounding = streams.filter(({ corked }) => !corked);
   const [first] = sounding;
   if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;

@@ -35,8 +35,8 @@ function open(place: Element, turns: Turns): void {
   const node = tonearm(new URL('.', location.href));
   const live = connect(node, {
     levels: !document.hidden,
-    onChange: ({ connection, levels: told }, changed) => {
-      if (changed.includes('levels')) levels.show(told);
+    onChange: ({ connection, levels: heights }, changed) => {
+      if (changed.includes('levels')) levels.show(heights);
       const isLive = connection.status === 'live';
       // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
       if (isLive && !wasLive) {

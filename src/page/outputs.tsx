@@ -6,7 +6,7 @@ import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
 import { isWithoutCard, mostOf, outputName } from './output-choice.js';
-import { Cards, Empty, Line, still } from './parts.js';
+import { Cards, Empty, Line, memoized } from './parts.js';
 import { Slider } from './slider.js';
 
 interface OutputsProps {
@@ -94,16 +94,16 @@ interface OutputCardProps {
   readonly card: CardRecord | undefined;
 }
 
-const OutputCard = still(({ node, output, card }: OutputCardProps) => {
+const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
   const { id, muted, volume } = output;
   const name = outputName(output);
-  const told = muted ? say('muted') : say(STATES[output.state]);
+  const words = muted ? say('muted') : say(STATES[output.state]);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
         <div class="grow">
           <Line class="strong">{name}</Line>
-          <p class="quiet">{told}</p>
+          <p class="quiet">{words}</p>
         </div>
         <DefaultButton node={node} output={output} name={name} />
       </div>

@@ -92,8 +92,8 @@ export function Empty({ children }: { readonly children: string }) {
 }
 
 /** Redraws `View` only if a prop has changed; unchanged records are the same objects. */
-export function still<P extends object>(View: (props: P) => JSX.Element | null) {
-  return class Still extends Component<P> {
+export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
+  return class Memoized extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {
       // Runs for each row of a list at each drawing, so it allocates nothing.
       for (const name in next) if (!Object.is(this.props[name], next[name])) return true;

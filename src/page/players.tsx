@@ -12,7 +12,7 @@ import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
 import { HeardVolume, heardOutput } from './heard.js';
 import { say, sayPercent } from './language.js';
-import { Cards, Line, still } from './parts.js';
+import { Cards, Line, memoized } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
 import { Tracklist } from './tracklist.js';
@@ -65,7 +65,7 @@ interface PlayerProps {
   readonly isAlone: boolean;
 }
 
-const PlayerCard = still(({ node, player, tracklist, own, output, now, isAlone }: PlayerProps) => {
+const PlayerCard = memoized(({ node, player, tracklist, own, output, now, isAlone }: PlayerProps) => {
   const { bus_name, identity, metadata = {}, shuffle, loop_status, capabilities } = player;
   const title = titleOf(player);
   const label = (what: string): string => (isAlone ? what : say('ofPlayer', { what, name: identity }));

@@ -42,9 +42,9 @@ export function useReasons(node: Tonearm, backends: BackendStates, isWithoutCard
       detail === undefined && (state !== 'up' || (name === 'audio' && isWithoutCard));
     if (![...backends].some(([name, info]) => isUnexplained(name, info))) return;
     node.health().then(
-      ({ backends: told }) => {
+      ({ backends: known }) => {
         const explained = [...backends].map(([name, info]) => {
-          const detail = told[name]?.detail;
+          const detail = known[name]?.detail;
           return [
             name,
             isUnexplained(name, info) && detail !== undefined ? { ...info, detail } : info,

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
-import { Sounding } from './heard.js';
+import { CurrentStreams } from './heard.js';
 import { say } from './language.js';
 import { isWithoutCard } from './output-choice.js';
 import { Outputs } from './outputs.js';
@@ -79,7 +79,7 @@ function drawNow(live: Live, state: NodeState, now: () => number): ComponentChil
       {players.length > 0 ? (
         <Players {...{ node: live.node, players, streams, outputs, now }} tracklists={state.tracklists} />
       ) : (
-        <Sounding node={live.node} streams={streams} outputs={outputs} />
+        <CurrentStreams node={live.node} streams={streams} outputs={outputs} />
       )}
       {away === undefined ? null : <Away what={say('backend_players')} {...away} />}
     </>
@@ -106,9 +106,9 @@ interface SectionsProps {
   readonly view: View;
 }
 
-export function Sections({ live, state: told, view: { only } }: SectionsProps) {
-  const upgrade = useSteps(told.upgrade);
-  const state = { ...told, upgrade, backends: useReasons(live.node, told.backends, isWithoutCard(told)) };
+export function Sections({ live, state: known, view: { only } }: SectionsProps) {
+  const upgrade = useSteps(known.upgrade);
+  const state = { ...known, upgrade, backends: useReasons(live.node, known.backends, isWithoutCard(known)) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));

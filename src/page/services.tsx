@@ -7,7 +7,7 @@ import { Switch } from './controls.js';
 import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
-import { Cards, Empty, Line, still } from './parts.js';
+import { Cards, Empty, Line, memoized } from './parts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
 import { UnitLog } from './unit-log.js';
 
@@ -70,7 +70,7 @@ function shownOf({ active_state = 'inactive', exists, running }: ServiceRecord):
   return active_state === 'active' && running ? { ...shown, text: 'running' } : shown;
 }
 
-const ServiceCard = still(
+const ServiceCard = memoized(
   ({ node, service }: { readonly node: Tonearm; readonly service: ServiceRecord }) => {
     const { name, scope, description } = service;
     const title = description || name;

@@ -8,7 +8,7 @@ import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { outputName } from './output-choice.js';
-import { Empty, Line, Pacing, still, useGrowing } from './parts.js';
+import { Empty, Line, memoized, Pacing, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
@@ -110,7 +110,7 @@ interface RowProps {
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
-const StreamRow = still(({ node, stream, options, onDrag }: RowProps) => {
+const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
   const { id, name, app, corked, muted, volume, output = '' } = stream;
   const placed = useControl(
     output,

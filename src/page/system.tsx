@@ -6,14 +6,14 @@ import { useAction } from './controls.js';
 import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
 import { say } from './language.js';
-import { sayState, still } from './parts.js';
+import { memoized, sayState } from './parts.js';
 import { Question } from './question.js';
 
 interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
   readonly node: Tonearm;
 }
 
-export const System = still(({ node, server, backends, power }: SystemProps) => {
+export const System = memoized(({ node, server, backends, power }: SystemProps) => {
   return (
     <div class="cards">
       {power === undefined ? null : <Power node={node} power={power} name={server?.hostname ?? ''} />}

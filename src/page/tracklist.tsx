@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { PlayerRecord, Tonearm, TracklistRecord } from '../client/client.js';
 import { ActionButton, useAction } from './controls.js';
 import { say } from './language.js';
-import { still, useGrowing } from './parts.js';
+import { memoized, useGrowing } from './parts.js';
 
 /** Tracks that are drawn at a time. */
 const STEP = 10;
@@ -61,7 +61,7 @@ interface TrackProps {
   readonly canEdit: boolean;
 }
 
-const TrackLine = still(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
+const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
   const { track_id: id, metadata } = track;
   const name = metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
   return (

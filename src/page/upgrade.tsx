@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
 import { say, sayTime } from './language.js';
-import { still } from './parts.js';
+import { memoized } from './parts.js';
 import { Question } from './question.js';
 
 type Upgrade = NonNullable<NodeState['upgrade']>;
@@ -14,7 +14,7 @@ interface UpgradeProps {
   readonly upgrade: Upgrade;
 }
 
-export const UpgradeCard = still(({ node, upgrade }: UpgradeProps) => {
+export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';

@@ -71,7 +71,7 @@ export class Child {
   readonly name: ChildName;
   readonly #spec: ChildSpec;
   readonly #settings: ChildSettings[ChildName];
-  readonly #around: ChildContext;
+  readonly #context: ChildContext;
   readonly #asks: Asks;
   #life: Lifecycle = UNBORN;
   #health: BackendHealth | undefined;
@@ -81,12 +81,12 @@ export class Child {
   #staysDown = false;
   #onStopped: (() => void) | undefined;
 
-  constructor(spec: ChildSpec, settings: ChildSettings[ChildName], around: ChildContext) {
+  constructor(spec: ChildSpec, settings: ChildSettings[ChildName], context: ChildContext) {
     this.name = spec.name;
     this.#spec = spec;
     this.#settings = settings;
-    this.#around = around;
-    this.#asks = new Asks((id) => around.clock.after(around.askWithinMs, () => this.#askDue(id)));
+    this.#context = context;
+    this.#asks = new Asks((id) => context.clock.after(context.askWithinMs, () => this.#askDue(id)));
   }
 
   start(): void {
@@ -125,11 +125,11 @@ export class Child {
 
   /** Call when `areLevelsWatched` may have changed; later threads get the value when they are spawned. */
   watchLevels(): void {
-    this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#around.areLevelsWatched() });
+    this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
   ping(policy: HeartbeatPolicy): boolean {
-    return this.#incarnation?.ping(this.#around.clock.monotonic(), policy) ?? false;
+    return this.#incarnation?.ping(this.#context.clock.monotonic(), policy) ?? false;
   }
 
   get owesPong(): boolean {
@@ -144,9 +144,9 @@ export class Child {
   /** Discards the messages of an earlier or killed thread. */
   #receive(from: Incarnation, items: FromActor): void {
     if (from !== this.#incarnation || from.killed) return;
-    if (from.admits(items.length, this.#around.clock.monotonic())) this.#deliver(items);
+    if (from.admits(items.length, this.#context.clock.monotonic())) this.#deliver(items);
     else from.kill('flooded the main thread with messages');
-    this.#around.onSign();
+    this.#context.onSign();
   }
 
   #ended(incarnation: Incarnation, death: Death): void {
@@ -155,15 +155,15 @@ export class Child {
     if (this.#life.phase === 'stopping' && death !== RETURNED) {
       this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
     }
-    this.#signal({ kind: 'ended', how: death.reason, at: this.#around.clock.monotonic() }, death.stack);
+    this.#signal({ kind: 'ended', how: death.reason, at: this.#context.clock.monotonic() }, death.stack);
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
     this.#asks.settleAll(failure('unavailable', absent(this.name, this.#life)));
-    this.#around.onSign();
+    this.#context.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
   }
 
   #askDue(id: number): void {
-    const seconds = this.#around.askWithinMs / 1000;
+    const seconds = this.#context.askWithinMs / 1000;
     this.#asks.settle(id, failure('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
   }
 
@@ -171,7 +171,7 @@ export class Child {
   #deliver(items: FromActor): void {
     let changes: Change[] = [];
     const flush = (): void => {
-      if (changes.length > 0) this.#around.listener.changes(this.name, changes);
+      if (changes.length > 0) this.#context.listener.changes(this.name, changes);
       changes = [];
     };
     for (const item of items) {
@@ -192,19 +192,19 @@ export class Child {
   }
 
   readonly #utterances: Handlers<Utterance> = {
-    level: ({ json }) => this.#around.listener.level(json),
+    level: ({ json }) => this.#context.listener.level(json),
     answer: ({ id, answer }) => this.#asks.settle(id, answer),
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => this.#incarnation?.pong(id),
-    pull: ({ isFirst }) => this.#around.listener.pulled(this.name, isFirst),
+    pull: ({ isFirst }) => this.#context.listener.pulled(this.name, isFirst),
     ask: (asked) => this.#askFor(asked),
   };
 
   /** The reply goes only to the thread that asked, not to a later one. */
   #askFor({ id, ...request }: Extract<Utterance, { readonly kind: 'ask' }>): void {
     const asking = this.#incarnation;
-    this.#around.listener
+    this.#context.listener
       .asked(this.name, request)
       .then((reply) => asking?.send({ kind: 'reply', id, ...reply }));
   }
@@ -212,7 +212,7 @@ export class Child {
   #signal(signal: LifeSignal, stack?: string): void {
     const before = this.#life.phase;
     const { next, effects } = nextLife(this.#life, signal, {
-      restarts: this.#around.restarts,
+      restarts: this.#context.restarts,
       stopWithinMs: this.#spec.stopWithinMs,
     });
     this.#life = next;
@@ -231,7 +231,7 @@ export class Child {
   readonly #effects: Handlers<LifeEffect> = {
     spawn: () => this.#spawn(),
     'set timer': ({ ms }) => {
-      this.#cancelTimer = this.#around.clock.after(ms, () => this.#signal({ kind: 'due' }));
+      this.#cancelTimer = this.#context.clock.after(ms, () => this.#signal({ kind: 'due' }));
     },
     'ask to stop': () => this.#incarnation?.send({ kind: 'stop' }),
     kill: () => {
@@ -241,7 +241,7 @@ export class Child {
   };
 
   #spawn(): void {
-    const { threads, root, clock } = this.#around;
+    const { threads, root, clock } = this.#context;
     const incarnation = new Incarnation({
       ...{ threads, clock },
       entry: fileURLToPath(new URL(this.#spec.entry, root)),
@@ -250,12 +250,12 @@ export class Child {
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;
-    if (this.name === LEVEL_BACKEND && this.#around.areLevelsWatched()) this.watchLevels();
+    if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
   }
 
   #report(stack: string | undefined): void {
     const before = this.#health;
-    const health = healthAfter(before, this.#life, this.#around.clock.date());
+    const health = healthAfter(before, this.#life, this.#context.clock.date());
     if (health === undefined || health === before) return;
     this.#health = health;
     if (health.state !== before?.state) {
@@ -265,10 +265,10 @@ export class Child {
         ...(stack === undefined ? {} : { stack }),
       });
     }
-    this.#around.listener.health(this.name, health);
+    this.#context.listener.health(this.name, health);
   }
 
   #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#around.logger.log(level, message, { backend: this.name, ...fields });
+    this.#context.logger.log(level, message, { backend: this.name, ...fields });
   }
 }

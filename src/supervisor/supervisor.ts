@@ -2,7 +2,7 @@
 // Each child handles its own events (child.ts). It does not know what a backend does.
 
 import { type Clock, systemClock, Timers } from '../clock.js';
-import type { Backend, ChildName, Hearer } from '../protocol/actor/backends.js';
+import type { Backend, ChildName, Subscriber } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
@@ -86,8 +86,8 @@ export class Supervisor implements Backends, Bridges {
     return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
   }
 
-  tell(hearer: Hearer, batch: ChangeBatch): void {
-    this.#children.get(hearer)?.tell(batch);
+  tell(subscriber: Subscriber, batch: ChangeBatch): void {
+    this.#children.get(subscriber)?.tell(batch);
   }
 
   watchLevels(isWatched: boolean): void {

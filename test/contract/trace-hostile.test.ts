@@ -98,9 +98,9 @@ for (const from of ['client', 'server'] as const) {
     const tracer = await trace(t, { env: between.env });
     for (const [index, [what, bad, told, passes]] of CASES.entries()) {
       const [client, server] = await joined(t, tracer, between);
-      const [speaker, hearer] = from === 'client' ? [client, server] : [server, client];
+      const [speaker, subscriber] = from === 'client' ? [client, server] : [server, client];
       const expected = Buffer.concat(passes ? [auth, bad] : [auth]);
-      const heard = bytesFrom(hearer, expected.length);
+      const heard = bytesFrom(subscriber, expected.length);
       for (const byte of Buffer.concat([auth, bad])) speaker.write(Uint8Array.of(byte));
       assert.deepEqual(await heard, expected, what);
       await hasSaid(tracer, `#${index + 1} ${from === 'client' ? '>' : '<'}`);
@@ -150,15 +150,15 @@ const WORDY = Buffer.from(wire.command(200, 1, ...Array(60).fill(wire.text('\u00
 for (const from of ['client', 'server'] as const) {
   test(`a side that does not read slows a ${from}, and costs no memory`, BOUNDED, async (t) => {
     const { tracer, client, server } = await joinedTracer(t);
-    const [speaker, hearer] = from === 'client' ? [client, server] : [server, client];
-    hearer.pause();
+    const [speaker, subscriber] = from === 'client' ? [client, server] : [server, client];
+    subscriber.pause();
     const taken = await floods(speaker, BLOCK);
     assert.ok(taken < 8 * MIB, `${taken} bytes were taken`);
     let heard = 0;
-    hearer.on('data', (piece: Buffer) => {
+    subscriber.on('data', (piece: Buffer) => {
       heard += piece.length;
     });
-    hearer.resume();
+    subscriber.resume();
     const all = Math.ceil(FLOOD_BYTES / BLOCK.length) * BLOCK.length;
     await until('all has come', () => heard === all, DEADLINE_MS);
     assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { PageFiles } from '../../src/gateway/page.js';
-import { BACKENDS, type Hearer } from '../../src/protocol/actor/backends.js';
+import { BACKENDS, type Subscriber } from '../../src/protocol/actor/backends.js';
 import type { ChangeBatch } from '../../src/protocol/actor/messages.js';
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
@@ -48,7 +48,7 @@ const PAGE: PageFiles = new Map([
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** The batches that bridges have received. */
-  readonly told: (ChangeBatch & { readonly bridge: Hearer })[] = [];
+  readonly told: (ChangeBatch & { readonly bridge: Subscriber })[] = [];
   /** Log lines of the level warning and above. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;

@@ -8,7 +8,7 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
 
 type Input = ControlInput<number>;
-const told = (value: number): Input => ({ kind: 'told', value });
+const known = (value: number): Input => ({ kind: 'known', value });
 const set = (value: number): Input => ({ kind: 'set', value });
 const settled = (turn: number): Input => ({ kind: 'settled', turn });
 const hold: Input = { kind: 'hold' };
@@ -38,7 +38,7 @@ const ROWS: readonly (readonly [
   shown: readonly number[],
   sent: readonly number[],
 ])[] = [
-  ['what the node tells is shown', [told(0.7)], [0.7], []],
+  ['what the node sends is shown', [known(0.7)], [0.7], []],
   ['what is set is shown and sent at once', [set(0.6)], [0.6], [0.6]],
   [
     'while a request is under way others wait, and of them the last is sent',
@@ -48,31 +48,31 @@ const ROWS: readonly (readonly [
   ],
   [
     'an echo of what the finger has left behind is not shown',
-    [hold, set(0.6), set(0.7), accepted, told(0.6), accepted, told(0.7), release],
+    [hold, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
     [0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
     [0.6, 0.7],
   ],
   [
     'an echo that the node has rounded is the value',
-    [set(0.604), accepted, told(0.6), told(0.9)],
+    [set(0.604), accepted, known(0.6), known(0.9)],
     [0.604, 0.604, 0.6, 0.9],
     [0.604],
   ],
   [
     'an echo may come before the answer',
-    [set(0.6), told(0.6), accepted, told(0.9)],
+    [set(0.6), known(0.6), accepted, known(0.9)],
     [0.6, 0.6, 0.6, 0.9],
     [0.6],
   ],
   [
     'a finger that rests on it holds it, and what came meanwhile is shown behind its wait',
-    [hold, told(0.9), release, settled(0)],
+    [hold, known(0.9), release, settled(0)],
     [0.5, 0.5, 0.5, 0.9],
     [],
   ],
   [
     'what another has set wins in the end',
-    [set(0.6), told(0.6), told(0.2), accepted, settled(1)],
+    [set(0.6), known(0.6), known(0.2), accepted, settled(1)],
     [0.6, 0.6, 0.6, 0.6, 0.2],
     [0.6],
   ],
@@ -102,7 +102,7 @@ describe('a control', () => {
 
   test('asks for a wait where the node may say nothing more', () => {
     assert.deepEqual(run([set(0.6), accepted]).settles, [1]);
-    assert.deepEqual(run([set(0.6), told(0.6), accepted]).settles, []);
+    assert.deepEqual(run([set(0.6), known(0.6), accepted]).settles, []);
   });
 
   test('ends at the truth of the node, whatever comes in between, with one request at a time and the last value sent', () => {
@@ -151,7 +151,7 @@ class Hand {
 
   tell(value: number): void {
     this.truth = value;
-    this.take(told(value));
+    this.take(known(value));
   }
 
   answer(): void {

@@ -56,7 +56,7 @@ export class Meters {
   #isCreating = false;
   /** Levels as far as known, also of outputs that are not measured. */
   #levels: Map<number, Peaks> = new Map();
-  #told: string | undefined;
+  #sent: string | undefined;
   #soon: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
   /** The pace when a level was last sent, or found unchanged. */
@@ -73,7 +73,7 @@ export class Meters {
   /** To be called once everything has been read. While nobody watches there is no connection, stream or timer. */
   watch(watched: boolean): void {
     this.#isWatched = watched;
-    this.#told = undefined;
+    this.#sent = undefined;
     if (watched) this.#follow();
     else this.#rest();
   }
@@ -242,8 +242,8 @@ export class Meters {
     this.#levels = levelsNow(this.#state, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;
-    if (level !== this.#told) {
-      this.#told = level;
+    if (level !== this.#sent) {
+      this.#sent = level;
       this.#tell(level);
       this.#pace = pace === 'rest' ? 'first' : 'busy';
       this.#wait(PAUSES_MS[pace]);

@@ -26,8 +26,8 @@ export class BluetoothPublisher {
   readonly #clock: Clock;
   readonly #shown: () => Shown | undefined;
   readonly #timers: Timers<'tell' | 'discover'>;
-  #toldAt = Number.NEGATIVE_INFINITY;
-  #told = '';
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #published = '';
   /** Texts by address. */
   readonly #devices = new Map<string, string>();
   /** Addresses that a scan has found, or seen changed, without an event yet. */
@@ -51,7 +51,7 @@ export class BluetoothPublisher {
 
   changed(): void {
     if (this.#timers.has('tell')) return;
-    const waitMs = Math.max(GATHER_MS, this.#toldAt + PAUSE_MS - this.#clock.monotonic());
+    const waitMs = Math.max(GATHER_MS, this.#publishedAt + PAUSE_MS - this.#clock.monotonic());
     this.#timers.set('tell', waitMs, () => this.tell());
   }
 
@@ -75,11 +75,11 @@ export class BluetoothPublisher {
     this.#timers.cancel('tell');
     const shown = this.#shown();
     if (shown === undefined) return;
-    this.#toldAt = this.#clock.monotonic();
+    this.#publishedAt = this.#clock.monotonic();
     const text = JSON.stringify(shown.bluetooth);
-    if (text !== this.#told) this.#publish.put('bluetooth', '', text);
+    if (text !== this.#published) this.#publish.put('bluetooth', '', text);
     else if (this.#isOutcome) this.#publish.put('bluetooth.outcome', '', text);
-    this.#told = text;
+    this.#published = text;
     this.#isOutcome = false;
     for (const [address, device] of shown.devices)
       this.#tellOf(address, JSON.stringify(device), shown.bluetooth.scanning);
@@ -91,7 +91,7 @@ export class BluetoothPublisher {
   /** Forgets what was published: leaving `up` has removed it, or made it old. */
   forget(): void {
     this.#timers.cancelAll();
-    this.#told = '';
+    this.#published = '';
     this.#isOutcome = false;
     this.#devices.clear();
     this.#found.clear();

@@ -11,7 +11,7 @@ export class Nodes {
   /** This node's name on the network, as far as it has one. */
   readonly #own: () => string | undefined;
   /** The last published texts, by name. */
-  #told: ReadonlyMap<string, string> = new Map();
+  #published: ReadonlyMap<string, string> = new Map();
   #sightings: readonly Sighting[] = [];
   #isUp = false;
 
@@ -28,7 +28,7 @@ export class Nodes {
   /** Call before the status is published. Leaving `up` removes what was published. */
   status(state: 'connecting' | 'up'): void {
     this.#isUp = state === 'up';
-    if (!this.#isUp) this.#told = new Map();
+    if (!this.#isUp) this.#published = new Map();
     this.#tell();
   }
 
@@ -36,9 +36,10 @@ export class Nodes {
     if (!this.#isUp) return;
     const names = [...new Set(this.#sightings.map(({ name }) => name))].slice(0, NODES_MAX);
     const now = new Map(names.map((name) => [name, this.#textOf(name)]));
-    for (const name of this.#told.keys()) if (!now.has(name)) this.#publish.drop('nodes', name);
-    for (const [name, json] of now) if (this.#told.get(name) !== json) this.#publish.put('nodes', name, json);
-    this.#told = now;
+    for (const name of this.#published.keys()) if (!now.has(name)) this.#publish.drop('nodes', name);
+    for (const [name, json] of now)
+      if (this.#published.get(name) !== json) this.#publish.put('nodes', name, json);
+    this.#published = now;
   }
 
   #textOf(name: string): string {

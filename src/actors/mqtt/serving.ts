@@ -127,13 +127,13 @@ export class Serving {
     const { topics, clock } = this.#parts;
     if (this.#state === 'open') {
       this.#state = 'ended';
-      const told = await within(
+      const isSent = await within(
         clock,
         OFFLINE_DEADLINE_MS,
         this.#connection.publish(topics.status, OFFLINE, true),
       );
       // A DISCONNECT would withdraw the will, which now has to publish the status.
-      if (told !== true) this.#connection.cut('the service ends');
+      if (isSent !== true) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
   }

@@ -21,7 +21,7 @@ interface Published {
 export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #timers: Timers<'gather' | 'look'>;
-  readonly #told = new Map<Player, Published>();
+  readonly #published = new Map<Player, Published>();
   /** Players with unpublished changes. */
   readonly #waiting = new Set<Player>();
 
@@ -46,7 +46,7 @@ export class PlayersPublisher {
 
   gone(player: Player): void {
     this.#waiting.delete(player);
-    if (!this.#told.delete(player)) return;
+    if (!this.#published.delete(player)) return;
     this.#publish.drop('players', player.busName);
     this.#publish.drop('players.position', player.busName);
     this.#publish.drop('players.tracklist', player.busName);
@@ -56,15 +56,15 @@ export class PlayersPublisher {
   forget(): void {
     this.#timers.cancelAll();
     this.#waiting.clear();
-    this.#told.clear();
+    this.#published.clear();
   }
 
   /** Publishes playing players again; their texts differ only if the clock was set, because `record` then takes a new anchor. */
   #lookAtClock(): void {
-    const playing = [...this.#told.keys()].filter(({ plays }) => plays);
+    const playing = [...this.#published.keys()].filter(({ plays }) => plays);
     if (playing.length === 0 || this.#timers.has('look')) return;
     this.#timers.set('look', CLOCK_LOOK_MS, () => {
-      for (const player of this.#told.keys()) if (player.plays) this.#tellOf(player);
+      for (const player of this.#published.keys()) if (player.plays) this.#tellOf(player);
       this.#lookAtClock();
     });
   }
@@ -79,12 +79,12 @@ export class PlayersPublisher {
     const record = player.record();
     if (record === undefined) return;
     const text = JSON.stringify(record);
-    const told = this.#told.get(player);
+    const published = this.#published.get(player);
     const tracks = player.tracklist.reading?.json;
-    this.#told.set(player, { text, jumps, tracks });
-    if (told?.text !== text) this.#publish.put('players', busName, text);
-    if (told?.tracks !== tracks) this.#tellTracks(busName, tracks);
-    const position = told === undefined || told.jumps === jumps ? undefined : player.position();
+    this.#published.set(player, { text, jumps, tracks });
+    if (published?.text !== text) this.#publish.put('players', busName, text);
+    if (published?.tracks !== tracks) this.#tellTracks(busName, tracks);
+    const position = published === undefined || published.jumps === jumps ? undefined : player.position();
     if (position !== undefined) this.#publish.put('players.position', busName, JSON.stringify(position));
   }
 }

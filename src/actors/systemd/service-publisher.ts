@@ -97,7 +97,7 @@ class Throttle {
   }
 
   /** Records that an event was sent, gathered over `windowMs`. */
-  told(windowMs: number, now: number): void {
+  sent(windowMs: number, now: number): void {
     this.#events = this.#isCalm(now) ? 1 : this.#events + 1;
     this.#windowMs = windowMs;
     this.#toldAt = now;
@@ -115,7 +115,7 @@ interface PublishedService {
   readonly throttle: Throttle;
   /** Undefined for a unit that is unknown or hidden. */
   record?: ServiceRecord | undefined;
-  told?: string | undefined;
+  published?: string | undefined;
 }
 
 export class ServicePublisher {
@@ -160,7 +160,7 @@ export class ServicePublisher {
     if (this.#windows.has(key)) return;
     const windowMs = entry.throttle.windowMs(this.#clock.monotonic());
     this.#windows.set(key, windowMs, () => {
-      if (this.#tell(key, entry)) entry.throttle.told(windowMs, this.#clock.monotonic());
+      if (this.#tell(key, entry)) entry.throttle.sent(windowMs, this.#clock.monotonic());
     });
   }
 
@@ -217,8 +217,8 @@ export class ServicePublisher {
   /** True if something was published. */
   #tell(key: string, entry: PublishedService, again?: 'again'): boolean {
     const text = entry.record && JSON.stringify(entry.record);
-    if (text === entry.told && (text === undefined || again === undefined)) return false;
-    entry.told = text;
+    if (text === entry.published && (text === undefined || again === undefined)) return false;
+    entry.published = text;
     if (text === undefined) this.#publish.drop(COLLECTION, key);
     else this.#publish.put(COLLECTION, key, text, entry.rank);
     return true;

@@ -31,7 +31,7 @@ export class ResultFile {
   #reading: Promise<void> | undefined;
   #again = false;
   /** The last published result as one text. */
-  #told = '';
+  #reported = '';
   #stopped = false;
 
   constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
@@ -76,8 +76,8 @@ export class ResultFile {
 
   #tell(result: ResultReading): void {
     const text = JSON.stringify(result);
-    if (this.#stopped || text === this.#told) return;
-    this.#told = text;
+    if (this.#stopped || text === this.#reported) return;
+    this.#reported = text;
     this.#onResult(result);
   }
 }

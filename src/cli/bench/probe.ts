@@ -168,7 +168,7 @@ class Listener {
     });
     this.#take('');
     if ((await within(systemClock, ANSWER_MS, found)) === undefined) {
-      throw new Error('a change was not told within 2 s');
+      throw new Error('a change was not reported within 2 s');
     }
   }
 
@@ -202,7 +202,7 @@ async function changes(link: Link, stream: number, listener: Listener, ms: numbe
   return { ms: taken, cpuMs: (user + system) / 1000 / taken.length };
 }
 
-async function told(link: Link, { port, seconds, listeners }: ProbeTask): Promise<Partial<ProbeFigures>> {
+async function reported(link: Link, { port, seconds, listeners }: ProbeTask): Promise<Partial<ProbeFigures>> {
   const open: Listener[] = [];
   const listen = async (count: number): Promise<void> => {
     const more = Array.from({ length: count }, () => new Listener(port));
@@ -240,7 +240,7 @@ async function ofServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask
     const flood = (): Promise<unknown> => Promise.all(Array.from({ length: PIPELINED_REQUESTS }, request));
     const floods = await forTime(task.seconds * 100, () => timed(flood));
     figures.pipelinedPerSecond = floods.map((ms) => (PIPELINED_REQUESTS * 1000) / ms);
-    Object.assign(figures, await told(link, task));
+    Object.assign(figures, await reported(link, task));
   } finally {
     link.close({ kind: 'stopped' });
   }

@@ -11,9 +11,9 @@ export const BRIDGES = ['discovery', 'mqtt'] as const;
 export type Bridge = (typeof BRIDGES)[number];
 
 /** Children that receive records of others: the bridges, and the backend whose devices are outputs of another one. */
-export const HEARERS = ['bluetooth', ...BRIDGES] as const;
+export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
-export type Hearer = (typeof HEARERS)[number];
+export type Subscriber = (typeof SUBSCRIBERS)[number];
 
 /** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
 export type ChildName = Backend | Bridge;

@@ -2,7 +2,7 @@
 // survives a structured clone.
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Backend, BackendHealth, ChildName, Hearer } from './backends.js';
+import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
 import type { Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
 import type { OperationName } from './operations.js';
@@ -33,7 +33,7 @@ export type Item =
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number }
-  /** From a hearer: it has applied everything and is ready for more. `isFirst`: its thread is new, and knows nothing. */
+  /** From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new, and knows nothing. */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
@@ -51,7 +51,7 @@ export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /** True if anybody watches the meters. Sent again for each new watcher: a reading is not kept, so a new one has none yet. */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
-  /** Only to hearers. */
+  /** Only to subscribers. */
   | ({ readonly kind: 'tell' } & ChangeBatch)
   | ToChild;
 
@@ -72,20 +72,20 @@ export interface ServedRecord {
   readonly addresses: readonly string[];
 }
 
-const UNHEARD_BY_MQTT: readonly Collection[] = [
+const UNWANTED_BY_MQTT: readonly Collection[] = [
   ...(['players.position', 'players.tracklist', 'nodes', 'upgrade.info'] as const),
   ...(['bluetooth.devices', 'bluetooth.discovered', 'bluetooth.outcome'] as const),
 ];
 
-/** True for collections that a hearer does not need, so that they are not sent to it. */
-export const UNHEARD: Readonly<Record<Hearer, (collection: Collection) => boolean>> = {
+/** True for collections that a subscriber does not need, so that they are not sent to it. */
+export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => UNHEARD_BY_MQTT.includes(collection),
+  mqtt: (collection) => UNWANTED_BY_MQTT.includes(collection),
   bluetooth: (collection) => collection !== 'audio.outputs',
 };
 
 /**
- * The journal's changes since a hearer last pulled; the records are consistent after the last change. A record comes only with its newest
+ * The journal's changes since a subscriber last pulled; the records are consistent after the last change. A record comes only with its newest
  * text, actions all in order. While a backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
@@ -146,7 +146,7 @@ export interface BackendListener {
   health(child: ChildName, health: BackendHealth): void;
 }
 
-/** The supervisor passes these on from hearers, and requests from bridges only. */
+/** The supervisor passes these on from subscribers, and requests from bridges only. */
 export interface BridgeListener {
   pulled(child: ChildName, isFirst: boolean): void;
   /** Settles when a request over HTTP would, and never rejects. */
@@ -162,7 +162,7 @@ export interface Backends {
   watchLevels(isWatched: boolean): void;
 }
 
-/** The gateway's calls to the hearers. A batch for one without a thread is dropped: its next thread pulls anew. */
+/** The gateway's calls to the subscribers. A batch for one without a thread is dropped: its next thread pulls anew. */
 export interface Bridges {
-  tell(hearer: Hearer, batch: ChangeBatch): void;
+  tell(subscriber: Subscriber, batch: ChangeBatch): void;
 }
