@@ -115,12 +115,12 @@ async function measure(
       }),
     );
     await page.evaluate(watchText('.stream'));
-    const told = new Map<string, number>();
-    parts.set('running', await tasksWhile(devtools, () => change(node, context.ms(CHANGES), told)));
+    const reported = new Map<string, number>();
+    parts.set('running', await tasksWhile(devtools, () => change(node, context.ms(CHANGES), reported)));
     const shown = (await page.evaluate('window.shown')) as Shown;
     for (const { name, run } of stormsOf(node, context.rounds(TURNS)))
       parts.set(name, await tasksWhile(devtools, run));
-    return { parts: withoutCollections(parts), ages: agesOf(shown, told) };
+    return { parts: withoutCollections(parts), ages: agesOf(shown, reported) };
   } finally {
     await browser.close();
     await node.close();
@@ -135,12 +135,12 @@ function withoutCollections(parts: ReadonlyMap<string, readonly Task[]>): Map<st
   return new Map([...others, [COLLECTIONS, collections]]);
 }
 
-/** `told` is filled with the volumes that the first stream is set to, and the time of each change. */
-async function change(node: NodeWithPage, changes: number, told: Map<string, number>): Promise<void> {
+/** `reported` is filled with the volumes that the first stream is set to, and the time of each change. */
+async function change(node: NodeWithPage, changes: number, reported: Map<string, number>): Promise<void> {
   for (let count = 0; count < changes; count += 1) {
     // Each volume is different, so that the text on the page identifies the change.
     const volume = count / 100;
-    told.set(`${count}%`, Date.now());
+    reported.set(`${count}%`, Date.now());
     node.change('audio', stream(100, { volume }), stream(101 + (count % (STREAMS - 1)), { volume }));
     await pause(EVERY_MS);
   }
@@ -190,9 +190,9 @@ function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
   ];
 }
 
-function agesOf(shown: Shown, told: ReadonlyMap<string, number>): number[] {
+function agesOf(shown: Shown, reported: ReadonlyMap<string, number>): number[] {
   return shown.flatMap(([text, at]) => {
-    const since = told.get(text);
+    const since = reported.get(text);
     return since === undefined ? [] : [at - since];
   });
 }

@@ -61,7 +61,7 @@ describe('the sources', () => {
 });
 
 /** A file with a header comment, so that only what follows can be wrong. */
-const headed = (path: string, code: string): SourceFile => sourceFile(path, `// What it is.\n${code}\n`);
+const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
 const longFunction = (lines: number): string =>
   `export function f(a: number): void {\n${'  a;\n'.repeat(lines - 2)}}`;
@@ -97,8 +97,14 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['no state of modules', 'src/gateway/a.ts', 'const cache = new Map<string, string>();', /cache/],
   ['no switched-off checks', 'src/gateway/a.ts', '// biome-ignore lint/style/useConst: no', /biome-ignore/],
   ['no words of unfinished work', 'src/gateway/a.ts', '// TODO: later', /TODO/],
-  ['comments begin with a subject', 'src/gateway/a.ts', '/** Of a connection. */', /:2: .*Of a connection/],
-  ['comments begin with a subject', 'src/gateway/a.ts', '/**\n * What is kept.\n */', /What is kept/],
+  [
+    'comments begin with a subject',
+    'src/gateway/a.ts',
+    `/** ${'Of'} a connection. */`,
+    /:2: .*Of a connection/,
+  ],
+  ['comments begin with a subject', 'src/gateway/a.ts', `/**\n * ${'What'} is kept.\n */`, /What is kept/],
+  ['comments use plain verbs', 'test/gateway/a.ts', `/${'/'} The listener is told so.`, /:2: .*a state known/],
   ['size', 'src/gateway/a.ts', longFunction(FUNCTION_LINES_MAX + 1), /:2: a function of 71 lines/],
   ['size', 'src/gateway/a.ts', '//\n'.repeat(300), /301 lines/],
   ['names', 'src/gateway/utils.ts', '', /does not say/],

@@ -23,13 +23,19 @@ function each(folder: string, check: (file: SourceFile) => readonly string[]): C
 
 interface Where {
   readonly except?: (path: string) => boolean;
+  /** The folder that is looked at, `src/` unless given; '' for all. */
+  readonly below?: string;
   /** `text`: comments and strings too. */
   readonly in?: 'code' | 'text';
 }
 
 /** Complains about each match of `pattern`. */
-function never(pattern: RegExp, why: string, { except = () => false, in: part = 'code' }: Where = {}): Check {
-  return each('src/', (file) =>
+function never(
+  pattern: RegExp,
+  why: string,
+  { except = () => false, below = 'src/', in: part = 'code' }: Where = {},
+): Check {
+  return each(below, (file) =>
     except(file.path)
       ? []
       : [...file[part].matchAll(new RegExp(pattern, 'gm'))].map(
@@ -208,7 +214,12 @@ export const RULES = {
   'comments begin with a subject': never(
     /(?:\/\/|\/\*\*|^\s*\*) (?:Of|What|Whose|Who|Whether|As) .*/,
     'a reader in a hurry needs a sentence',
-    { in: 'text' },
+    { below: '', in: 'text' },
+  ),
+  'comments use plain verbs': never(
+    /(?:\/\/|\/\*\*|^\s*\*) .*\b(?:told|owed|says of|so manieth)\b.*/,
+    'an event is sent, a record published, a state known',
+    { below: '', in: 'text' },
   ),
   size,
   header,

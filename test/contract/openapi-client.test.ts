@@ -69,7 +69,7 @@ export const calls: { readonly [P in Get]: (base: string) => Promise<Answer<P>> 
   '/events': (base) => get(base, '/events'),
 };
 
-/** What a user would read of the answers; the types must say as much, and no more. */
+/** A user would read this of the answers; the types must have as much, and no more. */
 export async function summary(base: string): Promise<readonly unknown[]> {
   const [audio, health, upgrade, services] = await Promise.all([
     calls['/audio'](base),

@@ -83,7 +83,7 @@ const hasSaid = (tracer: Tracer, text: string): Promise<true> =>
   until(`it says ${text}`, () => tracer.out().includes(text) || undefined);
 
 const auth = wire.command(8, 0, wire.u32(35), wire.blob(Array.from({ length: 256 }, (_, at) => at)));
-/** What is sent, what is shown of it, and whether the connection outlives it. */
+/** The bytes that are sent, what is shown of them, and whether the connection outlives them. */
 const CASES: readonly (readonly [string, Uint8Array, string, boolean])[] = [
   ['17 MiB', wire.framed([1, 2, 3], { length: 17 * MIB }), 'a frame of 17825792 bytes', false],
   ['garbage', Buffer.alloc(3000, 0xee), 'a frame of 4008636142 bytes', false],

@@ -43,7 +43,7 @@ async function held(node: EmulatedNode): Promise<Held> {
   return { pid, memoryKb, descriptors, warnings };
 }
 
-/** What the events since `from` say of the output, repetitions left out: `updated ID` and `removed ID`. */
+/** The events of the output since `from`, without repetitions: `updated ID` and `removed ID`. */
 function told(node: EmulatedNode, name: string, from: number): readonly string[] {
   return node.stream.events
     .slice(from)

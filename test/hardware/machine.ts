@@ -154,7 +154,7 @@ function hardware(door: number, port: number): readonly string[] {
   ];
 }
 
-/** What the command behind the socket printed, and its status. */
+/** The output of the command behind the socket, and its status. */
 async function answer(socket: Socket, script: string, deadlineMs: number): Promise<Ran> {
   const late = new Error(`no end in ${deadlineMs} ms: ${script}`);
   const deadline = setTimeout(() => socket.destroy(late), deadlineMs);

@@ -10,7 +10,7 @@ import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
 
-/** What takes a second elsewhere takes half a minute on an emulated machine that shares its cores. */
+/** An emulated machine that shares its cores takes half a minute for what takes a second elsewhere. */
 const SLOW_MS = 240_000;
 
 export class EmulatedNode {
@@ -41,7 +41,7 @@ export class EmulatedNode {
     }
   }
 
-  /** Of a machine on which tonearm listens. */
+  /** The state of a machine on which tonearm listens. */
   static async watch(machine: Machine): Promise<EmulatedNode> {
     const document = await send(machine.port, { path: '/openapi.json' });
     const stream = await EventConsumer.open(`http://127.0.0.1:${machine.port}/events?snapshot=1`);

@@ -123,7 +123,7 @@ export class EventStream implements OpenStream {
 
   /**
    * uWebSockets.js aborts a response that makes no progress for 10 s (measured), which looks like a peer that disconnected.
-   * So a stream that is lost while behind counts as too slow: a peer that leaves by itself in that state cannot be told apart.
+   * So a stream that is lost while behind counts as too slow: a peer that leaves by itself in that state looks the same.
    */
   gone(): void {
     this.#end(this.#state === 'behind' ? 'slow' : 'gone');

@@ -19,7 +19,7 @@ const CHECKS = {
   // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   x: isInteger,
-  // A whole number cannot be told from an integer; NaN and infinity cannot be shown.
+  // A whole number looks like an integer; NaN and infinity cannot be shown.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),

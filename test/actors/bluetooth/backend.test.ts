@@ -297,7 +297,7 @@ test('a command is answered when what it has done can be seen', async (t) => {
   await seen({ do: 'scan/stop' }, off('scanning'));
   await seen({ do: 'power_down' }, off('powered'));
   await seen({ do: 'power_up' }, () => recorder.record?.powered);
-  // What it has done is undone before it is seen: the answer does not wait for ever.
+  // The change is undone before it is seen: the answer does not wait for ever.
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
   const asked = node.backend.handle({ do: 'power_down' });
   const answered = asked.then((answer) => faultOf(answer));

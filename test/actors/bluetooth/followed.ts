@@ -16,7 +16,7 @@ const SETTINGS: BluetoothSettings = {
   ...{ pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
 };
 
-/** What is gathered is published by itself; every longer time passes when the test lets it. */
+/** Gathered changes are published by themselves; every longer time passes when the test lets it. */
 const SHORT_MS = 250;
 
 export class BluetoothRecorder implements Publisher {

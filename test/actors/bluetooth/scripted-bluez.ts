@@ -25,7 +25,7 @@ type Facts = Record<string, Plain>;
 /** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
 export type Misbehaviour = { readonly error: string } | 'hang';
 
-/** Of properties that are no text and no boolean. */
+/** The signatures of properties that are no text and no boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   DiscoverableTimeout: 'u',
   PairableTimeout: 'u',
@@ -59,10 +59,10 @@ export class ScriptedBluez {
   /** Every call: the member, and what it sets. */
   readonly calls: string[] = [];
   readonly misbehaves = new Map<string, Misbehaviour>();
-  /** What happens at Pair and Connect besides the answer. */
+  /** The effects of Pair and Connect besides the answer. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   #bus: MessageBus | undefined;
-  /** Who has registered an agent, and where. */
+  /** The registered agents, each with its sender and path. */
   #agent: { readonly owner: string; readonly path: string } | undefined;
   readonly #address: string;
 
@@ -83,7 +83,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** As bluetoothd, which takes its name when it is ready. */
+  /** It takes its name when it is ready, as bluetoothd does. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);
