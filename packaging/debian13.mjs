@@ -1,10 +1,11 @@
 // A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
 // Nothing writes to it after that: each user mounts an overlay over it. machine13.mjs makes a disk of another such root.
 
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 export const CACHE = '/var/cache/tonearm-test';
 const MAKING_DEADLINE_MS = 15 * 60_000;
@@ -90,9 +91,10 @@ export function mirror() {
 /**
  * Where that of this name and recipe is kept, made first where it is missing.
  * @param {{ name: string, packages: readonly string[], finish?: string }} recipe `finish` may hold no secrets of this machine
- * @returns {{ kept: string } | { trouble: string }}
+ * Other stages run meanwhile, so nothing here may block.
+ * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
-export function keptDebian({ name, packages, finish = '' }) {
+export async function keptDebian({ name, packages, finish = '' }) {
   if (process.getuid() !== 0) return { trouble: 'Debian 13 needs root' };
   const script = make(finish);
   const wanted = packages.join(' ');
@@ -105,28 +107,29 @@ export function keptDebian({ name, packages, finish = '' }) {
     const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
     const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', script];
     const env = { CACHE, NAME: name, FINISHED: kept, SUITE, PACKAGES: wanted, MIRROR: mirror() };
-    const made = spawnSync(command, args, {
-      encoding: 'utf8',
+    const making = promisify(execFile)(command, args, {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 64 << 20,
       timeout: MAKING_DEADLINE_MS,
       // unshare waits for the end of its child, whatever gentler signal it gets.
       killSignal: 'SIGKILL',
     });
-    if (made.status !== 0) {
-      const said = `${made.stdout ?? ''}${made.stderr ?? ''}${made.error?.message ?? ''}`.trim();
-      return { trouble: `Debian 13 could not be made: ${said.split('\n').slice(-15).join('\n')}` };
-    }
+    making.child.stdin.end();
+    const failed = await making.then(
+      () => undefined,
+      ({ stdout, stderr, message }) => `${stdout}${stderr}`.trim() || message,
+    );
+    if (failed !== undefined)
+      return { trouble: `Debian 13 could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
   }
   // In use: a month from now it may go.
   utimesSync(kept, new Date(), new Date());
   return { kept };
 }
 
-/** @returns {{ kept: string, root: string } | { trouble: string }} */
-export function debian13() {
-  const { kept, trouble } = keptDebian({ name: 'debian13', packages: PACKAGES });
+/** @returns {Promise<{ kept: string, root: string } | { trouble: string }>} */
+export async function debian13() {
+  const { kept, trouble } = await keptDebian({ name: 'debian13', packages: PACKAGES });
   return trouble === undefined ? { kept, root: join(kept, 'root') } : { trouble };
 }
 

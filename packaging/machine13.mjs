@@ -90,9 +90,9 @@ rm -rf "$root" "$FINISHED.making/mount"
 
 /**
  * The folder with `kernel`, `initrd` and `disk`.
- * @returns {{ kept: string } | { trouble: string }}
+ * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
-export function machine13() {
+export async function machine13() {
   if (process.arch !== 'x64') return { trouble: 'the machine is made and emulated on amd64 only' };
   return keptDebian({ name: 'machine13', packages: PACKAGES, finish: FINISH });
 }

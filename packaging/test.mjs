@@ -87,13 +87,12 @@ function onNode22(place) {
 }
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC and BlueZ's double, pavucontrol would bring
- * all of GTK there, an image and an apt repository are made on either, npm 9.2 is
- * asked for by name on one of them, npm and ARM are what they are, and the emulated
- * machine has that Debian anyway.
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC and BlueZ's double; pavucontrol would bring
+ * all of GTK there; packages, images and an apt repository are made on one of them, and installed on both; npm 9.2 is asked for by name;
+ * npm and ARM are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository))/;
+  /^(browser\/|hardware\/|actors\/bluetooth\/dbusmock|contract\/(proxies|trace-pavucontrol|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
@@ -112,14 +111,14 @@ function machine(files) {
 }
 
 async function onMachine(place, files, titles = []) {
-  const { trouble, kept } = machine(files);
+  const { trouble, kept } = await machine(files);
   if (trouble !== undefined) return leftOut(trouble);
   return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
 }
 
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
 async function onDebian13(place, files, titles = []) {
-  const { trouble, kept, root } = debian13();
+  const { trouble, kept, root } = await debian13();
   if (trouble !== undefined) return leftOut(trouble);
   const there = files.filter((file) => !ONE_DEBIAN.test(file));
   const booting = there.filter((file) => kindOf(file) === 'nodes');
