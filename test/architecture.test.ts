@@ -104,7 +104,12 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
     /:2: .*Of a connection/,
   ],
   ['comments begin with a subject', 'src/gateway/a.ts', `/**\n * ${'What'} is kept.\n */`, /What is kept/],
-  ['comments use plain verbs', 'test/gateway/a.ts', `/${'/'} The listener is told so.`, /:2: .*a state known/],
+  [
+    'comments use plain verbs',
+    'test/gateway/a.ts',
+    `/${'/'} The listener is told so.`,
+    /:2: .*a state known/,
+  ],
   ['size', 'src/gateway/a.ts', longFunction(FUNCTION_LINES_MAX + 1), /:2: a function of 71 lines/],
   ['size', 'src/gateway/a.ts', '//\n'.repeat(300), /301 lines/],
   ['names', 'src/gateway/utils.ts', '', /does not say/],
