@@ -207,13 +207,15 @@ export class Player {
     const [root, player] = await Promise.all([
       bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
       bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
-      within(clock, TRACKLIST_WAIT_MS, this.tracklist.first),
     ]);
     if (this.#isGone || !player.ok) return false;
     // Properties that are missing now no longer exist.
     if (root.ok) this.#facts = withRoot({ ...this.#facts, root: {} }, root.value);
     this.#become(withPlayer({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
+    // Only now, because a change that came during the wait would be lost to the older reading.
+    if (!this.#isKnown) await within(clock, TRACKLIST_WAIT_MS, this.tracklist.first);
+    if (this.#isGone) return false;
     this.#isKnown = true;
     changed(this);
     return true;
