@@ -61,8 +61,7 @@ test('3 s after playing began the position is read once more: an output that too
 test('the start waits a second for one that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
   const isUp = async (recorder: PlayersRecorder): Promise<void> => {
-    // One timer is for its tracklist.
-    await until('it is waited for', () => clock.timers === 2);
+    await until('it is waited for', () => clock.timers === 1);
     clock.advance(999);
     assert.deepEqual([clock.timers, recorder.said], [1, []]);
     clock.advance(1);
