@@ -36,7 +36,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   const plays = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
-  test('is told with the tracks that it has, and a player without one has none', async () => {
+  test('is sent with the tracks that it has, and a player without one has none', async () => {
     const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
     assert.equal(can_edit_tracks, true);
     assert.deepEqual(
@@ -97,13 +97,13 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     }
   });
 
-  test('is what the stream has told, at each change and no other time', async () => {
-    const told = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
-    await until('the stream has told the list', async () => {
+  test('is what the stream has sent, at each change and no other time', async () => {
+    const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
+    await until('the stream has sent the list', async () => {
       assert.deepEqual(node.stream.model.tracklists.get(VLC), await list());
       return true;
     });
-    const texts = told().map(({ data }) => data);
+    const texts = sent().map(({ data }) => data);
     assert.ok(
       texts.every((text, at) => text !== texts[at - 1]),
       'each event is a change',
@@ -111,7 +111,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     const before = texts.length;
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
-    assert.equal(told().length, before);
+    assert.equal(sent().length, before);
     const { headers } = await node.daemon.get('/players/vlc/tracklist');
     const held = await node.daemon.get('/players/vlc/tracklist', {
       'If-None-Match': String(headers['etag']),

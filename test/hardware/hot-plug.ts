@@ -44,7 +44,7 @@ async function held(node: EmulatedNode): Promise<Held> {
 }
 
 /** The events of the output since `from`, without repetitions: `updated ID` and `removed ID`. */
-function told(node: EmulatedNode, name: string, from: number): readonly string[] {
+function eventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
   return node.stream.events
     .slice(from)
     .filter(({ type }) => type.startsWith('audio.output.'))
@@ -113,7 +113,7 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     await node().agrees();
     assert.notEqual(back.id, id);
     // Its last state before it goes may come after the mark.
-    const all = told(node(), LOOPBACK, from);
+    const all = eventsOf(node(), LOOPBACK, from);
     assert.deepEqual(all.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
     assert.deepEqual(
       all.slice(0, -2).filter((line) => line !== `updated ${id}`),

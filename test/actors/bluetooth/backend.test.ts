@@ -88,14 +88,14 @@ test('a scan ends by itself, and is prolonged by another one', async (t) => {
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
 
-test('during a scan at most ten devices a second are told, new ones first, and the last change is told', async (t) => {
+test('during a scan at most ten devices a second are sent, new ones first, and the last change is sent', async (t) => {
   const node = await followed(t);
   const { bluez, recorder } = node;
   await does(node, { do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
-  await until('all are told', () => addresses.every((address) => recorder.discovered.includes(address)));
+  await until('all are sent', () => addresses.every((address) => recorder.discovered.includes(address)));
   assert.equal(recorder.discovered.length, addresses.length);
   assert.equal(recorder.devices.get('AA:BB:CC:DD:EE:10')?.rssi, -50);
 });
@@ -119,7 +119,7 @@ test('pairing mode: switched on, visible for as long, and BlueZ knows the time b
       ],
     ],
   );
-  await until('it is told', () => recorder.record?.discoverable === true);
+  await until('it is published', () => recorder.record?.discoverable === true);
   const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};
   assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, until_, true, true]);
   clock.advance(90_000);
@@ -193,9 +193,9 @@ test('the first device that pairs in pairing mode is trusted, and ends it', asyn
   bluez.changeDevice(PHONE, { UUIDs: [OBEX_PUSH, A2DP_SOURCE] });
   await until('pairing mode is over', () => !bluez.hasAgent);
   assert.ok(bluez.calls.indexOf('Set Trusted=true') < bluez.calls.indexOf('Set Discoverable=false'));
-  const isTold = () =>
+  const isPublished = () =>
     recorder.record?.known_devices?.[0]?.trusted === true && !recorder.record.pairing_active;
-  await until('it is told', isTold);
+  await until('it is published', isPublished);
 });
 
 test('a device that pairs by other hands outside pairing mode is not trusted', async (t) => {
@@ -323,7 +323,7 @@ test('a new device is paired, trusted and connected; only it is accepted meanwhi
   await does(node, { do: 'connect', address: SPEAKER.toLowerCase() });
   const REJECTED = 'org.bluez.Error.Rejected';
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
-  await until('it is told', () => node.recorder.record?.known_devices?.[0]?.connected === true);
+  await until('it is published', () => node.recorder.record?.known_devices?.[0]?.connected === true);
   await until('it is trusted', () => node.recorder.record?.known_devices?.[0]?.trusted === true);
   await until('the agent is gone', () => !bluez.hasAgent);
   await does(node, { do: 'disconnect', address: SPEAKER });
@@ -365,7 +365,7 @@ test('a connection that takes long is accepted, and its end is an event, also wh
   const before = recorder.records.length;
   // The device vanishes, and BlueZ answers nothing at all: the bus does, when BlueZ dies.
   bluez.remove(pathOf(PHONE));
-  await until('its going is told', () => recorder.records.length > before);
+  await until('its going is published', () => recorder.records.length > before);
   bluez.misbehaves.delete('Connect');
   bluez.die();
   await until('the end is logged', () => recorder.logged.includes('a device was not connected'));

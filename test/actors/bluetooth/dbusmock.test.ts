@@ -16,7 +16,12 @@ const PHONE = '11:22:33:44:55:66';
 const MOCK = 'org.bluez.Mock';
 const ADAPTER = '/org/bluez/hci0';
 
-async function told(bus: MessageBus, member: string, signature: string, ...body: unknown[]): Promise<void> {
+async function ordered(
+  bus: MessageBus,
+  member: string,
+  signature: string,
+  ...body: unknown[]
+): Promise<void> {
   await bus.call(
     new Message({ destination: 'org.bluez', path: '/', interface: MOCK, member, signature, body }),
   );
@@ -47,7 +52,7 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
   const adapter = (name: string) => property(bus, ADAPTER, 'org.bluez.Adapter1', name);
-  await told(bus, 'AddAdapter', 'ss', 'hci0', 'kitchen');
+  await ordered(bus, 'AddAdapter', 'ss', 'hci0', 'kitchen');
   await until('the adapter is shown', () => recorder.record?.name === 'kitchen');
   // The template's adapter is pairable from the start.
   await until('it is closed', async () => (await adapter('Pairable')) === false);
@@ -55,8 +60,8 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   await until('it is open', () => recorder.record?.discoverable === true && recorder.record.pairable);
   const times = [await adapter('DiscoverableTimeout'), await adapter('PairableTimeout')];
   assert.deepEqual(times, [120, 120]);
-  await told(bus, 'AddDevice', 'sss', 'hci0', PHONE, 'My phone');
-  await told(bus, 'PairDevice', 'ssi', 'hci0', PHONE, 5_898_764);
+  await ordered(bus, 'AddDevice', 'sss', 'hci0', PHONE, 'My phone');
+  await ordered(bus, 'PairDevice', 'ssi', 'hci0', PHONE, 5_898_764);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   await until('the phone is trusted', () => recorder.record?.known_devices?.[0]?.trusted === true);
   assert.deepEqual(await backend.handle({ do: 'connect', address: PHONE }), { ok: true });
@@ -66,7 +71,7 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   assert.deepEqual(await backend.handle({ do: 'scan/stop' }), { ok: true });
   assert.deepEqual(await backend.handle({ do: 'forget', address: PHONE }), { ok: true });
   await until('it is forgotten', () => recorder.record?.known_devices?.length === 0);
-  await told(bus, 'RemoveAdapter', 's', 'hci0');
+  await ordered(bus, 'RemoveAdapter', 's', 'hci0');
   await until('the adapter is gone', () => recorder.state === 'connecting BlueZ has no adapter');
   await mock.end('SIGKILL');
   await until('BlueZ is gone', () => /not running/.test(recorder.state));

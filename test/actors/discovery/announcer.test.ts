@@ -50,7 +50,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
   return { announcer, told, logged, serve };
 }
 
-test('a bus that goes before it has told of avahi-daemon says nothing about it', async (t) => {
+test('a bus that goes before it has an answer about avahi-daemon says nothing about it', async (t) => {
   let asked = 0;
   // The bus connection follows the owner first; the second request is the announcer's own.
   const dying = {

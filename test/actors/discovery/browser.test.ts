@@ -98,7 +98,7 @@ test('a resolver that Avahi made with a strange answer has the bus connected ane
   assert.deepEqual(logged, ['other nodes cannot be looked for']);
 });
 
-test('a bus that goes before it has told of avahi-daemon, again and again, is logged once', async (t) => {
+test('a bus that goes before it has an answer about avahi-daemon, again and again, is logged once', async (t) => {
   let asked = 0;
   const owned = signal(BUS, BUS, 'NameOwnerChanged', 'sss', AVAHI_NAME, '', AVAHI);
   const dying = answers((socket, { text: said }) => {

@@ -24,10 +24,10 @@ function script(name: string, text: string): string {
 const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAGE":"hello"}`;
 const NO_FILES = 'No journal files were opened due to insufficient permissions.';
 
-const told = (answer: Answer): string =>
+const textOf = (answer: Answer): string =>
   answer.ok ? (answer.text ?? '') : `${answer.fault}: ${answer.detail}`;
 const read = async (program: string, scope: UnitScope = 'user'): Promise<string> =>
-  told(await new UnitLogs(systemClock, program).read({ scope, unit: 'x.service', lines: 20 }));
+  textOf(await new UnitLogs(systemClock, program).read({ scope, unit: 'x.service', lines: 20 }));
 
 const LIST = '[{"time":"2026-09-21T14:13:20.000Z","priority":4,"message":"hello"}]';
 const ROWS: readonly (readonly [what: string, text: string, user: RegExp, system: RegExp])[] = [
@@ -61,9 +61,9 @@ test('it is started without a shell: a name is one argument, whatever it contain
   const logs = new UnitLogs(systemClock, program);
   const unit = 'a; b $(c)';
   const answer = await logs.read({ scope: 'system', unit, lines: 7 });
-  assert.match(told(answer), /--lines=7 --unit=a; b \$\(c\)"/);
-  assert.match(told(await logs.read({ scope: 'user', unit, lines: 7 })), /--user-unit=a; b/);
-  assert.notEqual(told(answer), LIST);
+  assert.match(textOf(answer), /--lines=7 --unit=a; b \$\(c\)"/);
+  assert.match(textOf(await logs.read({ scope: 'user', unit, lines: 7 })), /--user-unit=a; b/);
+  assert.notEqual(textOf(answer), LIST);
 });
 
 /** The states of this process's children that run `program`; a zombie has no program any more. */
@@ -91,9 +91,9 @@ test('one that hangs is 504 and killed; the bound counts it until it has ended, 
     until(`${count} of them`, () => readFileSync(marks, { flag: 'a+' }).length === 2 * count);
   const four = [1, 2, 3, 4].map(() => logs.read(query));
   await started(4);
-  assert.match(told(await logs.read(query)), /^unavailable: 4 logs/);
+  assert.match(textOf(await logs.read(query)), /^unavailable: 4 logs/);
   clock.advance(5_000);
-  for (const answer of await Promise.all(four)) assert.match(told(answer), /^timeout: /);
+  for (const answer of await Promise.all(four)) assert.match(textOf(answer), /^timeout: /);
   await until('room', async () => {
     const answer = Promise.race([logs.read(query), started(5).then(() => 'room')]);
     return (await answer) === 'room';
