@@ -69,8 +69,7 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   ['GET /ui/{file}', page('/ui/app-1.js')],
   ['GET /server', read('/server')],
   ['GET /health', read('/health')],
-  // Discovery is enabled there, and not up.
-  ['GET /nodes', { ...read('/nodes', 'discovery'), status: 503 }],
+  ['GET /nodes', read('/nodes', 'discovery')],
   ['GET /openapi.json', read('/openapi.json')],
   ['GET /events', read('/events', 'stream')],
   ['GET /services', read('/services', 'systemd')],
