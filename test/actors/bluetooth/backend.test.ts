@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
 import { sessionBus } from 'dbus-next';
 import type { Answer, BluetoothCommand } from '../../../src/protocol/actor/commands.js';
 import { BATTERY_INTERFACE, DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { type Followed, followed } from './followed.js';
 import {
@@ -17,6 +17,8 @@ import {
   type ScriptedBluez,
   SPEAKER,
 } from './scripted-bluez.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 const HID = '00001124-0000-1000-8000-00805f9b34fb';
