@@ -84,7 +84,7 @@ function sign(suites, key, out) {
 
 function main({ packages, key, out }) {
   if (packages === undefined || key === undefined || out === undefined)
-    throw new Error('--packages DIR, --key FILE and --out DIR are needed');
+    throw new Error('--packages DIR, --key FILE and --out DIR are required');
   const suites = [...new Set(Object.values(FORMS).flatMap((form) => form.suites))];
   const to = resolve(out);
   mkdirSync(to);

@@ -42,7 +42,7 @@ async function main() {
     .filter((file) => names.length === 0 || names.some((name) => file.includes(name)))
     .sort();
   if (measurements.length === 0) {
-    console.error('bench: nothing matches');
+    console.error('bench: no measurement matches');
     return 1;
   }
   const reports = [];

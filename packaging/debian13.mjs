@@ -95,13 +95,13 @@ export function mirror() {
  * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
 export async function keptDebian({ name, packages, finish = '' }) {
-  if (process.getuid() !== 0) return { trouble: 'Debian 13 needs root' };
+  if (process.getuid() !== 0) return { trouble: 'tests on Debian 13 need root' };
   const script = make(finish);
   const wanted = packages.join(' ');
   const recipe = createHash('sha256').update(`${script}${SUITE}${wanted}`).digest('hex').slice(0, 8);
   const kept = join(CACHE, `${name}-${recipe}`);
   if (!existsSync(kept)) {
-    console.log(`setup: making ${kept} of Debian 13, once`);
+    console.log(`setup: making ${kept} of Debian 13; this is done once`);
     mkdirSync(CACHE, { recursive: true });
     const lock = ['flock', '--no-fork', `${CACHE}/lock`];
     const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];

@@ -120,7 +120,7 @@ function buildTimeS(deb) {
 }
 
 function main({ deb, out }) {
-  if (deb === undefined || out === undefined) throw new Error('--deb FILE and --out FILE are needed');
+  if (deb === undefined || out === undefined) throw new Error('--deb FILE and --out FILE are required');
   const field = (name) => run('dpkg-deb', ['--field', deb, name]).trim();
   const architecture = field('Architecture');
   const version = field('Version').replace(/-[^-]*$/, '');

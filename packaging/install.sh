@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs tonearm from a checkout below /usr/local and sets it up for a user; takes that back. It builds what it installs, as the
-# owner of the checkout. The Debian package (`npm run package`) does the same and is upgraded and removed by apt.
+# Installs tonearm from a checkout below /usr/local and sets it up for a user, or removes both again. It builds tonearm as the owner of
+# the checkout. The Debian package (`npm run package`) does the same, and apt upgrades and removes it.
 #
 #   sudo packaging/install.sh --user NAME [--bind WHAT] [--unit NAME] ... [--dry-run]     as tonearm-setup(8) takes them
 #   sudo packaging/install.sh --uninstall
@@ -13,11 +13,11 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 die() { printf 'install: %s\n' "$1" >&2; exit 1; }
 
 if [ "${1:-}" = --uninstall ]; then
-  [ "$(id -u)" = 0 ] || die 'must be run by root'
-  [ $# -eq 1 ] || die '--uninstall stands alone'
+  [ "$(id -u)" = 0 ] || die 'must be run as root'
+  [ $# -eq 1 ] || die '--uninstall takes no other argument'
   [ -f "$LIST" ] || die "nothing is installed below $PREFIX"
   "$PREFIX/sbin/tonearm-setup" --uninstall --all
-  # Files first, then the folders that were made for them, deepest first.
+  # Removes the files first, then the folders that were made for them, deepest first.
   while read -r file; do rm -f "$PREFIX/$file"; done < "$LIST"
   sed -n 's|/[^/]*$||p' "$LIST" | sort -ur | grep tonearm | while read -r folder; do
     while [ "${folder%tonearm*}" != "$folder" ] && rmdir "$PREFIX/$folder" 2> /dev/null; do folder=${folder%/*}; done
@@ -27,18 +27,18 @@ if [ "${1:-}" = --uninstall ]; then
   exit 0
 fi
 
-case " $* " in *' --uninstall '*) die '--uninstall stands alone' ;; esac
+case " $* " in *' --uninstall '*) die '--uninstall takes no other argument' ;; esac
 sh "$here/packaging/tonearm-setup" --check-arguments "$@"
 case " $* " in *' --help '* | *' -h '*) exit 0 ;; esac
 case $(node --version 2> /dev/null) in
   v20.* | v22.*) ;;
-  *) die 'this needs Node 20 or 22 as the command `node`; `npm run package -- --with-node` builds a package that brings its own' ;;
+  *) die 'the command `node` must be Node 20 or 22; `npm run package -- --with-node` builds a package that contains its own Node' ;;
 esac
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 owner=$(stat -c %U "$here")
 chown "$owner" "$tree"
-echo 'install: building, which takes a minute or more on a small machine'
+echo 'install: building; this takes a minute or more on a small machine'
 setpriv --reuid "$owner" --regid "$(id -g "$owner")" --init-groups env "HOME=$(getent passwd "$owner" | cut -d: -f6)" \
   sh -euc 'node=$(node "$1/ready.mjs"); "$node" "$1/package.mjs" --tree "$2" --prefix "$3"' build "$here/packaging" "$tree" "$PREFIX" > /dev/null
 case " $* " in

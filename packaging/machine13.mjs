@@ -93,6 +93,6 @@ rm -rf "$root" "$FINISHED.making/mount"
  * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
 export async function machine13() {
-  if (process.arch !== 'x64') return { trouble: 'the machine is made and emulated on amd64 only' };
+  if (process.arch !== 'x64') return { trouble: 'the emulated machine can be made and run on amd64 only' };
   return keptDebian({ name: 'machine13', packages: PACKAGES, finish: FINISH });
 }

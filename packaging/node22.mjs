@@ -77,8 +77,8 @@ export function thisNodeFits() {
 export function fittingNode(root) {
   if (thisNodeFits()) return { node: process.execPath };
   console.error(
-    `setup: uWebSockets.js has no binary for Node ${process.version}, so this goes on with Node ${NODE_22} ` +
-      'out of node_modules/.cache, fetched once',
+    `setup: uWebSockets.js has no binary for Node ${process.version}, so this continues with Node ${NODE_22} ` +
+      'in node_modules/.cache, which is fetched once',
   );
   const { node, trouble } = node22(root);
   return trouble === undefined ? { node } : { trouble: `${trouble}; tonearm needs Node 20 or 22` };

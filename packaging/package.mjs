@@ -33,15 +33,15 @@ const USAGE = `Usage: npm run package [-- OPTIONS]
 
 Builds the Debian package of tonearm for this machine's architecture.
 
-  --with-node     bring Node 22 along; without it the package runs on the
-                  system's Node 20 or 22
+  --with-node     put Node 22 into the package; without this option the package
+                  runs on the system's Node 20 or 22
   --arch ARCH     amd64, arm64 or armhf, or all of them, each in a folder of
                   that name
-  --out DIR       put it there instead of into the checkout
+  --out DIR       the folder for the package; the checkout unless given
   --version V     the package's version
   --compress HOW  xz (the smallest, and the default), gzip or none
-  --tree DIR      lay the files out there instead, and pack nothing
-  --prefix DIR    of the paths in them; /usr unless given
+  --tree DIR      write the files of the package to DIR, and build no package
+  --prefix DIR    the prefix of the installed paths; /usr unless given
   --help          print this text
 `;
 
@@ -135,7 +135,7 @@ function pack({ tree, form, architecture, version, epochS, out, compress }) {
     writeWithMode(join(control, name), text, 0o755);
   }
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
-  tell(`packing ${form.name} for ${architecture}; with a Node in it that takes a minute, or several`);
+  tell(`packing ${form.name} for ${architecture}; this takes some minutes with Node in it`);
   // One thread: how xz divides the work between several would show in the bytes.
   run('dpkg-deb', ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file], {
     SOURCE_DATE_EPOCH: String(epochS),
@@ -148,7 +148,7 @@ function wanted(arch, { architectures }) {
   if (arch === 'all') return architectures;
   const one = arch ?? ownArchitecture();
   if (architectures.includes(one)) return [one];
-  throw new Error(`--arch is one of ${architectures.join(', ')}, all`);
+  throw new Error(`--arch must be one of ${architectures.join(', ')}, all`);
 }
 
 /** With several architectures each has its own folder: `apt install ./tonearm_*.deb` takes all that it finds in one. */
@@ -159,7 +159,7 @@ function folderOf(architecture, { arch, out }) {
 }
 
 function fetchedNode(architecture) {
-  tell(`taking Node 22 for ${architecture}, which is fetched once`);
+  tell(`using Node 22 for ${architecture}, which is fetched once`);
   const { trouble, ...files } = node22(ROOT, ARCHITECTURES[architecture].node);
   if (trouble !== undefined) throw new Error(trouble);
   return files;
@@ -184,7 +184,7 @@ function main(values) {
       const target = { form, architecture, version, epochS };
       layOut({ ...target, root: ROOT, dist, into: tree, prefix, ownNode });
       const wrong = foreign(tree, architecture);
-      if (wrong.length > 0) throw new Error(`these may not be shipped: ${wrong.join(', ')}`);
+      if (wrong.length > 0) throw new Error(`these files must not be in the package: ${wrong.join(', ')}`);
       if (values.tree !== undefined) copyTree(tree, resolve(values.tree));
       else pack({ ...target, tree, out: folderOf(architecture, values), compress });
     }

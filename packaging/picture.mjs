@@ -94,4 +94,4 @@ try {
   await ended;
   rmSync(directory, { recursive: true, force: true });
 }
-console.log(`${PICTURE} is new; pngquant makes it smaller`);
+console.log(`${PICTURE} was written; pngquant makes it smaller`);

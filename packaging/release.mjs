@@ -28,15 +28,15 @@ const EXIT_USAGE = 64;
 
 const USAGE = `Usage: npm run release -- VERSION [OPTIONS]
 
-Makes, from a clean tree, a folder with everything that VERSION is published as.
+Makes a folder with all files that are published for VERSION, from a clean tree.
 package.json must have that version, and CHANGELOG.md a dated heading for it.
 
-  --key FILE       sign the tree of an apt repository, apt/, with this secret
-                   OpenPGP key (without a passphrase); without it there is none
+  --key FILE       also make an apt repository, apt/, signed with this secret
+                   OpenPGP key, which must have no passphrase
   --out DIR        the folder to make; release/VERSION unless given
   --no-image       make no OCI images, which need a Debian mirror
-  --compress HOW   of the Debian packages: xz (the default), gzip or none
-  --trial          whatever the tree, package.json and CHANGELOG.md have
+  --compress HOW   compression of the packages: xz (the default), gzip or none
+  --trial          do not check the tree, package.json and CHANGELOG.md
   --help           print this text
 `;
 
@@ -163,9 +163,9 @@ function request() {
     const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
     if (values.help) return { help: true };
     const [version, ...more] = positionals;
-    if (version === undefined || more.length > 0) return { wrong: 'one VERSION is needed' };
+    if (version === undefined || more.length > 0) return { wrong: 'exactly one VERSION is needed' };
     if (!/^\d+\.\d+\.\d+$/.test(version))
-      return { wrong: `VERSION is three numbers, such as 0.2.0, not ${version}` };
+      return { wrong: `VERSION must be three numbers, such as 0.2.0, not ${version}` };
     return { version, values };
   } catch (error) {
     return { wrong: error.message };

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `npm run soak [-- MINUTES [NAME...]]`: what may leave nothing behind (test/leaks) at full size, then the seeded tests
-# (test/seeded-random.ts) again and again, each time on another seed, until one fails or the next would not end within the minutes (10);
-# with all faults (test/node/faults/table.ts) while there is time for those. The first round is done in any case.
+# `npm run soak [-- MINUTES [NAME...]]`: runs the tests for leaks (test/leaks) at full size, then the seeded tests
+# (test/seeded-random.ts) again and again, each time with another seed, until one fails or the next would not end within the minutes
+# (10). All faults (test/node/faults/table.ts) are included while there is time for them. The first round is always run.
 set -eu
 cd "$(dirname -- "$0")/.."
 minutes=${1:-10}
@@ -11,7 +11,7 @@ case $minutes in *[!0-9]* | 0) echo 'usage: npm run soak [-- MINUTES [NAME...]]'
 faults_s=1440
 now() { date +%s; }
 end=$(($(now) + minutes * 60))
-# Test files that match no NAME are left out; without one all are meant.
+# Keeps the test files that match a NAME; without NAME, all.
 meant() {
   if [ $# -eq 0 ]; then cat; else grep -F "$(printf '%s\n' "$@")" || true; fi
 }
@@ -27,9 +27,9 @@ while [ -n "$seeded" ] && { [ -z "$seeds" ] || [ $(($(now) + longest)) -lt "$end
   seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
   again="TONEARM_FUZZ_SEED=$seed TONEARM_FAULTS='$faults' npm test --"
   echo "# $again" $seeded
-  TONEARM_FUZZ_SEED=$seed TONEARM_FAULTS=$faults tests $seeded || { echo "# failed. Again: $again" $seeded; exit 1; }
+  TONEARM_FUZZ_SEED=$seed TONEARM_FAULTS=$faults tests $seeded || { echo "# failed. To repeat it: $again" $seeded; exit 1; }
   seeds="$seeds $seed"
   took=$(($(now) - begun))
   [ $took -le $longest ] || longest=$took
 done
-echo "# green on the seeds:$seeds"
+echo "# passed with the seeds:$seeds"

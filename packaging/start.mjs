@@ -17,12 +17,12 @@ const MAIN = join(ROOT, 'dist/main.js');
 const CHECK_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
-/** npm passes on the Ctrl-C that the terminal has sent to everybody: two signals within this time are one wish. */
+/** npm passes on the Ctrl-C that the terminal has sent to all processes: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (docs/configuration.md, "Command line"); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** Arguments with which main.js prints something and exits, or is a client of another daemon, a measurement, or a tool. */
+/** Arguments with which main.js does not run as a daemon. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
@@ -51,7 +51,7 @@ async function effectiveSettings(args) {
   return parse(check.stdout);
 }
 
-/** Where this machine reaches what listens on `bind`. */
+/** The address by which this machine reaches a daemon with this `bind`. */
 function placeOf({ bind, api }) {
   const first = [bind].flat()[0] ?? 'lo';
   const address = networkInterfaces()[first]?.[0]?.address ?? first;
@@ -83,16 +83,16 @@ function hasSessionBus() {
 /** Resolves with its directory when all of it answers. It ends with this process, however that ends. */
 async function openSandbox(withBus) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
-  // A session of its own: Ctrl-C on the terminal is for the daemon, the sandbox ends after it.
+  // The sandbox has its own session: Ctrl-C on the terminal ends the daemon first, and the sandbox after it.
   const args = [join(ROOT, 'packaging/sandbox.sh'), directory, ...(withBus ? ['bus'] : [])];
   const shell = spawn('sh', args, { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
-  let said = '';
+  let errors = '';
   shell.stderr.on('data', (part) => {
-    said += part;
+    errors += part;
   });
   const closed = once(shell, 'close');
   const isReady = await Promise.race([once(shell.stdout, 'data').then(() => true), closed.then(() => false)]);
-  if (!isReady) throw new Error(said.trim());
+  if (!isReady) throw new Error(errors.trim());
   const close = () => {
     shell.stdin.end();
     return closed;
@@ -100,13 +100,13 @@ async function openSandbox(withBus) {
   return { directory, close };
 }
 
-/** Environment and arguments that the daemon gets more where there is no sound server. */
+/** Additional environment and arguments for the daemon where there is no sound server. */
 async function soundServer(args, settings) {
   const none = { env: {}, more: [], close: () => undefined };
   if (settings?.pulseaudio?.enabled === false || (await reachableSoundServer()) !== undefined) return none;
   const missing = installDebian(FOR.start);
   if (missing.length > 0) {
-    console.log('start: no sound server can be reached, and a private one needs more packages:');
+    console.log('start: no sound server can be reached, and a private one needs these packages:');
     console.log(`    ${installCommand(missing)}`);
     return none;
   }
@@ -118,7 +118,7 @@ async function soundServer(args, settings) {
     const config = join(directory, 'config.yaml');
     writeFileSync(config, 'players: {enabled: true}\n');
     console.log(
-      'start: no sound server can be reached, so here is a private one with two outputs and a stream',
+      'start: no sound server can be reached, so a private one with two outputs and a stream was started',
     );
     const bus = withBus ? { DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus` } : {};
     const env = { PULSE_SERVER: `unix:${directory}/pulse/native`, ...bus };
@@ -163,8 +163,8 @@ const isSettled = async (place) => {
   }
 };
 
-/** Says what to try once the daemon has begun, if it does. */
-async function tell(daemon, settings) {
+/** Prints what to try once the daemon runs, if it does. */
+async function printHints(daemon, settings) {
   const place = placeOf(settings);
   const isAlive = () => daemon.exitCode === null && daemon.signalCode === null;
   const untilMs = Date.now() + SETTLED_DEADLINE_MS;
@@ -183,15 +183,17 @@ function run(args, env) {
 }
 
 async function start(given) {
-  // Else Node opens its inspector, also in this process.
+  // Without a handler Node opens its inspector, also in this process.
   process.on('SIGUSR1', () => undefined);
   buildIfStale();
   if (given.some((argument) => BRIEF.includes(argument))) return end(run(given, {}));
   const asRoot = process.getuid() === 0 && !given.includes('--allow-root');
   if (asRoot)
-    console.log('start: running as root, so --allow-root is added; an installed daemon runs as a user');
+    console.log(
+      'start: running as root, so --allow-root is added; an installed daemon runs as an ordinary user',
+    );
   const args = asRoot ? [...given, '--allow-root'] : given;
-  // Until the daemon runs, a signal ends the start; the sandbox goes with it.
+  // Until the daemon runs, a signal ends the start and the sandbox.
   const quit = (_signal, number) => process.exit(128 + number);
   for (const signal of SIGNALS) process.on(signal, quit);
   const settings = await effectiveSettings(args);
@@ -199,7 +201,7 @@ async function start(given) {
   for (const signal of SIGNALS) process.off(signal, quit);
   const daemon = run([...args, ...more], env);
   const ended = end(daemon);
-  if (settings !== undefined) tell(daemon, settings);
+  if (settings !== undefined) printHints(daemon, settings);
   const status = await ended;
   await close();
   return status;

@@ -62,7 +62,7 @@ class Tally {
       else this.#tell(cancelled);
     }
     if (untold.length > 0)
-      say(`${untold.length} more did not run for what is told above, such as: ${untold[0]}`);
+      say(`${untold.length} more did not run because of the failures above, such as: ${untold[0]}`);
   }
 
   #tell({ file, line, name, failed }) {

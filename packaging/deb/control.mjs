@@ -35,9 +35,9 @@ export function controlText({ form, version, architecture, installedKiB }) {
     'Description: control of one networked audio node over HTTP',
     ' A small daemon for the Linux machine behind an amplifier: it shows and changes',
     ' the sound server (PulseAudio or PipeWire), media players, systemd units, power',
-    ' and upgrades over HTTP, and tells of every change by server-sent events.',
+    ' and upgrades over HTTP, and reports every change by server-sent events.',
     ' .',
-    ' It runs as a service of one user, whom tonearm-setup(8) names.',
+    ' It runs as a service of one user; tonearm-setup(8) sets that up.',
     ` ${form.description}`,
     ...(architecture === 'armhf' ? ARMHF_DESCRIPTION : []),
   ].join('\n')}\n`;

@@ -21,7 +21,7 @@ export const FORMS = {
     moduleVersions: NODE_MODULE_VERSIONS,
     depends: ['nodejs (>= 20)', 'nodejs (<< 23)', LIBC],
     relations: ['Conflicts: tonearm-with-node', 'Replaces: tonearm-with-node'],
-    description: 'It runs on Node 20 or 22 of the system; tonearm-with-node brings its own.',
+    description: 'It runs on Node 20 or 22 of the system; tonearm-with-node contains its own Node.',
   },
   withNode: {
     name: 'tonearm-with-node',
@@ -33,6 +33,6 @@ export const FORMS = {
     depends: [LIBC, 'libgcc-s1', 'libstdc++6 (>= 5)'],
     lintianOverrides: 'packaging/deb/lintian-overrides',
     relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],
-    description: 'It brings the official Node 22 with it, and leaves alone what the system has.',
+    description: 'It contains the official Node 22, and does not use a Node of the system.',
   },
 };

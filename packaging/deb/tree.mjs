@@ -124,7 +124,7 @@ function rights(dist, ownNode, prefix) {
 function copyright(licence) {
   return [
     'tonearm is under the following licence.',
-    'It contains code of others, npm packages above all, whose names, versions and licence texts are in third-party-notices.gz beside this file.',
+    'It contains code of other authors, mainly npm packages. Their names, versions and licence texts are in third-party-notices.gz beside this file.',
     'The Apache License, Version 2.0, is in /usr/share/common-licenses/Apache-2.0.',
     '',
     licence,

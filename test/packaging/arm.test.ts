@@ -86,7 +86,7 @@ describe('the packages for ARM', { skip }, () => {
 
       daemon.signal('SIGTERM');
       await until('it has ended', () => !daemon.alive(), EMULATED_MS);
-      assert.match(daemon.log, /"ending"/);
+      assert.match(daemon.log, /"shutting down"/);
     });
   }
 });

@@ -110,7 +110,7 @@ describe('the packages', { skip }, () => {
 
   test('a version that package.json does not have is not released', async () => {
     await assert.rejects(refusedRelease(folder?.path ?? '', '9.9.9'), /package\.json has version/);
-    await assert.rejects(refusedRelease(folder?.path ?? '', 'next'), /VERSION is three numbers/);
+    await assert.rejects(refusedRelease(folder?.path ?? '', 'next'), /VERSION must be three numbers/);
   });
 
   test('the npm package of a release runs on every architecture, and has the documents', async () => {
@@ -278,7 +278,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('an unknown architecture is refused', async () => {
-    await assert.rejects(buildPackage('--arch', 'sparc'), /--arch is one of amd64, arm64, armhf, all/);
+    await assert.rejects(buildPackage('--arch', 'sparc'), /--arch must be one of amd64, arm64, armhf, all/);
   });
 
   test('the builder says how it is used, also where it was used wrongly', async () => {
@@ -349,7 +349,7 @@ describe('the packages', { skip }, () => {
     test('there is no form with Node for armhf', async () => {
       await assert.rejects(
         buildPackage('--with-node', '--arch', 'armhf'),
-        /--arch is one of amd64, arm64, all/,
+        /--arch must be one of amd64, arm64, all/,
       );
     });
 

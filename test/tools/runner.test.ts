@@ -92,7 +92,7 @@ test('of a suite that cannot begin one failure is told, and how many tests did n
   const [counted, said] = await runFiles(t, [suite]);
   assert.deepEqual([counted.failed, counted.isGreen], [1, false]);
   assert.match(said, /^not ok - a node \(.*\)\n {4}Error: it did not boot/);
-  assert.match(said, /^247 more did not run for what is told above, such as: row 0$/m);
+  assert.match(said, /^247 more did not run because of the failures above, such as: row 0$/m);
   assert.doesNotMatch(said, /^not ok - row/m);
 });
 
@@ -106,7 +106,7 @@ test('so it is where these tests stand in files of their own, which are no test 
     describe('a node', () => { before(() => { throw new Error('it did not boot'); }); describe('part', rows); });`;
   const [counted, said] = await runFiles(t, [suite]);
   assert.equal(counted.failed, 1, said);
-  assert.match(said, /^10 more did not run for what is told above, such as: row 0$/m);
+  assert.match(said, /^10 more did not run because of the failures above, such as: row 0$/m);
 });
 
 test('what the harness remarks is shown, also where the test passes', async (t) => {

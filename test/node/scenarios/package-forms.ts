@@ -63,7 +63,7 @@ export function formScenarios(node: () => Node): void {
     const said = await setUpPi(node(), '--with-upgrade');
     assert.equal(await nodeOfService(node()), OWN_NODE);
     // The detector has run, and asked for the form that is installed.
-    assert.match(said, /installed is tonearm-with-node 0\.1\.0-1, and apt has nothing newer/);
+    assert.match(said, /tonearm-with-node 0\.1\.0-1 is installed, and apt has nothing newer/);
     assert.match(said, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
     assert.equal(await property(node(), 'ActiveState', 'tonearm-detect.timer'), 'active');
     assert.match((await ask(node(), 'GET', '/upgrade')).text, /"current":"0\.1\.0-1"/);

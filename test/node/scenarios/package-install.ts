@@ -11,7 +11,7 @@ import { CONFIG, installPlain, POWER_CONFIG, RULE, setUp, setUpPi } from './pack
 const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
 const ADDRESS = '10.77.0.5';
 const MAY_RESTART =
-  /whoever reaches tonearm, .* may restart this machine and switch it off; --no-power forbids/;
+  /everybody who can reach tonearm may restart this machine and switch it off, without a password; --no-power forbids/;
 const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
@@ -20,20 +20,25 @@ const TRACES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, said: RegExp])[] = [
-  ['no user', [], 64, /for whom/],
+  ['no user', [], 64, /--user NAME is missing/],
   ['an unknown argument', ['--user', 'pi', '--now'], 64, /unknown argument '--now'/],
   ['an unknown user', ['--user', 'nobody-here'], 67, /there is no user nobody-here/],
   ['root', ['--user', 'root'], 64, /refuses to run as root/],
   ['a name that is none', ['--user', 'pi";x'], 67, /not a user name/],
   ['a path for a name', ['--user', '../pi'], 67, /not a user name/],
-  ['--all without --uninstall', ['--all'], 64, /--all goes with --uninstall/],
+  ['--all without --uninstall', ['--all'], 64, /--all needs --uninstall/],
   ['an option without its value', ['--user', 'pi', '--bind'], 64, /--bind needs a value/],
   ['an empty value', ['--user', 'pi', '--unit='], 64, /a value is empty/],
-  ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /holds a line feed/],
-  ['--discovery with --uninstall', ['--uninstall', '--user', 'pi', '--discovery'], 64, /--uninstall takes/],
-  ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall takes/],
-  ['--no-power with --uninstall', ['--uninstall', '--user', 'pi', '--no-power'], 64, /--uninstall takes/],
-  ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit', 'a.service'], 64, /--uninstall ta/],
+  ['a value of two lines', ['--user', 'pi', '--bind', 'all\napi: {}'], 64, /control character/],
+  ['--discovery with --uninstall', ['--uninstall', '--user', 'pi', '--discovery'], 64, /--uninstall removes/],
+  ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall removes/],
+  ['--no-power with --uninstall', ['--uninstall', '--user', 'pi', '--no-power'], 64, /--uninstall removes/],
+  [
+    '--unit with --uninstall',
+    ['--uninstall', '--user', 'pi', '--unit', 'a.service'],
+    64,
+    /--uninstall removes/,
+  ],
 ];
 
 /** Paths that no run may read, and the script that makes each in pi's configuration. */
@@ -80,7 +85,7 @@ export function installScenarios(node: () => Node): void {
 
   test('tonearm-setup refuses a rule that it did not write, and then does nothing', async () => {
     await node().writeFile(RULE, '// mine\n');
-    await isRefused(['--user', 'pi'], 73, /50-tonearm-pi\.rules is not from tonearm-setup/);
+    await isRefused(['--user', 'pi'], 73, /50-tonearm-pi\.rules was not written by tonearm-setup/);
     await shell(node(), `rm ${RULE}`);
   });
 
@@ -135,7 +140,7 @@ export function installScenarios(node: () => Node): void {
   test('a second run changes nothing, and does not restart the service', async () => {
     const pid = await property(node(), 'MainPID');
     const said = await changesNothing(() => setUpPi(node()));
-    assert.match(said, /tonearm\.service runs/);
+    assert.match(said, /tonearm\.service is running/);
     assert.doesNotMatch(said, /: (?:write|make|enable|start|remove) /);
     assert.equal(await property(node(), 'MainPID'), pid);
   });
@@ -153,7 +158,7 @@ export function installScenarios(node: () => Node): void {
     const rehearsed = await changesNothing(() => setUpPi(node(), ...flags, '--dry-run'));
     assert.match(rehearsed, /would write .*50-setup\.yaml/);
     const said = await setUpPi(node(), ...flags);
-    assert.match(said, /^tonearm-setup: eth9 is not here now; it is served when it comes$/m);
+    assert.match(said, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
     assert.equal(lastLine(said), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
     assert.equal((await shell(node(), `curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
@@ -209,7 +214,7 @@ export function installScenarios(node: () => Node): void {
       await shell(node(), `cd ${CONFIG}; ${make}`);
       const refused = await setUp(node(), '--user', 'pi', '--bind', 'lo');
       assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
-      const said = `tonearm-setup: ${CONFIG}/${path} is no regular file of pi's: move it away first\n`;
+      const said = `tonearm-setup: ${CONFIG}/${path} is not a regular file of pi or root: move it away first\n`;
       assert.equal(refused.stderr, said);
       const undone = await setUp(node(), '--uninstall', '--user', 'pi', '--dry-run');
       assert.equal(undone.status, 0, undone.stderr);

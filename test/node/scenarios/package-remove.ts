@@ -32,11 +32,11 @@ export function removeScenarios(node: () => Node): void {
     await shell(node(), `echo 'api: {port: 8019}' > ${home}/config.yaml`);
     const ran = await setUp(node(), '--user', 'bob');
     assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
-    assert.match(ran.stdout, /config\.yaml is there: it stays as it is/);
-    assert.match(taken.stdout, /put bob into the group audio/);
+    assert.match(ran.stdout, /config\.yaml exists: it is kept as it is/);
+    assert.match(taken.stdout, /add bob to the group audio/);
     assert.match(await shell(node(), 'id -nG bob'), /\baudio\b/);
     const rehearsed = await setUp(node(), '--uninstall', '--user', 'bob', '--dry-run');
-    assert.match(rehearsed.stdout, /would let bob linger no more\n.*would take bob out of the group audio/);
+    assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
     assert.equal((await setUp(node(), '--uninstall', '--user', 'bob')).status, 0);
     const left = await shell(
       node(),
@@ -76,7 +76,7 @@ export function removeScenarios(node: () => Node): void {
     assert.equal((await setUp(node(), '--user', 'bob')).status, 0);
     const said = await apt(node(), 'remove', 'tonearm');
     assert.doesNotMatch(said, /fail/i);
-    assert.match(said, /config\.yaml was changed since it was written: it stays/);
+    assert.match(said, /config\.yaml was changed since it was written: it is kept/);
     assert.equal(await property(node(), 'ActiveState'), 'inactive');
     await apt(node(), 'purge', 'tonearm');
     assert.equal(await shell(node(), LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
