@@ -202,7 +202,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('the sound server dies and comes back: the page says so, and shows the truth again', async () => {
       await sound.kill('SIGKILL');
-      await page.getByText('Away, trying again').first().waitFor();
+      await page.getByText('Not connected, trying again').first().waitFor();
       assert.equal(await page.locator('.output').count(), 0);
       await sound.restart();
       await output('Living room').waitFor();

@@ -99,13 +99,13 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('for a look at what there is, and says that it looks', async () => {
     const answer = node.backends.hold();
     await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText('Looking').waitFor();
+    await page.getByText('Checking').waitFor();
     answer({
       ok: false,
       fault: 'refused',
       detail: 'Main process exited, code=exited, status=2/INVALIDARGUMENT',
     });
-    await page.getByText('Looking for upgrades did not work: exit status 2').waitFor();
+    await page.getByText('The check for upgrades failed: exit status 2').waitFor();
     await page.getByRole('button', { name: 'Check now' }).waitFor();
   });
 

@@ -42,7 +42,7 @@ const STATES: Readonly<Record<string, State>> = {
   'players-away': {
     node: { players: [] },
     prepare: (node) => node.health('players', 'connecting', 'connect ENOENT /run/user/1000/bus'),
-    act: (page) => page.getByText('Players: Away, trying again').waitFor(),
+    act: (page) => page.getByText('Players: Not connected, trying again').waitFor(),
   },
   'no-players': { node: { players: [] } },
   empty: {

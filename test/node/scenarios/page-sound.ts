@@ -189,7 +189,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
   test('it stays away: the page says so in place, everything else works, and comes back', async () => {
     await on.systemctl('stop', ...units);
     const outputs = on.page.locator('#outputs');
-    await outputs.getByText('Away, trying again').waitFor();
+    await outputs.getByText('Not connected, trying again').waitFor();
     assert.equal(await outputs.getByRole('slider').count(), 0);
     await on.page.getByText('Connected', { exact: true }).waitFor();
     await on.button('Start Radio').click();
@@ -213,7 +213,7 @@ async function exchange(on: PageOnNode): Promise<void> {
     `systemctl --quiet --global disable ${pipewire.join(' ')}; systemctl --quiet --global enable ${pulseaudio.join(' ')}`,
   );
   await on.systemctl('stop', ...pipewire, 'pipewire-pulse.service', 'pipewire.service');
-  await on.page.locator('#outputs').getByText('Away, trying again').waitFor();
+  await on.page.locator('#outputs').getByText('Not connected, trying again').waitFor();
   await on.systemctl('start', ...pulseaudio);
   await on.page.getByRole('slider', { name: 'Volume of Living' }).waitFor();
   await on.systemctl('restart', 'player.service');
