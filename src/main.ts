@@ -50,7 +50,7 @@ const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
 /** Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second. */
 const UNLISTENABLE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
-  EACCES: 'a port this low is for those who may',
+  EACCES: 'this user may not listen on a port this low',
 };
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
@@ -79,7 +79,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       return checkConfig(await load(request.configPath));
     case 'run':
       if (process.getuid?.() === 0 && !request.allowRoot) {
-        return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; give --allow-root if you mean it']);
+        return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; --allow-root allows it']);
       }
       return start(request.configPath);
   }
@@ -188,7 +188,7 @@ async function runDaemon(threads: Threads, loaded: Loaded): Promise<Exit | undef
     pid: process.pid,
     upgrades: settings.upgrade.enabled,
     clock: systemClock,
-    failed: (reason) => logger.log('warn', 'cannot say that the start is done', { reason }),
+    failed: (reason) => logger.log('warn', 'cannot report that the start is done', { reason }),
   });
   supervisor.start(listener);
   endOnSignal(gateway, supervisor, threads, logger);
@@ -238,13 +238,13 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
       return;
     }
     ending = true;
-    logger.log('info', 'ending', { signal });
+    logger.log('info', 'shutting down', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
     // The gateway closes first, because pending answers still need the actors.
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
-      .catch((error: unknown) => logger.log('error', 'ending went wrong', { reason: String(error) }))
+      .catch((error: unknown) => logger.log('error', 'the shutdown failed', { reason: String(error) }))
       .then(leave);
   };
   for (const signal of SIGNALS) process.on(signal, end);

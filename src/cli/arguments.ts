@@ -23,22 +23,23 @@ export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
 
 Controls one networked audio node over HTTP and server-sent events.
 
-  --config PATH    read PATH and the conf.d beside it; otherwise the first of
-                   $XDG_CONFIG_HOME/tonearm/config.yaml (that is
-                   ~/.config/tonearm/config.yaml), /etc/tonearm/config.yaml,
-                   built-in defaults
-  --allow-root     run even as root
-  --check-config   print the effective configuration, or what is wrong with it
+  --config PATH    read PATH and the folder conf.d beside it; without this
+                   option, the first that exists of
+                   $XDG_CONFIG_HOME/tonearm/config.yaml (by default
+                   ~/.config/tonearm/config.yaml) and
+                   /etc/tonearm/config.yaml, else built-in defaults
+  --allow-root     start even as root, which is refused otherwise
+  --check-config   print the effective configuration, or its problems
   --version        print the version
   --help           print this text
 
   progress ...     write one line of upgrade progress, for shell scripts
   bench ...        measure what this machine and its sound server can carry
-  trace ...        show what programs and the sound server say to each other
+  trace ...        show the messages between programs and the sound server
 
 Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              77 refuses to run as root, 78 wrong configuration,
-             126 too old a processor (ARMv6)
+             126 the processor is too old (ARMv6)
 `;
 
 const OPTIONS = {

@@ -12,15 +12,15 @@ export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
 Writes one line of upgrade progress to a running tonearm.
 
   --total N      how many steps there will be
-  --percent P    how much is done, 0 to 100
+  --percent P    how much of the upgrade is done, 0 to 100
   --current C    the number of this step
   --step NAME    what is being done now
   --socket PATH  the daemon's upgrade.progressSocket; by default
                  $XDG_RUNTIME_DIR/tonearm/upgrade.sock
 
-A tonearm that is not there, as it is being restarted, is tried again for a
-second. Exit status: always 0, so that it never ends a script under set -e;
-what went wrong is one line on stderr.
+While tonearm cannot be reached, for instance because it restarts, this command
+tries again for one second. The exit status is always 0, so that a script under
+set -e goes on; a problem is one line on stderr.
 `;
 
 /** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent. */
@@ -83,7 +83,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   const [word = '', ...rest] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
-    return misuse(word === '' ? 'what is to be said?' : `unknown word ${JSON.stringify(word)}`);
+    return misuse(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
   if (typeof given === 'string') return misuse(given);
   const line = verb.line(given);
@@ -145,7 +145,7 @@ function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS
       connection.destroy();
       resolve(problem);
     };
-    const timer = setTimeout(() => end(new Error('nobody took the line in time')), withinMs);
+    const timer = setTimeout(() => end(new Error('tonearm did not read the line in time')), withinMs);
     const connection = connect({ path: socket });
     connection.once('error', end);
     // The daemon closes its end when it has read ours completely.

@@ -30,8 +30,8 @@ export function servedSentences(
   const { wanted, waiting } = resolveBind(bind, interfaces);
   const absent = waiting.map((name) =>
     hasInterface(name)
-      ? `${name} is not connected now; it is served when it is`
-      : `${name} is not here now; it is served when it comes`,
+      ? `${name} is not connected now; it is served once it is connected`
+      : `${name} does not exist now; it is served once it exists`,
   );
   const served = wanted.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
@@ -51,7 +51,7 @@ export function servedSentences(
 /** The reason why only this machine can reach the service. */
 function others(served: readonly string[], waiting: readonly string[]): string {
   if (EVERY_ADDRESS.some((address) => served.includes(address)))
-    return 'other machines reach it once this one is on a network';
+    return 'other machines can reach it once this one is on a network';
   return waiting.length > 0 ? 'other machines cannot reach it yet' : 'other machines cannot reach it';
 }
 

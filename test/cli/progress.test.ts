@@ -40,9 +40,9 @@ writes('step --step= --percent 4 --current 1', '{"event":"progress","percent":4,
 writes('end --success', '{"event":"end","success":true}');
 writes('end --failure --socket /x/s', '{"event":"end","success":false}', '/x/s');
 
-wrong('', 'what is to be said?');
-wrong('start', 'unknown word "start"');
-wrong('toString', 'unknown word "toString"');
+wrong('', 'begin, step or end is missing');
+wrong('start', 'unknown command "start"');
+wrong('toString', 'unknown command "toString"');
 wrong('begin', '--total is missing');
 wrong('begin --total', '--total needs a value');
 wrong('begin --total many', '--total needs an integer');
@@ -136,5 +136,5 @@ test('nobody listens: one line, and no failure', async () => {
 
 test('a daemon that hangs keeps nobody waiting', async (t) => {
   const path = await server(t, () => undefined);
-  assert.match((await writeProgress('{}', path, 20)) ?? '', /nobody took the line in time/);
+  assert.match((await writeProgress('{}', path, 20)) ?? '', /tonearm did not read the line in time/);
 });

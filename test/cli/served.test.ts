@@ -30,7 +30,7 @@ const HOUSE = {
 };
 const LOCAL = 'open http://localhost:80/ on this machine; other machines cannot reach it';
 const NOTHING = 'nothing is served now';
-const ETH9 = 'eth9 is not here now; it is served when it comes';
+const ETH9 = 'eth9 does not exist now; it is served once it exists';
 
 for (const [bind, interfaces, ...sentences] of [
   [['lo'], HOUSE, LOCAL],
@@ -40,12 +40,12 @@ for (const [bind, interfaces, ...sentences] of [
   [['fd00::2'], HOUSE, 'open http://[fd00::2]:80/ (eth0)'],
   [['all'], HOUSE, 'open http://10.0.0.2:80/ (eth0) or http://[fd00::3]:80/ (wlan0)'],
   [['0.0.0.0'], HOUSE, 'open http://10.0.0.2:80/ (eth0)'],
-  [['all'], { lo: LO }, LOCAL.replace('cannot reach it', 'reach it once this one is on a network')],
+  [['all'], { lo: LO }, LOCAL.replace('cannot reach it', 'can reach it once this one is on a network')],
   [['eth9'], HOUSE, NOTHING, ETH9],
   [['eth9', 'lo'], HOUSE, ETH9, `${LOCAL} yet`],
   [['eth9', 'wlan0'], HOUSE, ETH9, 'open http://[fd00::3]:80/ (wlan0)'],
-  [['192.0.2.9'], HOUSE, NOTHING, '192.0.2.9 is not here now; it is served when it comes'],
-  [['wlan0'], { lo: LO }, NOTHING, 'wlan0 is not connected now; it is served when it is'],
+  [['192.0.2.9'], HOUSE, NOTHING, '192.0.2.9 does not exist now; it is served once it exists'],
+  [['wlan0'], { lo: LO }, NOTHING, 'wlan0 is not connected now; it is served once it is connected'],
   [['fe80::2'], HOUSE, NOTHING],
 ] as const) {
   test(`bind ${bind.join(' ')} on a machine with ${Object.keys(interfaces).join(' ')}`, () => {

@@ -164,7 +164,7 @@ for (const from of ['client', 'server'] as const) {
     assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
     speaker.destroy();
     const blocks = all / BLOCK.length;
-    await hasSaid(tracer, `#1 closed; passed over: ${blocks} blocks of audio data, ${blocks * 65_536} bytes`);
+    await hasSaid(tracer, `#1 closed; not shown: ${blocks} blocks of audio data, ${blocks * 65_536} bytes`);
   });
 }
 
@@ -315,14 +315,14 @@ for (const [what, args, variables, status, said] of [
     [],
     { XDG_RUNTIME_DIR: '/nowhere' },
     69,
-    /^tonearm: trace: there is no folder \/nowhere for its socket: run it in a login of .* or set XDG_/,
+    /^tonearm: trace: the folder \/nowhere, for the socket of the trace, does not exist: run this in a login of .* or set XDG_/,
   ],
   [
     'an address of a server that the program would speak to, and the trace could not,',
     [],
     { PULSE_SERVER: 'tcp:127.0.0.1:4713' },
     69,
-    /^tonearm: trace: PULSE_SERVER leads to tcp:127\.0\.0\.1:4713: only /,
+    /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: only /,
   ],
   [
     'a capture that cannot be made',

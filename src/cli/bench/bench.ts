@@ -19,10 +19,11 @@ Measures what this machine and its sound server can carry, and prints a table.
   --seconds N  how long to measure, 2 to 60; 10 by default
   --json       print one JSON object instead
 
-It opens one silent stream on an output of the sound server and renames it,
-over and over; no volume is set, and nothing is left behind. Without a sound
-server it measures the rest, and says so. The running tonearm is not touched,
-but tells its own clients of the stream while it is there.
+It opens one silent stream on an output of the sound server and renames it
+again and again. No volume is changed, and the stream is removed at the end.
+Without a sound server, the other figures are measured, and the output names
+what is missing. A running tonearm is not changed, but its clients see the
+stream while it exists.
 
 Exit status: 0 success, 64 wrong usage
 `;
@@ -57,8 +58,8 @@ export function parseBench(args: readonly string[]): BenchRequest {
       return wrong(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
     }
     const notice =
-      `tonearm bench: for about ${seconds} s, one silent stream of its own is on an output of the sound server, and is ` +
-      'renamed; it goes with this program. No volume is set.\n';
+      `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
+      'It is removed when this program ends. No volume is changed.\n';
     return { do: 'measure', seconds, json: values.json === true, notice };
   } catch (error) {
     if (error instanceof TypeError) return wrong(error.message);

@@ -104,7 +104,7 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
   return new Promise((resolve, reject) => {
     link.request(command, args, (result) => {
       if (result.ok) resolve(result.value);
-      else reject(new Error(`the sound server did not do ${command}: ${result.error.kind}`));
+      else reject(new Error(`the sound server did not carry out ${command}: ${result.error.kind}`));
     });
   });
 }

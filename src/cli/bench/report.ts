@@ -64,13 +64,13 @@ const ROWS: readonly Row[] = [
   },
   {
     key: 'event_to_bytes_ms_p50',
-    what: "a change to a listener's bytes, median",
+    what: 'a change until a listener gets it, median',
     unit: 'ms',
     of: ({ figures }) => quantile(figures.alone?.ms, 0.5),
   },
   {
     key: 'event_to_bytes_ms_p99',
-    what: "a change to a listener's bytes, p99",
+    what: 'a change until a listener gets it, p99',
     unit: 'ms',
     of: ({ figures }) => quantile(figures.alone?.ms, 0.99),
   },
@@ -186,7 +186,7 @@ export function table(report: Report): string {
   return [
     `tonearm ${version} on ${machine}`,
     `sound server: ${server ?? 'none'}`,
-    ...(missing === null ? [] : [`not all could be measured: ${missing}`]),
+    ...(missing === null ? [] : [`some figures could not be measured: ${missing}`]),
     '',
     ...rows.map((row) => row.trimEnd()),
     '',
@@ -197,13 +197,13 @@ export function table(report: Report): string {
 
 function words({ changes_per_second, listeners, streams }: Report['estimate']): readonly string[] {
   return [
-    'An estimate, from these figures alone; the bench itself has taken part of the CPU:',
+    'An estimate from these figures; the measurement itself used part of the CPU:',
     ...(changes_per_second === null
       ? []
       : [`half of a core carries about ${changes_per_second} changes a second with one listener,`]),
     ...(listeners === null
       ? []
       : [`or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`]),
-    ...(streams === null ? [] : [`about ${streams} streams are decoded and encoded whole within 0.1 s.`]),
+    ...(streams === null ? [] : [`a list of about ${streams} streams is decoded and encoded within 0.1 s.`]),
   ];
 }

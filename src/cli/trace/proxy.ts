@@ -47,7 +47,7 @@ export class TraceProxy {
     this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>
-      this.#say(this.#number(), { note: `refused: ${CLIENTS_MAX} are connected` }),
+      this.#say(this.#number(), { note: `refused: ${CLIENTS_MAX} clients are connected already` }),
     );
   }
 
@@ -145,7 +145,7 @@ class TracedConnection {
       this.#parts.what({ note: 'connected' });
       await this.#join(server);
       const { blocks, bytes } = this.#passedOver;
-      const over = blocks === 0 ? '' : `; passed over: ${blocks} blocks of audio data, ${bytes} bytes`;
+      const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
       this.#parts.what({ note: `closed${over}` });
     }
     this.#parts.closed();
@@ -201,7 +201,7 @@ class TracedConnection {
 
 /** The first server that accepts the connection, or the error of the last one. Local sockets answer at once. */
 async function dial(paths: readonly string[]): Promise<Socket | string> {
-  let problem = 'nobody says where';
+  let problem = 'no address of one is known';
   for (const path of paths) {
     const answer = await new Promise<Socket | string>((resolve) => {
       const socket = connect({ path, allowHalfOpen: true });

@@ -15,22 +15,23 @@ import { TraceProxy } from './proxy.js';
 
 const TRACE_HELP = `Usage: tonearm trace [--raw FILE] [--data] [--json] [-- COMMAND...]
 
-Shows what programs and the sound server say to each other, one line per
-message: seconds, connection, > to or < from the server, the request's number
-(- where there is none), command, fields by name.
+Shows the messages between programs and the sound server, one line for each:
+seconds, connection, > to or < from the server, the request's number (- for
+none), the command, and its fields by name.
 
-  --raw FILE   keep the bytes too: FILE.json lists them, FILE-N-client.bin and
-               FILE-N-server.bin are what the sides of connection N said
-  --data       a line for each block of audio data, which is passed over else
-  --json       one JSON object per line
+  --raw FILE   keep the bytes, too: FILE-N-client.bin and FILE-N-server.bin hold
+               what each side of connection N has sent; FILE.json lists them
+  --data       print a line for each block of audio data, too
+  --json       print one JSON object per line
 
-With a COMMAND it runs that, and ends with its status; what the command prints
-goes to standard error. Without, it prints there the PULSE_SERVER to give to
-programs, and ends by a signal. Cookies are neither printed nor kept. Shared
-memory is declined, so that audio data passes as bytes.
+With a COMMAND, it runs that command and ends with its status; the command's
+output goes to standard error. Without a COMMAND, it prints the value for the
+variable PULSE_SERVER of other programs to standard error, and runs until it
+gets a signal. Cookies are neither printed nor kept. Shared memory is declined,
+so that audio data passes as bytes.
 
 Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
-             126 or 127 the command cannot be run, else the command's own
+             126 or 127 the command cannot be run, otherwise the command's own
 `;
 
 /** From a signal until the command, which also gets the signal, is killed. */
@@ -106,7 +107,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   const machineId = readMachineId();
   const elsewhere = otherServer(env, machineId);
   if (elsewhere !== undefined) {
-    const message = `PULSE_SERVER leads to ${elsewhere}: only absolute paths of this machine's sockets can be traced`;
+    const message = `PULSE_SERVER is ${elsewhere}: only a socket of this machine, given as an absolute path, can be traced`;
     return { end: 'cannot-listen', message };
   }
   const stop = new AbortController();
@@ -125,8 +126,11 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   const directory = runtimeDirectory(env, uid);
   const path = join(directory, `tonearm-trace-${around.pid}`);
   if (!existsSync(directory)) {
-    const who = 'run it in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
-    return { end: 'cannot-listen', message: `there is no folder ${directory} for its socket: ${who}` };
+    const who = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
+    return {
+      end: 'cannot-listen',
+      message: `the folder ${directory}, for the socket of the trace, does not exist: ${who}`,
+    };
   }
   try {
     await proxy.listen(path);
